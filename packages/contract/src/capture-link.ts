@@ -1,0 +1,42 @@
+import { Type, type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+
+/**
+ * A capture link as the receiver needs it: one entry of the link directory in Redis, by code. Made
+ * from Postgres, where the truth is.
+ */
+export const CaptureLink = Type.Object({
+  linkId: Type.String(),
+  workspaceId: Type.String(),
+  /** ISO 3166-1 alpha-2, upper case: the country of phone numbers without a country code. */
+  country: Type.String(),
+  /** Phones (E.164) that identify nobody, besides those with one repeated digit. */
+  dummyPhones: Type.Array(Type.String()),
+  state: Type.Union([Type.Literal('open'), Type.Literal('disabled')]),
+  /** Milliseconds since 1970: the code is closed from then on. Null: never. */
+  expiresAt: Type.Union([Type.Integer(), Type.Null()]),
+  mode: Type.Union([Type.Literal('strict'), Type.Literal('lenient')]),
+  requireIdentity: Type.Boolean(),
+  /** Origins (scheme://host[:port]) that may post. Empty: any. */
+  origins: Type.Array(Type.String()),
+  /** With a list of origins: whether a request without an Origin header may post. */
+  allowServers: Type.Boolean(),
+  /** Where a plain HTML form is sent after a 202. */
+  redirectUrl: Type.Union([Type.String(), Type.Null()]),
+  /** Requests a minute; null: the receiver's default. */
+  linkLimit: Type.Union([Type.Integer(), Type.Null()]),
+  addressLimit: Type.Union([Type.Integer(), Type.Null()]),
+});
+export type CaptureLink = Static<typeof CaptureLink>;
+
+const compiled = Compile(CaptureLink);
+
+/** An entry of the link directory from its text, or null where the text is not one. */
+export function readCaptureLink(text: string): CaptureLink | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return compiled.Check(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,25 @@
+export { readCaptureLink, type CaptureLink } from './capture-link.ts';
+export { CUSTOM_FIELD_TYPES, type CustomField, type CustomFieldType } from './custom-field.ts';
+export { decodeApplyJob, encodeApplyJob, type ApplyJob } from './job.ts';
+export {
+  ADDRESS_FIELDS,
+  LEAD_FIELDS,
+  Lead,
+  UTM_FIELDS,
+  type AddressField,
+  type CustomValue,
+  type FieldPath,
+  type LeadField,
+  type UtmField,
+} from './lead.ts';
+export { NOTE_CODES, type Note, type NoteCode } from './note.ts';
+export {
+  PROBLEMS,
+  Problem,
+  Receipt,
+  problem,
+  type FieldError,
+  type ProblemCode,
+} from './problem.ts';
+export type { RefillSource } from './refill.ts';
+export type { BodyType, OwnedIdentity, Submission, SubmissionSource } from './submission.ts';

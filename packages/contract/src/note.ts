@@ -1,0 +1,28 @@
+import { Type, type Static } from 'typebox';
+
+/** What the service did to a value, by code. Never an error to the sender. */
+export const NOTE_CODES = {
+  'unknown-key': 'The key is not a field of a lead; it was ignored.',
+  'set-aside': 'The value was refused; the rest of the lead was accepted (lenient).',
+  cut: 'The value was longer than allowed and was cut.',
+  'check-digits': 'The check digits of the document are wrong; it was kept.',
+  'dummy-phone': 'The phone is a placeholder; it was kept and identifies nobody.',
+  'too-many-identities': 'The lead has as many identities as it may; this one was not remembered.',
+  'unknown-custom-field': 'No custom field has this id, name or label; it was ignored.',
+  'ambiguous-custom-field': 'More than one custom field has this label; it was ignored.',
+  'overridden-custom-field': 'Another key of the same body names the same custom field and wins.',
+  'invalid-custom-value': 'The custom field cannot take this value; it was ignored.',
+  'key-of-another-body':
+    'The idempotency key belongs to another body; it was accepted all the same.',
+} as const;
+export type NoteCode = keyof typeof NOTE_CODES;
+
+export const Note = Type.Object(
+  {
+    field: Type.String({ description: 'JSON pointer (RFC 6901) into the body as sent.' }),
+    code: Type.Unsafe<NoteCode>(Type.Enum(Object.keys(NOTE_CODES))),
+    detail: Type.Optional(Type.String({ description: 'Never holds the value itself.' })),
+  },
+  { additionalProperties: false },
+);
+export type Note = Static<typeof Note>;

@@ -1,0 +1,71 @@
+import { Type, type Static } from 'typebox';
+
+/** Every error a sender can meet: its HTTP status and a title that does not vary. */
+export const PROBLEMS = {
+  'malformed-json': { status: 400, title: 'The body is not valid JSON.' },
+  'empty-body': { status: 400, title: 'The body is empty.' },
+  'origin-not-allowed': { status: 403, title: 'This link does not accept leads from this origin.' },
+  'unknown-link': { status: 404, title: 'There is no such capture link.' },
+  'not-found': { status: 404, title: 'There is nothing at this address.' },
+  'method-not-allowed': { status: 405, title: 'This address takes POST only.' },
+  'link-closed': { status: 410, title: 'This capture link no longer accepts leads.' },
+  'body-too-large': { status: 413, title: 'The body is larger than 64 KiB.' },
+  'unsupported-media-type': {
+    status: 415,
+    title:
+      'Send JSON (application/json), JSON as text/plain, or a form, in UTF-8 and uncompressed.',
+  },
+  'invalid-lead': { status: 422, title: 'Some fields cannot be accepted.' },
+  'idempotency-key-reused': {
+    status: 422,
+    title: 'This Idempotency-Key was used with another body.',
+  },
+  'identity-required': { status: 422, title: 'This link needs an email or a telephone.' },
+  'rate-limited': { status: 429, title: 'Too many requests. Try again later.' },
+  internal: { status: 500, title: 'Something went wrong on our side.' },
+  unavailable: { status: 503, title: 'The lead could not be stored now. Try again shortly.' },
+  overloaded: { status: 503, title: 'Too much is waiting. Try again shortly.' },
+} as const;
+export type ProblemCode = keyof typeof PROBLEMS;
+
+export const FieldError = Type.Object({
+  pointer: Type.String({ description: 'JSON pointer (RFC 6901) to the bad field.' }),
+  code: Type.String({ description: 'Stable, for programs.' }),
+  detail: Type.String({ description: 'For people: what is wrong and what would be right.' }),
+});
+export type FieldError = Static<typeof FieldError>;
+
+/** The body of every error answer: application/problem+json (RFC 9457). */
+export const Problem = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    code: Type.Unsafe<ProblemCode>(Type.Enum(Object.keys(PROBLEMS))),
+    detail: Type.Optional(Type.String()),
+    errors: Type.Optional(Type.Array(FieldError)),
+  },
+  { $id: 'Problem', description: 'application/problem+json (RFC 9457)' },
+);
+export type Problem = Static<typeof Problem>;
+
+/** Builds the problem for a code. */
+export function problem(
+  code: ProblemCode,
+  more: { detail?: string; errors?: FieldError[] } = {},
+): Problem {
+  return {
+    type: 'about:blank',
+    title: PROBLEMS[code].title,
+    status: PROBLEMS[code].status,
+    code,
+    ...more,
+  };
+}
+
+/** The answer to an accepted POST. */
+export const Receipt = Type.Object(
+  { leadId: Type.String({ format: 'uuid', description: 'The lead that was created or updated.' }) },
+  { $id: 'Receipt' },
+);
+export type Receipt = Static<typeof Receipt>;

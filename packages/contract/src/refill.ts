@@ -1,0 +1,12 @@
+import type { CaptureLink } from './capture-link.ts';
+
+/** What Redis is refilled from when it comes back empty or older: Postgres, read in pages. */
+export interface RefillSource {
+  workspaceIds(): Promise<string[]>;
+  /** Every code that resolves, closed ones included, with its entry. */
+  links(): AsyncIterable<{ code: string; link: CaptureLink }[]>;
+  /** Every identity of a workspace with its owner, aliases and merges followed. */
+  identities(workspaceId: string): AsyncIterable<{ key: string; leadId: string }[]>;
+  /** The highest order applied in a workspace; 0 where there is none. Microseconds. */
+  highestOrder(workspaceId: string): Promise<number>;
+}

@@ -1,0 +1,44 @@
+import type { Lead } from './lead.ts';
+import type { Note } from './note.ts';
+
+/** A normalised email or phone key, and the lead that the reservation says owns it. */
+export interface OwnedIdentity {
+  /** `email:ana@example.com` or `phone:+5511987654321`. */
+  key: string;
+  /** Lead id; null where the key was left unowned (the lead has as many identities as it may). */
+  owner: string | null;
+}
+
+export type BodyType = 'json' | 'form';
+export type SubmissionSource = 'post' | 'import';
+
+/** One accepted POST or one imported row, as reserved. Immutable. */
+export interface Submission {
+  /** UUIDv7, made before the first Redis call; the same through every retry, spool and drain. */
+  id: string;
+  workspaceId: string;
+  linkId: string;
+  /** The lead it was reserved for. */
+  leadId: string;
+  /** The lead id that was answered, where it is not `leadId` (handed out while Redis was away). */
+  answeredLeadId?: string;
+  /** Every key of the body, email first. */
+  identities: OwnedIdentity[];
+  /** Microseconds since 1970, strictly increasing in a workspace. Decides who created a lead. */
+  order: number;
+  /** Microseconds since 1970: the time the facts are from. Decides standard fields. At most `order`. */
+  stamp: number;
+  source: SubmissionSource;
+  lead: Lead;
+  notes: Note[];
+  /** The body as sent, for the record and for replays. */
+  body: string;
+  bodyType: BodyType;
+  /** The page it came from (Origin or Referer), as sent. */
+  page?: string;
+  userAgent?: string;
+  /** The sender's network address, as configured. */
+  address?: string;
+  /** Follows one POST through the logs, from receiver to commit. */
+  requestId?: string;
+}

@@ -1,0 +1,7 @@
+export type {
+  ApplySubmissions,
+  LeadState,
+  Provenance,
+  ResolveCustomFields,
+  UtmTouch,
+} from './lead-state.ts';

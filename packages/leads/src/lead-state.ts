@@ -1,0 +1,51 @@
+import type {
+  CustomField,
+  CustomValue,
+  FieldPath,
+  Note,
+  Submission,
+  UtmField,
+} from '@leadgate/contract';
+
+/** The submission that set a value, and what it won by: the later stamp, then the later order. */
+export interface Provenance {
+  submissionId: string;
+  /** Microseconds since 1970. */
+  stamp: number;
+  /** Microseconds since 1970, unique in a workspace. */
+  order: number;
+}
+
+/** One touch of a campaign: the five utm fields of one submission, and which one. */
+export interface UtmTouch extends Provenance {
+  values: Partial<Record<UtmField, string>>;
+}
+
+/**
+ * What is known of a lead: the join of every submission applied to it. A new lead is `emptyLead()`.
+ * Joining is commutative, associative and idempotent, so neither the order of jobs nor their
+ * number matters.
+ */
+export interface LeadState {
+  values: Partial<Record<FieldPath, string>>;
+  provenance: Partial<Record<FieldPath, Provenance>>;
+  firstTouch: UtmTouch | null;
+  lastTouch: UtmTouch | null;
+  /** The submission of the lowest order applied: it created the lead, and custom fields are its. */
+  creator: { submissionId: string; order: number } | null;
+  /** By custom field id. */
+  customFields: Record<string, CustomValue>;
+}
+
+/** The join, as the store is handed it. Pure. */
+export type ApplySubmissions = (
+  lead: LeadState,
+  submissions: readonly Submission[],
+  fields: readonly CustomField[],
+) => LeadState;
+
+/** What a submission's custom fields come to under the workspace's definitions. Pure. */
+export type ResolveCustomFields = (
+  customFields: Readonly<Record<string, CustomValue>>,
+  fields: readonly CustomField[],
+) => { values: Record<string, CustomValue>; notes: Note[] };
