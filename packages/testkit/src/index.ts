@@ -1,0 +1,3 @@
+export { startPostgresServer, startRedisServer, type OwnServer } from './own-server.ts';
+export { testDatabase } from './test-database.ts';
+export { testRedis } from './test-redis.ts';

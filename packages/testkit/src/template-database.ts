@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import pg from 'pg';
+
+const migrations = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
+
+/** The lock that runs beside each other take on one server while one of them makes the template. */
+const TEMPLATE_LOCK = 7_205_113;
+
+/** How long a test's database that nobody dropped (its run was killed) is left standing. */
+const LEFTOVER_AGE_MS = 60 * 60 * 1000;
+
+/**
+ * Makes the migrated database that tests clone, unless one of the same migrations stands, and
+ * returns its name. Also drops databases that killed runs left behind.
+ */
+export async function makeTemplate(adminUrl: string): Promise<string> {
+  const scripts = migrationScripts();
+  const hash = createHash('sha256');
+  for (const { name, sql } of scripts) hash.update(`${name}\0${sql}\0`);
+  const name = `leadgate_template_${hash.digest('hex').slice(0, 12)}`;
+
+  const admin = new pg.Client({ connectionString: adminUrl });
+  await admin.connect();
+  try {
+    await admin.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+    await dropLeftovers(admin);
+    if (!(await exists(admin, name))) {
+      // Renamed only when it is whole: a run killed in between leaves no half template.
+      const unfinished = `${name}_unfinished`;
+      await admin.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`);
+      await admin.query(`CREATE DATABASE ${unfinished} TEMPLATE template0 ENCODING 'UTF8'`);
+      await migrateTemplate(databaseUrl(adminUrl, unfinished), scripts);
+      await admin.query(`ALTER DATABASE ${unfinished} RENAME TO ${name}`);
+    }
+  } finally {
+    await admin.end();
+  }
+  return name;
+}
+
+/** The same server's URL with another database. */
+export function databaseUrl(url: string, database: string): string {
+  const other = new URL(url);
+  other.pathname = `/${database}`;
+  return other.href;
+}
+
+/** The name of a test's database; it carries the time, for dropLeftovers. */
+export function testDatabaseName(random: string): string {
+  return `leadgate_test_${Date.now().toString()}_${random}`;
+}
+
+async function dropLeftovers(admin: pg.Client): Promise<void> {
+  const { rows } = await admin.query<{ datname: string }>(
+    `SELECT datname FROM pg_database WHERE datname LIKE 'leadgate\\_test\\_%'`,
+  );
+  for (const { datname } of rows) {
+    const madeAt = Number(datname.split('_')[2]);
+    if (Date.now() - madeAt > LEFTOVER_AGE_MS)
+      await admin.query(`DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`);
+  }
+}
+
+async function exists(admin: pg.Client, database: string): Promise<boolean> {
+  const { rowCount } = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [
+    database,
+  ]);
+  return rowCount === 1;
+}
+
+function migrationScripts(): { name: string; sql: string }[] {
+  return readdirSync(migrations, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => ({
+      name,
+      sql: readFileSync(join(migrations, name, 'migration.sql'), 'utf8'),
+    }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+async function migrateTemplate(url: string, scripts: { sql: string }[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const { sql } of scripts) await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

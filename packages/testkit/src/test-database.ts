@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { databaseUrl, testDatabaseName } from './template-database.ts';
+
+/**
+ * A fresh, migrated database of one's own, cloned from the run's template (about 50 ms). `drop` ends
+ * whatever is still connected to it.
+ */
+export async function testDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
+  const admin = inject('databaseUrl');
+  const name = testDatabaseName(randomBytes(6).toString('hex'));
+  await execute(admin, `CREATE DATABASE ${name} TEMPLATE ${inject('templateDatabase')}`);
+  return {
+    url: databaseUrl(admin, name),
+    drop: () => execute(admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+async function execute(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

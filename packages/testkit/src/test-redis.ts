@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { inject } from 'vitest';
+
+/** In database 0, which no test is given: who holds which database. */
+const CLAIMS = 'leadgate-testkit:claims';
+const WAIT_MS = 60_000;
+
+/**
+ * A logical database of the run's Redis, empty, and nobody else's while this process lives: files
+ * run beside each other, and so may other runs on a server that was given. `flush` empties it.
+ *
+ * Redis does not divide pub/sub by database: a subscriber also hears what other files publish.
+ */
+export async function testRedis(): Promise<{ url: string; flush: () => Promise<void> }> {
+  const server = inject('redisUrl');
+  const database = await claimDatabase(server);
+  const url = new URL(server);
+  url.pathname = `/${database.toString()}`;
+  const flush = () => withRedis(url.href, async (redis) => void (await redis.flushdb()));
+  await flush();
+  return { url: url.href, flush };
+}
+
+/**
+ * A claim is the name of the connection that made it, and stands as long as the connection: nothing
+ * to release, nothing left behind by a killed run.
+ */
+async function claimDatabase(server: string): Promise<number> {
+  const holder = `leadgate-testkit-${randomUUID()}`;
+  const url = new URL(server);
+  url.pathname = '/0';
+  const redis = new Redis(url.href, { connectionName: holder });
+  const databases = await countDatabases(redis);
+  const deadline = Date.now() + WAIT_MS;
+  for (;;) {
+    const claims = await redis.hgetall(CLAIMS);
+    const alive = await connectionNames(redis);
+    for (let database = 1; database < databases; database++) {
+      const before = claims[database.toString()];
+      if (before !== undefined && alive.has(before)) continue;
+      if (await claim(redis, database, before ?? '', holder)) {
+        redis.on('error', () => undefined);
+        redis.stream.unref();
+        return database;
+      }
+    }
+    if (Date.now() > deadline) {
+      redis.disconnect();
+      throw new Error(
+        `all ${(databases - 1).toString()} logical databases of the tests' Redis are in use: ` +
+          'wait for other test runs, or give a Redis with more (databases 64) in TEST_REDIS_URL',
+      );
+    }
+    await delay(100);
+  }
+}
+
+/** Compare and set: two processes may have seen the same dead holder. */
+async function claim(redis: Redis, database: number, before: string, holder: string) {
+  const script = `if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 0 end
+    redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) return 1`;
+  return (await redis.eval(script, 1, CLAIMS, database.toString(), before, holder)) === 1;
+}
+
+async function connectionNames(redis: Redis): Promise<Set<string>> {
+  const list = String(await redis.client('LIST'));
+  return new Set([...list.matchAll(/ name=(\S+)/g)].map((match) => match[1] ?? ''));
+}
+
+/** Of a server that refuses CONFIG: the 16 that Redis has by default. */
+async function countDatabases(redis: Redis): Promise<number> {
+  const databases = await redis
+    .call('CONFIG', 'GET', 'databases')
+    .then((reply) => Number(Object.values(reply as Record<string, string>)[0]))
+    .catch(() => 16);
+  return Number.isInteger(databases) ? databases : 16;
+}
+
+async function withRedis(url: string, use: (redis: Redis) => Promise<void>): Promise<void> {
+  const redis = new Redis(url);
+  try {
+    await use(redis);
+  } finally {
+    redis.disconnect();
+  }
+}

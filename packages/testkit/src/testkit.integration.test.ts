@@ -1,0 +1,27 @@
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { testDatabase } from './test-database.ts';
+import { testRedis } from './test-redis.ts';
+
+test('two databases of one process are apart, migrated and empty', async () => {
+  const [a, b] = await Promise.all([testDatabase(), testDatabase()]);
+  expect(a.url).not.toBe(b.url);
+  const client = new pg.Client({ connectionString: a.url });
+  await client.connect();
+  expect((await client.query('SELECT * FROM lead')).rowCount).toBe(0);
+  await client.end();
+  await Promise.all([a.drop(), b.drop()]);
+});
+
+test('two logical Redis databases of one process are apart and empty', async () => {
+  const [a, b] = await Promise.all([testRedis(), testRedis()]);
+  expect(a.url).not.toBe(b.url);
+  const [first, second] = [new Redis(a.url), new Redis(b.url)];
+  await first.set('key', 'value');
+  expect(await second.exists('key')).toBe(0);
+  await a.flush();
+  expect(await first.exists('key')).toBe(0);
+  first.disconnect();
+  second.disconnect();
+});

@@ -1,0 +1,18 @@
+import { defineConfig } from 'vitest/config';
+
+// Packages run from src/: `source` stands first in their exports.
+const conditions = ['source', 'module', 'node'];
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: ['source', 'node'] } },
+  test: {
+    include: ['{apps,packages,scripts}/**/*.test.{ts,js}'],
+    exclude: ['**/node_modules/**', '**/dist/**', '**/generated/**'],
+    globalSetup: ['packages/testkit/src/global-setup.ts'],
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+    restoreMocks: true,
+  },
+});
