@@ -1,0 +1,16 @@
+export { ConfigError, readConfig } from './config.ts';
+export { errorFacts, type ErrorFacts } from './error-facts.ts';
+export { failStart } from './fail-start.ts';
+export { createLogger, type Logger, type LoggerOptions } from './logger.ts';
+export { redactUrl } from './redact-url.ts';
+export { durabilityFindings, inspectRedis, type RedisDurability } from './redis-durability.ts';
+export { awaitRedis, connectRedis, type ConnectRedisOptions, type RedisRole } from './redis.ts';
+export {
+  databaseUrlSetting,
+  logLevelSetting,
+  portSetting,
+  redisUrlSetting,
+  urlSetting,
+} from './settings.ts';
+export { createShutdown, type Shutdown } from './shutdown.ts';
+export { StartError } from './start-error.ts';

@@ -1,0 +1,46 @@
+import { createRequire } from 'node:module';
+import { pino, type Logger } from 'pino';
+import { errorFacts } from './error-facts.ts';
+import { redactUrl } from './redact-url.ts';
+
+export type { Logger } from 'pino';
+
+export interface LoggerOptions {
+  /** The process: `receiver`, `worker`, … */
+  name: string;
+  level: string;
+  /** Lines for people instead of JSON. By default on a terminal, where pino-pretty is installed. */
+  pretty?: boolean;
+}
+
+/**
+ * A logger that writes JSON to the standard output. An `err` is reduced to what `errorFacts` tells,
+ * and the password of any URL in a line is replaced.
+ */
+export function createLogger({ name, level, pretty }: LoggerOptions): Logger {
+  const forPeople = (pretty ?? process.stdout.isTTY) && prettyIsInstalled();
+  return pino({
+    name,
+    level,
+    base: { name, pid: process.pid },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { err: errorFacts },
+    redact: {
+      paths: ['password', '*.password', 'authorization', '*.authorization', '*.cookie'],
+      censor: '***',
+    },
+    hooks: { streamWrite: redactUrl },
+    ...(forPeople && {
+      transport: { target: 'pino-pretty', options: { ignore: 'pid,name', singleLine: true } },
+    }),
+  });
+}
+
+function prettyIsInstalled(): boolean {
+  try {
+    createRequire(import.meta.url).resolve('pino-pretty');
+    return true;
+  } catch {
+    return false;
+  }
+}

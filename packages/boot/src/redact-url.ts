@@ -1,0 +1,6 @@
+const CREDENTIALS = /(:\/\/[^\s:@/"]*):[^\s@/"]+@/g;
+
+/** The text with the password of every URL in it replaced by `***`. Never throws. */
+export function redactUrl(text: string): string {
+  return text.replace(CREDENTIALS, '$1:***@');
+}

@@ -1,0 +1,108 @@
+import type { Redis } from 'ioredis';
+
+/** What Redis says of how well it keeps what it was given; `unknown` where it will not say. */
+export interface RedisDurability {
+  version: string;
+  evictionPolicy: string;
+  aof: boolean;
+  appendfsync: string;
+  noAppendfsyncOnRewrite: boolean | 'unknown';
+  /** Bytes; 0: no limit. */
+  maxmemory: number;
+  /** Bytes. */
+  usedMemory: number;
+}
+
+/**
+ * Reads INFO and CONFIG GET. A managed Redis that refuses CONFIG leaves the settings that only
+ * CONFIG knows `unknown`. Rejects when Redis does not answer.
+ */
+export async function inspectRedis(redis: Redis): Promise<RedisDurability> {
+  const [info, config] = await Promise.all([readInfo(redis), readSettings(redis)]);
+  const rewrite = config.get('no-appendfsync-on-rewrite');
+  return {
+    version: info.get('redis_version') ?? 'unknown',
+    evictionPolicy: info.get('maxmemory_policy') ?? config.get('maxmemory-policy') ?? 'unknown',
+    aof: info.get('aof_enabled') === '1',
+    appendfsync: config.get('appendfsync') ?? 'unknown',
+    noAppendfsyncOnRewrite: rewrite === undefined ? 'unknown' : rewrite === 'yes',
+    maxmemory: Number(info.get('maxmemory') ?? 0),
+    usedMemory: Number(info.get('used_memory') ?? 0),
+  };
+}
+
+async function readInfo(redis: Redis): Promise<Map<string, string>> {
+  const text = await redis.info();
+  return new Map(
+    text.split('\r\n').flatMap((line): [string, string][] => {
+      const colon = line.indexOf(':');
+      return colon > 0 ? [[line.slice(0, colon), line.slice(colon + 1)]] : [];
+    }),
+  );
+}
+
+/** One setting a call: CONFIG GET takes several only since Redis 7. */
+async function readSettings(redis: Redis): Promise<Map<string, string>> {
+  const names = ['maxmemory-policy', 'appendfsync', 'no-appendfsync-on-rewrite'];
+  const values = await Promise.all(names.map((name) => readSetting(redis, name)));
+  return new Map(
+    names.flatMap((name, i): [string, string][] => {
+      const value = values[i];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+async function readSetting(redis: Redis, name: string): Promise<string | undefined> {
+  try {
+    const answer: unknown = await redis.config('GET', name);
+    return Array.isArray(answer) && typeof answer[1] === 'string' ? answer[1] : undefined;
+  } catch (error) {
+    // Only Redis's own refusal; a lost connection is the caller's to know.
+    if (error instanceof Error && error.name === 'ReplyError') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Sentences on what is wrong with a Redis that has to keep leads: `fatal` ones are reasons not to
+ * start, `warnings` name a weaker promise than "on disk before the answer".
+ */
+export function durabilityFindings(durability: RedisDurability): {
+  fatal: string[];
+  warnings: string[];
+} {
+  const { version, evictionPolicy, aof, appendfsync, noAppendfsyncOnRewrite } = durability;
+  const fatal: string[] = [];
+  const warnings: string[] = [];
+  if (isOlderThan(version, 6, 2))
+    fatal.push(`Redis ${version} is too old: run Redis 6.2 or newer, or Valkey.`);
+  if (evictionPolicy === 'unknown')
+    warnings.push('Redis does not tell its eviction policy: make sure that it is noeviction.');
+  else if (evictionPolicy !== 'noeviction')
+    fatal.push(
+      `Redis may throw leads away when it is full (maxmemory-policy ${evictionPolicy}): set maxmemory-policy to noeviction.`,
+    );
+  if (!aof)
+    warnings.push(
+      'Redis does not log its writes (appendonly no): accepted leads are lost when it stops; set appendonly to yes and appendfsync to always.',
+    );
+  else if (appendfsync === 'unknown')
+    warnings.push('Redis does not tell its appendfsync: leads are safe at once only with always.');
+  else if (appendfsync !== 'always')
+    warnings.push(
+      `Redis syncs its log later than it answers (appendfsync ${appendfsync}): a crash can lose the last leads accepted; set appendfsync to always.`,
+    );
+  if (aof && noAppendfsyncOnRewrite === true)
+    warnings.push(
+      'Redis does not sync its log while it rewrites it (no-appendfsync-on-rewrite yes): set it to no.',
+    );
+  return { fatal, warnings };
+}
+
+function isOlderThan(version: string, major: number, minor: number): boolean {
+  const parts = /^(\d+)\.(\d+)/.exec(version);
+  if (!parts) return false;
+  const [theirMajor, theirMinor] = [Number(parts[1]), Number(parts[2])];
+  return theirMajor < major || (theirMajor === major && theirMinor < minor);
+}
