@@ -1,0 +1,220 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { queueCounts } from '@leadgate/queue';
+import { migrate } from '@leadgate/store';
+import { testDatabase, testRedis, type OwnServer } from '@leadgate/testkit';
+import { vi } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** A process of the system under test. */
+export interface Member {
+  readonly name: string;
+  readonly child: ChildProcess;
+  /** All that it printed, for messages and for grepping. */
+  output(): string;
+  /** Sends a signal and waits for the end. Resolves to the exit code, null after a kill. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** The real processes on a database and a Redis of their own. */
+export interface System {
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  /** Base address of each receiver. */
+  readonly receivers: { url: string; member: Member }[];
+  readonly workers: Member[];
+  readonly redis: Redis;
+  query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
+  /** Runs the command line and parses what it printed with --json. */
+  cli<Result>(...args: string[]): Promise<Result>;
+  /** A fresh workspace with an open link. */
+  openLink(options?: string[]): Promise<{ workspace: string; code: string }>;
+  startReceiver(env?: Record<string, string>): Promise<{ url: string; member: Member }>;
+  startWorker(env?: Record<string, string>): Promise<Member>;
+  /** Waits until no job is waiting, delayed or active. */
+  settle(timeoutMs?: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface SystemOptions {
+  receivers?: number;
+  workers?: number;
+  receiverEnv?: Record<string, string>;
+  workerEnv?: Record<string, string>;
+  /** Servers of the test's own, to be killed or filled; else the shared ones. */
+  redis?: OwnServer;
+  postgres?: OwnServer;
+}
+
+/** Starts receivers and workers as processes, from what was built. */
+export async function startSystem(options: SystemOptions = {}): Promise<System> {
+  const database =
+    options.postgres === undefined ? await testDatabase() : await ownDatabase(options.postgres);
+  const store = options.redis === undefined ? await testRedis() : ownRedis(options.redis);
+  const redis = new Redis(store.url, { maxRetriesPerRequest: null });
+  redis.on('error', () => undefined);
+  const pool = new pg.Pool({ connectionString: database.url, max: 4 });
+  pool.on('error', () => undefined);
+  const members: Member[] = [];
+  const receivers: { url: string; member: Member }[] = [];
+  const workers: Member[] = [];
+  const servers = { DATABASE_URL: database.url, REDIS_URL: store.url, LOG_LEVEL: 'info' };
+
+  const start = (name: string, script: string, env: Record<string, string>): Member => {
+    const member = startMember(name, script, env);
+    members.push(member);
+    return member;
+  };
+
+  const startReceiver: System['startReceiver'] = async (env = {}) => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const member = start('receiver', 'apps/receiver/dist/main.js', {
+      REDIS_URL: servers.REDIS_URL,
+      LOG_LEVEL: servers.LOG_LEVEL,
+      RECEIVER_PORT: String(port),
+      ...options.receiverEnv,
+      ...env,
+    });
+    await answering(`${url}/ready`, member);
+    const receiver = { url, member };
+    receivers.push(receiver);
+    return receiver;
+  };
+
+  const startWorker: System['startWorker'] = async (env = {}) => {
+    const port = await freePort();
+    const member = start('worker', 'apps/worker/dist/main.js', {
+      ...servers,
+      WORKER_PORT: String(port),
+      ...options.workerEnv,
+      ...env,
+    });
+    await answering(`http://127.0.0.1:${port}/ready`, member);
+    workers.push(member);
+    return member;
+  };
+
+  const cli = async <Result>(...args: string[]): Promise<Result> => {
+    const member = startMember('leadgate', 'apps/cli/bin/leadgate.js', servers, [
+      ...args,
+      '--json',
+    ]);
+    const [code] = (await once(member.child, 'close')) as [number | null];
+    if (code !== 0)
+      throw new Error(`leadgate ${args.join(' ')} ended with ${code}: ${member.output()}`);
+    return JSON.parse(member.output()) as Result;
+  };
+
+  const settle: System['settle'] = async (timeoutMs = 30_000) => {
+    await vi.waitFor(
+      async () => {
+        const counts = await queueCounts(redis);
+        const left = counts.waiting + counts.active + counts.delayed;
+        if (left > 0) throw new Error(`${left} jobs are left`);
+      },
+      { timeout: timeoutMs, interval: 20 },
+    );
+  };
+
+  // The worker first: it sets the marker of the directory that makes a receiver ready.
+  for (let i = 0; i < (options.workers ?? 1); i++) await startWorker();
+  for (let i = 0; i < (options.receivers ?? 1); i++) await startReceiver();
+
+  let made = 0;
+  return {
+    databaseUrl: database.url,
+    redisUrl: store.url,
+    receivers,
+    workers,
+    redis,
+    cli,
+    settle,
+    startReceiver,
+    startWorker,
+    query: async <Row extends pg.QueryResultRow>(sql: string, values: unknown[] = []) =>
+      (await pool.query<Row>(sql, values)).rows,
+    openLink: async (linkOptions = []) => {
+      const workspace = `workspace-${++made}`;
+      await cli('workspace', 'create', workspace);
+      const link = await cli<{ code: string }>('link', 'create', workspace, ...linkOptions);
+      return { workspace, code: link.code };
+    },
+    stop: async () => {
+      await Promise.all(receivers.map(({ member }) => member.stop()));
+      await Promise.all(members.map((member) => member.stop()));
+      await pool.end();
+      await redis.quit();
+      await database.drop();
+      await store.flush();
+    },
+  };
+}
+
+async function ownDatabase(server: OwnServer): Promise<{ url: string; drop: () => Promise<void> }> {
+  await migrate(server.url, { directory: join(root, 'prisma/migrations') });
+  return { url: server.url, drop: () => Promise.resolve() };
+}
+
+function ownRedis(server: OwnServer): { url: string; flush: () => Promise<void> } {
+  return { url: server.url, flush: () => Promise.resolve() };
+}
+
+function startMember(
+  name: string,
+  script: string,
+  env: Record<string, string>,
+  args: string[] = [],
+): Member {
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd: root,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let printed = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  const ended = once(child, 'close');
+  return {
+    name,
+    child,
+    output: () => printed,
+    stop: async (signal = 'SIGTERM') => {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await ended;
+      return child.exitCode;
+    },
+  };
+}
+
+/** Waits until an address answers 200; fails at once, with what it printed, when the process ends. */
+async function answering(url: string, member: Member): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      if (member.child.exitCode !== null) return;
+      const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+      if (!response.ok)
+        throw new Error(`${member.name}: ${response.status} ${await response.text()}`);
+    },
+    { timeout: 20_000, interval: 50 },
+  );
+  if (member.child.exitCode !== null) {
+    throw new Error(`${member.name} ended with ${member.child.exitCode}: ${member.output()}`);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
