@@ -1,0 +1,147 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+
+/** A database that cannot be migrated as it is; the message says what to do. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}
+
+interface Migration {
+  name: string;
+  sql: string;
+}
+
+interface MigrationRow {
+  name: string;
+  checksum: string;
+  finished: boolean;
+}
+
+/** The advisory lock that `prisma migrate` takes, so that the two exclude each other. */
+const MIGRATE_LOCK = 72_707_369;
+
+/** As `prisma migrate` creates it. */
+const MIGRATIONS_TABLE = `
+  CREATE TABLE IF NOT EXISTS _prisma_migrations (
+    id varchar(36) PRIMARY KEY NOT NULL,
+    checksum varchar(64) NOT NULL,
+    finished_at timestamptz,
+    migration_name varchar(255) NOT NULL,
+    logs text,
+    rolled_back_at timestamptz,
+    started_at timestamptz NOT NULL DEFAULT now(),
+    applied_steps_count integer NOT NULL DEFAULT 0
+  )`;
+
+/**
+ * Applies the migrations of a directory (`<name>/migration.sql`, by name) that the database does
+ * not have, each in a transaction of its own, and keeps the record that `prisma migrate deploy`
+ * keeps. Processes that start at once take turns. Migrations that only the database knows are left
+ * alone: a newer version made them.
+ *
+ * Returns the names applied. Throws a MigrationError that says what to do when the database does
+ * not exist, an applied migration was edited, an earlier one failed, or one fails now (nothing of
+ * it stays).
+ */
+export async function migrate(
+  url: string,
+  options: { directory: string },
+): Promise<{ applied: string[] }> {
+  const migrations = await readMigrations(options.directory);
+  const client = await connect(url);
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [MIGRATE_LOCK]);
+    await client.query('SET client_min_messages = warning');
+    await client.query(MIGRATIONS_TABLE);
+    const missing = pending(migrations, await readRecord(client));
+    for (const migration of missing) await applyMigration(client, migration);
+    return { applied: missing.map(({ name }) => name) };
+  } finally {
+    await client.end();
+  }
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  // A connection that breaks fails the statement that runs; unheard, it would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === '3D000') {
+      const name = client.database ?? '';
+      throw new MigrationError(
+        `The database "${name}" does not exist. Create it (createdb ${name}) or name another one.`,
+      );
+    }
+    throw error;
+  }
+}
+
+async function readMigrations(directory: string): Promise<Migration[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  return Promise.all(
+    names.sort().map(async (name) => {
+      const sql = await readFile(join(directory, name, 'migration.sql'), 'utf8');
+      return { name, sql };
+    }),
+  );
+}
+
+async function readRecord(client: pg.Client): Promise<MigrationRow[]> {
+  const { rows } = await client.query<MigrationRow>(`
+    SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
+    FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at`);
+  return rows;
+}
+
+function pending(migrations: Migration[], record: MigrationRow[]): Migration[] {
+  const failed = record.find(({ finished }) => !finished);
+  if (failed !== undefined)
+    throw new MigrationError(
+      `Migration ${failed.name} failed earlier and may have been applied in part. ` +
+        'Mend the database by hand, then mark it with `prisma migrate resolve`.',
+    );
+  return migrations.filter((migration) => {
+    const applied = record.find(({ name }) => name === migration.name);
+    if (applied === undefined) return true;
+    if (checksums(migration.sql).includes(applied.checksum)) return false;
+    throw new MigrationError(
+      `Migration ${migration.name} was edited after it had been applied to this database. ` +
+        'Restore the file, or start from an empty database.',
+    );
+  });
+}
+
+async function applyMigration(client: pg.Client, { name, sql }: Migration): Promise<void> {
+  const startedAt = new Date();
+  try {
+    await client.query('BEGIN');
+    await client.query(sql);
+    await client.query(
+      `INSERT INTO _prisma_migrations
+         (id, checksum, started_at, finished_at, migration_name, applied_steps_count)
+       VALUES ($1, $2, $3, clock_timestamp(), $4, 1)`,
+      [randomUUID(), checksum(sql), startedAt, name],
+    );
+    await client.query('COMMIT');
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error;
+    await client.query('ROLLBACK');
+    throw new MigrationError(`Migration ${name} failed: ${error.message}`, { cause: error });
+  }
+}
+
+function checksum(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** A checkout may change the line endings; `prisma migrate` takes either, and so does this. */
+function checksums(sql: string): string[] {
+  const unix = sql.replaceAll('\r\n', '\n');
+  return [sql, unix, unix.replaceAll('\n', '\r\n')].map(checksum);
+}

@@ -1,0 +1,74 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { PrismaClient } from './generated/client.ts';
+
+export interface StoreOptions {
+  /** postgresql://…; `pgbouncer=true` in it, as Prisma writes it, where a PgBouncer answers. */
+  url: string;
+  /** Connections at most. */
+  poolSize: number;
+  /** Postgres ends a statement that runs longer. Milliseconds. */
+  statementTimeoutMs?: number;
+  /** Told of idle connections that broke. */
+  logger?: { warn: (details: object, message: string) => void };
+}
+
+/** Postgres, as the functions of this package take it. */
+export interface Store {
+  /** For the statements of this package only. */
+  readonly prisma: PrismaClient;
+  /** Waits for what is running and closes every connection. */
+  close: () => Promise<void>;
+}
+
+const STATEMENT_TIMEOUT_MS = 15_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/**
+ * Opens the store without connecting: the first statement does, and so does the first one after an
+ * outage. Statements reject when Postgres cannot be reached; `failureOf` says so.
+ */
+export function openStore(options: StoreOptions): Store {
+  const { url, poolSize, logger, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
+  const adapter = new PrismaPg(
+    {
+      ...connectionOf(url, statementTimeoutMs),
+      max: poolSize,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      application_name: 'leadgate',
+    },
+    {
+      // Unheard, the error of an idle connection ends the process.
+      onPoolError: (error) => {
+        const { code } = error as NodeJS.ErrnoException;
+        logger?.warn({ code }, 'an idle connection to Postgres broke');
+      },
+    },
+  );
+  const prisma = new PrismaClient({
+    adapter,
+    errorFormat: 'minimal',
+    transactionOptions: { maxWait: CONNECT_TIMEOUT_MS, timeout: 2 * statementTimeoutMs },
+  });
+  return { prisma, close: () => prisma.$disconnect() };
+}
+
+/**
+ * Prisma writes and reads times as UTC without saying so: a session in another time zone stores
+ * them shifted. PgBouncer refuses start-up parameters; behind it the role carries both settings
+ * (ALTER ROLE … SET).
+ */
+function connectionOf(url: string, statementTimeoutMs: number) {
+  const connection = new URL(url);
+  const pooled = connection.searchParams.get('pgbouncer') === 'true';
+  const given = connection.searchParams.get('options');
+  // What the URL says would win over what is given beside it.
+  connection.searchParams.delete('pgbouncer');
+  connection.searchParams.delete('options');
+  if (pooled) return { connectionString: connection.href };
+  return {
+    connectionString: connection.href,
+    options: [...(given === null ? [] : [given]), '-c TimeZone=UTC'].join(' '),
+    statement_timeout: statementTimeoutMs,
+  };
+}
