@@ -1,0 +1,27 @@
+export { isUuid } from './display-text.ts';
+export { archiveField } from './fields/archive-field.ts';
+export { createField, type FieldCreation, type NewField } from './fields/create-field.ts';
+export { listFields } from './fields/list-fields.ts';
+export { renameField, type FieldRenaming } from './fields/rename-field.ts';
+export { findLeads, type LeadSearch } from './leads/find-leads.ts';
+export type { HistoryEntry } from './leads/history-of-lead.ts';
+export type { LeadSummary } from './leads/lead-row.ts';
+export { showLead, type LeadDetails, type Touch } from './leads/show-lead.ts';
+export { createLink, type LinkCreation } from './links/create-link.ts';
+export { expireLink } from './links/expire-link.ts';
+export { findLink } from './links/find-link.ts';
+export { linkEntries, linkEntryPages, type LinkEntry } from './links/link-entries.ts';
+export type { Link, LinkCode, LinkSettings } from './links/link.ts';
+export { listLinks } from './links/list-links.ts';
+export { rotateLink, type LinkRotation } from './links/rotate-link.ts';
+export { setLinkState } from './links/set-link-state.ts';
+export { listSubmissions, type SubmissionFilter } from './submissions/list-submissions.ts';
+export { showSubmission, type SubmissionDetails } from './submissions/show-submission.ts';
+export type { SubmissionSummary } from './submissions/submission-row.ts';
+export {
+  createWorkspace,
+  type NewWorkspace,
+  type WorkspaceCreation,
+} from './workspaces/create-workspace.ts';
+export { listWorkspaces } from './workspaces/list-workspaces.ts';
+export type { Workspace } from './workspaces/workspace.ts';

@@ -1,0 +1,49 @@
+import type { CaptureLink } from '@leadgate/contract';
+import { Prisma } from '../generated/client.ts';
+import type { Store } from '../open-store.ts';
+
+/** One entry of the link directory. */
+export interface LinkEntry {
+  code: string;
+  link: CaptureLink;
+}
+
+/** The entries of one link: one a code, closed and expired ones included. */
+export function linkEntries(store: Store, linkId: string): Promise<LinkEntry[]> {
+  return selectEntries(store, Prisma.sql`WHERE k.link_id = ${linkId}::uuid`);
+}
+
+/** Every entry of the link directory by code, closed and expired ones included, page by page. */
+export async function* linkEntryPages(store: Store, pageSize: number): AsyncGenerator<LinkEntry[]> {
+  let after = '';
+  for (;;) {
+    const page = await selectEntries(
+      store,
+      Prisma.sql`WHERE k.code > ${after} ORDER BY k.code LIMIT ${pageSize}`,
+    );
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page;
+    after = last.code;
+  }
+}
+
+interface EntryRow extends Omit<CaptureLink, 'expiresAt'> {
+  code: string;
+  expiresAt: number | null;
+}
+
+async function selectEntries(store: Store, filter: Prisma.Sql): Promise<LinkEntry[]> {
+  const rows = await store.prisma.$queryRaw<EntryRow[]>`
+    SELECT k.code, l.id AS "linkId", w.id AS "workspaceId", w.country,
+           w.dummy_phones AS "dummyPhones", l.state, l.mode,
+           ceil(extract(epoch FROM k.expires_at) * 1000)::float8 AS "expiresAt",
+           l.require_identity AS "requireIdentity", l.origins, l.allow_servers AS "allowServers",
+           l.redirect_url AS "redirectUrl", l.link_limit AS "linkLimit",
+           l.address_limit AS "addressLimit"
+    FROM capture_code k
+    JOIN capture_link l ON l.id = k.link_id
+    JOIN workspace w ON w.id = l.workspace_id
+    ${filter}`;
+  return rows.map(({ code, ...link }) => ({ code, link }));
+}
