@@ -1,0 +1,231 @@
+import { UnrecoverableError, WaitingError, Worker, type Job } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { decodeApplyJob, type Submission } from '@leadgate/contract';
+import { AttemptFailed, GiveBack } from './job-outcome.ts';
+import type { Log } from './log.ts';
+import { APPLY_QUEUE, PREFIX, type JobName } from './queue-names.ts';
+
+type BullWorker = Worker<unknown, void, JobName>;
+
+/** What is known of a job besides its submission. */
+export interface JobInfo {
+  /** 1 for the first. Jobs given back do not count up. */
+  attempt: number;
+  /** How often a worker went away while it had this job. */
+  stalls: number;
+  /** Whether a stored submission is to be applied again. */
+  replay: boolean;
+}
+
+export interface ApplyWorkerOptions {
+  /** Jobs held at once. */
+  concurrency: number;
+  logger: Log;
+  /**
+   * Applies the submission; the job is completed when it resolves. It may run twice for one
+   * submission. Throws GiveBack or AttemptFailed; of anything else only the type and code are kept.
+   */
+  apply: (submission: Submission, info: JobInfo) => Promise<void>;
+  /** Milliseconds that a worker which went away keeps its jobs. */
+  lockMs?: number;
+}
+
+/** For telling a worker that is at work, or has none, from one that is stuck. */
+export interface Progress {
+  /** Jobs completed or failed since the start. */
+  processed: number;
+  /** Milliseconds since 1970: the last time a job was done or the queue was found empty. */
+  lastProgressAt: number;
+  /** Jobs held now. */
+  active: number;
+}
+
+export interface ApplyWorker {
+  /** Takes no new jobs; those held go on. Their locks are renewed for as long as it lasts. */
+  pause(): void;
+  resume(): void;
+  progress(): Progress;
+  /**
+   * Takes no new jobs and waits for those held. Rejects after `timeoutMs`; what is still held then
+   * is run again by another worker. Leaves the connection open: it is the caller's.
+   */
+  close(options: { timeoutMs: number }): Promise<void>;
+}
+
+/**
+ * A job whose worker went away is started again, however often: what it does is idempotent, and a
+ * killed process says nothing about the job. BullMQ would fail it at the second time.
+ */
+const STALLS_ALLOWED = 1_000_000;
+
+const LOCK_MS = 20_000;
+
+/**
+ * Starts taking jobs. `redis` must be a connection that waits for Redis (role `worker`); a second
+ * one is opened from it for blocking reads and closed with the worker.
+ */
+export async function startApplyWorker(
+  redis: Redis,
+  { concurrency, logger, apply, lockMs = LOCK_MS }: ApplyWorkerOptions,
+): Promise<ApplyWorker> {
+  const progress: Progress = { processed: 0, lastProgressAt: Date.now(), active: 0 };
+
+  const worker: BullWorker = new Worker(
+    APPLY_QUEUE,
+    async (job, token) => {
+      progress.active++;
+      try {
+        await run(job, token, apply, logger);
+      } finally {
+        progress.active--;
+      }
+    },
+    {
+      connection: redis,
+      prefix: PREFIX,
+      concurrency,
+      maxStalledCount: STALLS_ALLOWED,
+      lockDuration: lockMs,
+      stalledInterval: lockMs / 2,
+      // Milliseconds until the next try once Redis refused a connection; the default is 15,000.
+      runRetryDelay: 1_000,
+      skipVersionCheck: true,
+      removeOnComplete: { count: 0 },
+      // No removeOnFail: a failed job is somebody's lead.
+    },
+  );
+
+  const moved = (): void => {
+    progress.processed++;
+    progress.lastProgressAt = Date.now();
+  };
+  worker.on('completed', moved);
+  worker.on('failed', moved);
+  worker.on('drained', () => void (progress.lastProgressAt = Date.now()));
+  const holds = createHolds(worker);
+  logAndBackOff(worker, holds, logger);
+  await worker.waitUntilReady();
+
+  return {
+    pause: () => holds.add('caller'),
+    resume: () => holds.remove('caller'),
+    progress: () => ({ ...progress }),
+    close: ({ timeoutMs }) => closeWithin(worker, timeoutMs, () => progress.active),
+  };
+}
+
+async function run(
+  job: Job<unknown, void, JobName>,
+  token: string | undefined,
+  apply: ApplyWorkerOptions['apply'],
+  logger: Log,
+): Promise<void> {
+  const submission = decode(job.data);
+  const attempt = job.attemptsMade + 1;
+  try {
+    await apply(submission, { attempt, stalls: job.stalledCounter, replay: job.name === 'replay' });
+  } catch (error) {
+    if (error instanceof GiveBack) {
+      await job.moveToWait(token);
+      throw new WaitingError();
+    }
+    logger.warn({ submissionId: submission.id, attempt, err: error }, 'attempt failed');
+    throw new Error(reasonToKeep(error));
+  }
+}
+
+function decode(payload: unknown): Submission {
+  try {
+    return decodeApplyJob(payload);
+  } catch {
+    throw new UnrecoverableError('the job is not one that this version of the worker understands');
+  }
+}
+
+/** The message of an unexpected error may quote a value: its type and code have to do. */
+function reasonToKeep(error: unknown): string {
+  if (error instanceof AttemptFailed) return error.message;
+  if (!(error instanceof Error)) return 'failed for an unknown reason';
+  const code: unknown = Reflect.get(error, 'code');
+  return `failed with ${error.constructor.name}${typeof code === 'string' ? ` (${code})` : ''}`;
+}
+
+interface Holds {
+  add(reason: string): void;
+  remove(reason: string): void;
+}
+
+/** The worker is paused for as long as anybody has a reason for it. */
+function createHolds(worker: BullWorker): Holds {
+  const reasons = new Set<string>();
+  return {
+    add(reason) {
+      reasons.add(reason);
+      void worker.pause(true);
+    },
+    remove(reason) {
+      if (reasons.delete(reason) && reasons.size === 0 && !worker.closing) void worker.resume();
+    },
+  };
+}
+
+const SHORTEST_BACK_OFF_MS = 250;
+const LONGEST_BACK_OFF_MS = 5_000;
+
+/**
+ * When Redis refuses (full above all), BullMQ would try again at once, in a tight loop. Each
+ * refusal doubles the pause; a pause without one sets it back.
+ */
+function logAndBackOff(worker: BullWorker, holds: Holds, logger: Log): void {
+  let pauseMs = SHORTEST_BACK_OFF_MS;
+  let lastRefusal = 0;
+  let holding = false;
+  worker.on('lockRenewalFailed', (jobIds) =>
+    logger.warn({ jobs: jobIds.length }, 'lost the locks of jobs; another worker may run them too'),
+  );
+  worker.on('error', (err) => {
+    if (!isRefusal(err)) {
+      logger.debug({ err }, 'queue error');
+      return;
+    }
+    if (holding || worker.closing) return;
+    const quietMs = Date.now() - lastRefusal;
+    pauseMs =
+      quietMs > 2 * pauseMs ? SHORTEST_BACK_OFF_MS : Math.min(2 * pauseMs, LONGEST_BACK_OFF_MS);
+    lastRefusal = Date.now();
+    holding = true;
+    logger.error({ err, pauseMs }, 'Redis refuses; taking no jobs for a moment');
+    holds.add('refused');
+    setTimeout(() => {
+      holding = false;
+      holds.remove('refused');
+    }, pauseMs).unref();
+  });
+}
+
+/** Answers of Redis that will come again: full, cannot write to disk, a replica, no permission. */
+function isRefusal(error: Error): boolean {
+  return /^(OOM|MISCONF|READONLY|NOREPLICAS|LOADING|BUSY|NOAUTH|WRONGPASS|NOPERM)\b/.test(
+    error.message,
+  );
+}
+
+async function closeWithin(
+  worker: BullWorker,
+  timeoutMs: number,
+  active: () => number,
+): Promise<void> {
+  const closed = worker.close();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`${active()} jobs were still running after ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+  });
+  try {
+    await Promise.race([closed, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

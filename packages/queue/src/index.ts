@@ -1,0 +1,10 @@
+export {
+  startApplyWorker,
+  type ApplyWorker,
+  type ApplyWorkerOptions,
+  type JobInfo,
+  type Progress,
+} from './apply-worker.ts';
+export { AttemptFailed, GiveBack } from './job-outcome.ts';
+export { openProducer, type Producer } from './producer.ts';
+export { queueCounts, type QueueCounts } from './queue-counts.ts';

@@ -1,0 +1,8 @@
+/** Every key of BullMQ starts with it. */
+export const PREFIX = 'leadgate';
+
+/** One queue a shard; braces, so that its keys share a slot of a Redis Cluster. */
+export const APPLY_QUEUE = '{leads-0}';
+
+/** What a job asks for: to apply a submission, or to apply a stored one again. */
+export type JobName = 'apply' | 'replay';
