@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { decodeApplyJob, type Submission } from '@leadgate/contract';
 import { AttemptFailed, GiveBack } from './job-outcome.ts';
 import type { Log } from './log.ts';
+import { unpackJob } from './packed-job.ts';
 import { APPLY_QUEUE, PREFIX, type JobName } from './queue-names.ts';
 
 type BullWorker = Worker<unknown, void, JobName>;
@@ -134,9 +135,9 @@ async function run(
   }
 }
 
-function decode(payload: unknown): Submission {
+function decode(data: unknown): Submission {
   try {
-    return decodeApplyJob(payload);
+    return decodeApplyJob(unpackJob(data));
   } catch {
     throw new UnrecoverableError('the job is not one that this version of the worker understands');
   }

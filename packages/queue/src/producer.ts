@@ -1,9 +1,10 @@
 import { Queue, type JobsOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { encodeApplyJob, type ApplyJob, type Submission } from '@leadgate/contract';
+import { encodeApplyJob, type Submission } from '@leadgate/contract';
 import { countsOf, type QueueCounts } from './queue-counts.ts';
 import { groupCalls } from './group-calls.ts';
 import type { Log } from './log.ts';
+import { packJob, type PackedJob } from './packed-job.ts';
 import { APPLY_QUEUE, PREFIX, type JobName } from './queue-names.ts';
 
 export interface Producer {
@@ -33,7 +34,7 @@ const EVENTS_KEPT = 1_000;
  * its version and eviction policy are for the caller to check.
  */
 export async function openProducer(redis: Redis, { logger }: { logger: Log }): Promise<Producer> {
-  const queue = new Queue<ApplyJob, void, JobName>(APPLY_QUEUE, {
+  const queue = new Queue<PackedJob, void, JobName>(APPLY_QUEUE, {
     connection: redis,
     prefix: PREFIX,
     streams: { events: { maxLen: EVENTS_KEPT } },
@@ -51,7 +52,7 @@ export async function openProducer(redis: Redis, { logger }: { logger: Log }): P
       queue.addBulk(
         submissions.map((submission) => ({
           name: 'apply',
-          data: encodeApplyJob(submission),
+          data: packJob(encodeApplyJob(submission)),
           opts: { ...JOB, jobId: submission.id },
         })),
       ),
