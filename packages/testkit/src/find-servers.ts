@@ -1,3 +1,10 @@
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { GenericContainer, Wait, type StartedTestContainer } from 'testcontainers';
+import { IMAGES, containerEngine, hasImage } from '../../../scripts/servers/containers.js';
+import { POSTGRES_TEST_SETTINGS, startPostgresServer, startRedisServer } from './own-server.ts';
+import { endLeftoverServers, say } from './private-home.ts';
+
 /** Where this run's Redis and Postgres are, and how to be rid of them. */
 export interface Servers {
   redisUrl: string;
@@ -5,9 +12,141 @@ export interface Servers {
   stop: () => Promise<void>;
 }
 
-export function findServers(): Promise<Servers> {
-  const { TEST_REDIS_URL: redisUrl, TEST_DATABASE_URL: databaseUrl } = process.env;
-  if (redisUrl === undefined || databaseUrl === undefined)
-    throw new Error('set TEST_REDIS_URL and TEST_DATABASE_URL');
-  return Promise.resolve({ redisUrl, databaseUrl, stop: () => Promise.resolve() });
+interface Server {
+  url: string;
+  stop: () => Promise<void>;
+}
+
+/**
+ * Servers for a run of tests: those that are given (TEST_REDIS_URL, TEST_DATABASE_URL), else
+ * containers where an engine answers and has or gets the images, else private ones as `npm start`
+ * has them. Throws an error that says how to get a server; tests are never skipped for want of one.
+ */
+export async function findServers(): Promise<Servers> {
+  await endLeftoverServers();
+  const { TEST_REDIS_URL, TEST_DATABASE_URL } = process.env;
+  const [redis, postgres] = await Promise.allSettled([
+    TEST_REDIS_URL ? givenRedis(TEST_REDIS_URL) : redisContainer().then((s) => s ?? ownRedis()),
+    TEST_DATABASE_URL
+      ? givenPostgres(TEST_DATABASE_URL)
+      : postgresContainer().then((s) => s ?? ownPostgres()),
+  ]);
+  if (redis.status === 'fulfilled' && postgres.status === 'fulfilled') {
+    const stop = async () => {
+      await Promise.all([redis.value.stop(), postgres.value.stop()]);
+    };
+    return { redisUrl: redis.value.url, databaseUrl: postgres.value.url, stop };
+  }
+  const failures: string[] = [];
+  for (const result of [redis, postgres]) {
+    if (result.status === 'fulfilled') await result.value.stop();
+    else
+      failures.push(result.reason instanceof Error ? result.reason.message : String(result.reason));
+  }
+  throw new Error(`tests need a Redis and a Postgres: ${failures.join('; ')}`);
+}
+
+async function givenRedis(url: string): Promise<Server> {
+  const redis = new Redis(url, { lazyConnect: true, retryStrategy: null, connectTimeout: 5000 });
+  let cause = '';
+  redis.on('error', (error) => {
+    cause = error.message;
+  });
+  try {
+    await redis.connect();
+    await redis.ping();
+  } catch (error) {
+    throw new Error(
+      `TEST_REDIS_URL does not answer (${cause || String(error)}): start that server, or unset it`,
+      { cause: error },
+    );
+  } finally {
+    redis.disconnect();
+  }
+  return { url, stop: () => Promise.resolve() };
+}
+
+async function givenPostgres(url: string): Promise<Server> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+  try {
+    await client.connect();
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `TEST_DATABASE_URL does not answer (${cause}): start that server, or unset it`,
+      {
+        cause: error,
+      },
+    );
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+  return { url, stop: () => Promise.resolve() };
+}
+
+const ownRedis = (): Promise<Server> => startRedisServer();
+const ownPostgres = (): Promise<Server> => startPostgresServer();
+
+async function redisContainer(): Promise<Server | null> {
+  const container = await runContainer(IMAGES.redis, (image) =>
+    image
+      .withExposedPorts(6379)
+      .withCommand([
+        ...['redis-server', '--appendonly', 'yes', '--appendfsync', 'always'],
+        ...['--no-appendfsync-on-rewrite', 'no', '--maxmemory-policy', 'noeviction'],
+        ...['--save', '', '--databases', '64'],
+      ])
+      .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/)),
+  );
+  if (container === null) return null;
+  return {
+    url: `redis://${container.getHost()}:${container.getMappedPort(6379).toString()}/0`,
+    stop: () => stopContainer(container),
+  };
+}
+
+async function postgresContainer(): Promise<Server | null> {
+  const password = 'leadgate';
+  const container = await runContainer(IMAGES.postgres, (image) =>
+    image
+      .withExposedPorts(5432)
+      .withEnvironment({ POSTGRES_PASSWORD: password })
+      .withCommand([
+        'postgres',
+        ...Object.entries(POSTGRES_TEST_SETTINGS).flatMap(([k, v]) => ['-c', `${k}=${v}`]),
+      ])
+      // The first is of the server that only makes the database.
+      .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2)),
+  );
+  if (container === null) return null;
+  const address = `${container.getHost()}:${container.getMappedPort(5432).toString()}`;
+  return {
+    url: `postgresql://postgres:${password}@${address}/postgres`,
+    stop: () => stopContainer(container),
+  };
+}
+
+/** As testcontainers names it when nothing else is said. */
+const REAPER = process.env.RYUK_CONTAINER_IMAGE ?? 'testcontainers/ryuk:0.14.0';
+
+/** Null where no engine answers, or has no such image and cannot get it, or cannot run it. */
+async function runContainer(
+  image: string,
+  describe: (container: GenericContainer) => GenericContainer,
+): Promise<StartedTestContainer | null> {
+  const engine = containerEngine();
+  if (engine === null || !hasImage(engine, image)) return null;
+  // Its reaper is one more image: without it, testcontainers would fail and not go without.
+  if (!hasImage(engine, REAPER)) process.env.TESTCONTAINERS_RYUK_DISABLED = 'true';
+  try {
+    return await describe(new GenericContainer(image).withStartupTimeout(60_000)).start();
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    say(`${image} does not run (${cause}); starting a private server instead`);
+    return null;
+  }
+}
+
+async function stopContainer(container: StartedTestContainer): Promise<void> {
+  await container.stop({ remove: true, removeVolumes: true });
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
+import { migrate } from '../../store/src/migrate.ts';
 import pg from 'pg';
 
 const migrations = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
@@ -17,10 +18,7 @@ const LEFTOVER_AGE_MS = 60 * 60 * 1000;
  * returns its name. Also drops databases that killed runs left behind.
  */
 export async function makeTemplate(adminUrl: string): Promise<string> {
-  const scripts = migrationScripts();
-  const hash = createHash('sha256');
-  for (const { name, sql } of scripts) hash.update(`${name}\0${sql}\0`);
-  const name = `leadgate_template_${hash.digest('hex').slice(0, 12)}`;
+  const name = `leadgate_template_${migrationsHash()}`;
 
   const admin = new pg.Client({ connectionString: adminUrl });
   await admin.connect();
@@ -32,7 +30,7 @@ export async function makeTemplate(adminUrl: string): Promise<string> {
       const unfinished = `${name}_unfinished`;
       await admin.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`);
       await admin.query(`CREATE DATABASE ${unfinished} TEMPLATE template0 ENCODING 'UTF8'`);
-      await migrateTemplate(databaseUrl(adminUrl, unfinished), scripts);
+      await migrate(databaseUrl(adminUrl, unfinished), { directory: migrations });
       await admin.query(`ALTER DATABASE ${unfinished} RENAME TO ${name}`);
     }
   } finally {
@@ -71,22 +69,12 @@ async function exists(admin: pg.Client, database: string): Promise<boolean> {
   return rowCount === 1;
 }
 
-function migrationScripts(): { name: string; sql: string }[] {
-  return readdirSync(migrations, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => ({
-      name,
-      sql: readFileSync(join(migrations, name, 'migration.sql'), 'utf8'),
-    }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-async function migrateTemplate(url: string, scripts: { sql: string }[]): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    for (const { sql } of scripts) await client.query(sql);
-  } finally {
-    await client.end();
+/** Of their names and texts: another migration, another template. */
+function migrationsHash(): string {
+  const hash = createHash('sha256');
+  for (const name of readdirSync(migrations).sort()) {
+    const path = join(migrations, name, 'migration.sql');
+    if (existsSync(path)) hash.update(name).update('\0').update(readFileSync(path)).update('\0');
   }
+  return hash.digest('hex').slice(0, 16);
 }

@@ -1,0 +1,56 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { endLeftovers, openLedger, type OpenLedger } from '../../../scripts/servers/ledger.js';
+
+/** Fetched programs are kept with those of `npm start`; so is the list of what a test run started. */
+const REPOSITORY_HOME = fileURLToPath(new URL('../../../.leadgate', import.meta.url));
+const LEDGERS = join(REPOSITORY_HOME, 'test-servers');
+
+/** A folder for the data of one test server. */
+export interface PrivateHome {
+  path: string;
+  log: string;
+  programs: string;
+  remove: () => void;
+}
+
+let ledger: Promise<OpenLedger> | undefined;
+
+/** The list of what this process started; whoever runs tests after a kill ends what is on it. */
+export function processLedger(): Promise<OpenLedger> {
+  ledger ??= openLedger(join(LEDGERS, `${process.pid.toString()}.json`), say);
+  return ledger;
+}
+
+export async function makeHome(): Promise<PrivateHome> {
+  mkdirSync(REPOSITORY_HOME, { recursive: true });
+  const path = mkdtempSync(join(tmpdir(), 'leadgate-test-'));
+  // Under root, Postgres runs as another user, who has to pass through here to his own folder.
+  chmodSync(path, 0o711);
+  (await processLedger()).addFolder(path);
+  return {
+    path,
+    log: join(path, 'server.log'),
+    programs: REPOSITORY_HOME,
+    remove: () => {
+      for (const name of readdirSync(path))
+        rmSync(realpathSync(join(path, name)), { recursive: true, force: true });
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Ends servers of test runs that were killed. */
+export async function endLeftoverServers(): Promise<void> {
+  mkdirSync(LEDGERS, { recursive: true });
+  for (const name of readdirSync(LEDGERS)) {
+    // One whose run is alive is none of ours.
+    await endLeftovers(join(LEDGERS, name), () => undefined).catch(() => undefined);
+  }
+}
+
+export function say(line: string): void {
+  console.error(`tests: ${line}`);
+}

@@ -1,0 +1,180 @@
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { IMAGES, containerEngine, hasImage } from './containers.js';
+import { StartError } from './process.js';
+
+/**
+ * How to run a Redis here.
+ * @typedef {{ kind: 'program', command: string, env?: NodeJS.ProcessEnv }
+ *   | { kind: 'container', engine: string, image: string }} RedisProgram
+ */
+
+const NAMES = ['redis-server', 'valkey-server'];
+
+/**
+ * The first way that works: a program on PATH; the distribution's package, fetched into the home and
+ * not installed; a container engine.
+ * @param {{ home: string, log: string, say: (line: string) => void }} options
+ * @returns {RedisProgram}
+ */
+export function redisProgram({ home, log, say }) {
+  for (const command of NAMES) if (runs(command)) return { kind: 'program', command };
+  const fetched = fetchedProgram(home) ?? fetchPackage({ home, log, say });
+  if (fetched) return fetched;
+  const engine = containerEngine();
+  if (engine !== null && hasImage(engine, IMAGES.redis))
+    return { kind: 'container', engine, image: IMAGES.redis };
+  throw new StartError(
+    'there is no Redis here and no way to get one by itself: install redis-server (or valkey-server) ' +
+      'with your package manager, start Docker, or give the URL of a server in REDIS_URL',
+  );
+}
+
+/**
+ * @param {string} command
+ * @param {NodeJS.ProcessEnv} [env]
+ */
+function runs(command, env) {
+  return spawnSync(command, ['--version'], { stdio: 'ignore', ...(env && { env }) }).status === 0;
+}
+
+/**
+ * The program of a package that an earlier start unpacked.
+ * @param {string} home
+ * @returns {RedisProgram | null}
+ */
+function fetchedProgram(home) {
+  const root = join(home, 'redis-package');
+  for (const name of NAMES) {
+    const path = join(root, 'usr/bin', name);
+    if (!existsSync(path)) continue;
+    const env = { ...process.env, LD_LIBRARY_PATH: libraryFolders(root).join(':') };
+    // The real path: Redis looks at the name it is called by, and a package may link to it.
+    if (runs(path, env)) return { kind: 'program', command: path, env };
+    if (runs(realpathSync(path), env)) return { kind: 'program', command: realpathSync(path), env };
+  }
+  return null;
+}
+
+/** @param {string} root */
+function libraryFolders(root) {
+  const folders = [];
+  for (const lib of [join(root, 'usr/lib'), join(root, 'lib')]) {
+    if (!existsSync(lib)) continue;
+    folders.push(lib);
+    const triplets = readdirSync(lib).filter((name) => name.includes('-linux-'));
+    folders.push(...triplets.map((name) => join(lib, name)));
+  }
+  return folders;
+}
+
+/**
+ * Debian and what comes from it: the package and what it needs that is not installed, by apt, which
+ * checks signatures. Lists and cache are our own, so neither root nor the machine's state is needed.
+ * @param {{ home: string, log: string, say: (line: string) => void }} options
+ * @returns {RedisProgram | null}
+ */
+function fetchPackage({ home, log, say }) {
+  if (!runs('apt-get') || !runs('dpkg-deb')) return null;
+  const work = mkdtempSync(join(home, 'apt-'));
+  try {
+    for (const folder of ['lists/partial', 'cache/archives/partial', 'debs', 'root'])
+      mkdirSync(join(work, folder), { recursive: true });
+    say(
+      "there is no redis-server here: fetching the distribution's package, without installing it",
+    );
+    // A source that fails need not be the one that has Redis.
+    apt('apt-get', ['update']);
+    const name = NAMES.find(
+      (candidate) => apt('apt-cache', ['show', candidate])?.includes('Filename:') === true,
+    );
+    if (name === undefined) return null;
+    const download = apt('apt-get', ['download', ...packages(name)], join(work, 'debs'));
+    if (download === null) return null;
+    const root = join(work, 'root');
+    for (const deb of readdirSync(join(work, 'debs'))) {
+      if (run('dpkg-deb', ['-x', join(work, 'debs', deb), root]) === null) return null;
+    }
+    rmSync(join(home, 'redis-package'), { recursive: true, force: true });
+    renameSync(root, join(home, 'redis-package'));
+    return fetchedProgram(home);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+
+  /**
+   * The package, its tools (which hold its program), and the libraries that are not installed.
+   * @param {string} name
+   */
+  function packages(name) {
+    const kinds = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'];
+    const all = apt('apt-cache', [
+      ...['depends', '--recurse', ...kinds.map((kind) => `--no-${kind}`), name],
+    ]);
+    const needed = (all ?? name).split('\n').filter((line) => /^[a-z0-9][a-z0-9.+-]*$/.test(line));
+    const family = name.slice(0, name.indexOf('-'));
+    return needed.filter((one) => one.startsWith(family) || (isLibrary(one) && !isInstalled(one)));
+  }
+
+  /**
+   * @param {string} program
+   * @param {string[]} args
+   * @param {string} [cwd]
+   */
+  function apt(program, args, cwd = work) {
+    const options = {
+      'Dir::State::Lists': join(work, 'lists'),
+      'Dir::Cache': join(work, 'cache'),
+      'Debug::NoLocking': '1',
+      // As root, apt would fetch as a user of its own, who cannot enter a closed home.
+      'APT::Sandbox::User': 'root',
+      'Acquire::Languages': 'none',
+      'Acquire::Retries': '2',
+    };
+    const flags = Object.entries(options).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
+    return run(program, [...flags, ...args], cwd);
+  }
+
+  /**
+   * @param {string} command
+   * @param {string[]} args
+   * @param {string} [cwd]
+   * @returns {string | null} its output, null when it failed
+   */
+  function run(command, args, cwd = work) {
+    const { status, stdout, stderr } = spawnSync(command, args, {
+      cwd,
+      encoding: 'utf8',
+      maxBuffer: 64 * 1024 * 1024,
+      timeout: 300_000,
+      env: { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' },
+    });
+    if (status !== 0 || command === 'apt-get')
+      writeFileSync(log, `${command} ${args.slice(-2).join(' ')}\n${stdout}${stderr}`, {
+        flag: 'a',
+        mode: 0o600,
+      });
+    return status === 0 ? stdout : null;
+  }
+}
+
+/** @param {string} name */
+const isLibrary = (name) => name.startsWith('lib') || name.startsWith('lua');
+
+/** @param {string} name */
+function isInstalled(name) {
+  const { stdout } = spawnSync('dpkg-query', ['-W', '-f', '${db:Status-Abbrev}\n', name], {
+    encoding: 'utf8',
+  });
+  return /^ii/m.test(stdout);
+}
