@@ -1,3 +1,8 @@
+export { applySubmissions } from './apply-submissions.ts';
+export { customFieldKey } from './custom-field-key.ts';
+export { identityKeys, type IdentityOptions } from './identity-keys.ts';
+export { isPhoneCountry } from './is-phone-country.ts';
+export { emptyLead, joinLeads } from './join-leads.ts';
 export type {
   ApplySubmissions,
   LeadState,
@@ -5,3 +10,5 @@ export type {
   ResolveCustomFields,
   UtmTouch,
 } from './lead-state.ts';
+export { normalizeLead, type NormalizedLead, type NormalizeOptions } from './normalize-lead.ts';
+export { resolveCustomFields } from './resolve-custom-fields.ts';

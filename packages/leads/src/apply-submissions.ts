@@ -1,0 +1,67 @@
+import {
+  ADDRESS_FIELDS,
+  LEAD_FIELDS,
+  UTM_FIELDS,
+  type CustomField,
+  type FieldPath,
+  type Lead,
+  type Submission,
+} from '@leadgate/contract';
+import { emptyLead, joinLeads } from './join-leads.ts';
+import type { LeadState, UtmTouch } from './lead-state.ts';
+import { resolveCustomFields } from './resolve-custom-fields.ts';
+
+/**
+ * What is known of a lead after `submissions`, in whatever order they come, however they are
+ * grouped and however often: each is a history of one submission, joined to that of the lead.
+ * Applying the creator again resolves its custom fields again, under `fields` as they are now.
+ */
+export function applySubmissions(
+  lead: LeadState,
+  submissions: readonly Submission[],
+  fields: readonly CustomField[],
+): LeadState {
+  return submissions.reduce((joined, submission) => {
+    // Resolving is most of the work, and only the creator's custom fields are the lead's.
+    const mayBeCreator = joined.creator === null || submission.order <= joined.creator.order;
+    return joinLeads(joined, historyOf(submission, mayBeCreator ? fields : null));
+  }, lead);
+}
+
+/** A lead of which one submission is all that is known. Without fields, custom fields are left. */
+function historyOf(submission: Submission, fields: readonly CustomField[] | null): LeadState {
+  const { id: submissionId, order, stamp, lead } = submission;
+  const provenance = { submissionId, stamp, order };
+  const history = emptyLead();
+  for (const [path, value] of valuesOf(lead)) {
+    history.values[path] = value;
+    history.provenance[path] = provenance;
+  }
+  const marks = utmOf(lead);
+  if (Object.keys(marks).length > 0)
+    history.firstTouch = history.lastTouch = { ...provenance, values: marks };
+  history.creator = { submissionId, order };
+  if (fields !== null && lead.customFields !== undefined)
+    history.customFields = resolveCustomFields(lead.customFields, fields).values;
+  return history;
+}
+
+function* valuesOf(lead: Lead): Generator<[FieldPath, string]> {
+  for (const field of LEAD_FIELDS) {
+    const value = lead[field];
+    if (value !== undefined) yield [field, value];
+  }
+  for (const field of ADDRESS_FIELDS) {
+    const value = lead.address?.[field];
+    if (value !== undefined) yield [`address.${field}`, value];
+  }
+}
+
+function utmOf(lead: Lead): UtmTouch['values'] {
+  const marks: UtmTouch['values'] = {};
+  for (const field of UTM_FIELDS) {
+    const value = lead[field];
+    if (value !== undefined) marks[field] = value;
+  }
+  return marks;
+}

@@ -1,0 +1,14 @@
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/**
+ * Whether a text is a day of the calendar as YYYY-MM-DD. Counted, not asked of `Date`, which has a
+ * time zone and rolls the 31st of February over into March.
+ */
+export function isCalendarDate(text: string): boolean {
+  const [, year, month, day] = DATE.exec(text)?.map(Number) ?? [];
+  if (year === undefined || month === undefined || day === undefined) return false;
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const days = month === 2 && isLeap ? 29 : (DAYS[month - 1] ?? 0);
+  return year > 0 && day >= 1 && day <= days;
+}

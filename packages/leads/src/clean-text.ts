@@ -1,0 +1,59 @@
+/** Printable ASCII, which is most of what is sent: nothing in it to normalise or remove. */
+const PLAIN = /^[\x20-\x7e]*$/;
+const CONTROLS = /(?![\t\n])\p{Cc}/gu;
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+const ALL_INVISIBLE = /^[\p{White_Space}\p{Cf}\p{Default_Ignorable_Code_Point}]*$/u;
+
+/**
+ * Zero-width characters, bidi controls, soft hyphens, variation selectors: pasted along unseen, and
+ * fatal to an address or a number that is compared with another.
+ */
+export const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+
+/**
+ * Bidi embeddings, overrides and isolates, which make a name read as another. The marks that right
+ * to left names are typed with (LRM, RLM, ALM) and the joiners of emoji are not among them.
+ */
+export const BIDI_OVERRIDES = /[\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * A text as it is stored: NFC, trimmed, without control characters but tab and newline, lone
+ * surrogates as U+FFFD (Postgres takes neither NUL nor a lone surrogate). Empty where nothing of it
+ * can be seen. `drop` names characters to remove besides.
+ */
+export function cleanText(text: string, drop?: RegExp): string {
+  if (PLAIN.test(text)) return text.trim();
+  const kept = drop === undefined ? text : text.replace(drop, '');
+  const clean = kept
+    .replace(LONE_SURROGATES, '\ufffd')
+    .replace(CONTROLS, '')
+    .normalize('NFC')
+    .trim();
+  return ALL_INVISIBLE.test(clean) ? '' : clean;
+}
+
+/** Whether `text` can be stored as it is: nothing in it that `cleanText` removes or replaces. */
+export function isStorable(text: string): boolean {
+  return PLAIN.test(text) || (text.search(CONTROLS) < 0 && text.search(LONE_SURROGATES) < 0);
+}
+
+/** `text` with what cannot be stored replaced by U+FFFD. */
+export function storable(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return text.replace(LONE_SURROGATES, '\ufffd').replace(CONTROLS, '\ufffd');
+}
+
+/** Whether a text has more than `max` code points. */
+export function isLonger(text: string, max: number): boolean {
+  return cutText(text, max) !== text;
+}
+
+/** The first `max` code points of a text: never half a surrogate pair. */
+export function cutText(text: string, max: number): string {
+  // No code point is shorter than one unit, so most texts are measured without walking them.
+  if (text.length <= max) return text;
+  let end = 0;
+  for (let count = 0; count < max && end < text.length; count += 1)
+    end += text.codePointAt(end)! > 0xffff ? 2 : 1;
+  return end === text.length ? text : text.slice(0, end);
+}

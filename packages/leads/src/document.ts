@@ -1,0 +1,55 @@
+import { INVISIBLE } from './clean-text.ts';
+import { isWholeNumber, readText } from './read-text.ts';
+import type { Reading, Refusal } from './refusal.ts';
+import { foldDigits } from './telephone.ts';
+
+const CPF = /^\d{11}$/;
+/** Letters since July 2026 (Instrução Normativa RFB 2.229/2024); the check digits stay digits. */
+const CNPJ = /^[0-9A-Z]{12}\d{2}$/;
+const PUNCTUATION = /[\s./\u2010-\u2015-]+/g;
+
+const CPF_WEIGHTS = [11, 10, 9, 8, 7, 6, 5, 4, 3, 2];
+const CNPJ_WEIGHTS = [6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2];
+
+const NOT_A_DOCUMENT: Refusal = {
+  code: 'not-a-document',
+  detail:
+    'Send a CPF (11 digits) or a CNPJ (14 digits or letters, the last two digits); dots, dashes and slashes may stand among them.',
+};
+
+/**
+ * A CPF or CNPJ without punctuation, letters in upper case. A JSON integer has lost its leading
+ * zeros: it is padded to a CPF, or to a CNPJ where it is too long for one. Check digits are not
+ * looked at: see `hasRightCheckDigits`.
+ */
+export function readDocument(value: unknown): Reading {
+  if (typeof value === 'number') return isWholeNumber(value) ? padded(value) : NOT_A_DOCUMENT;
+  const text = readText(value, undefined, INVISIBLE);
+  if (typeof text !== 'string') return text;
+  const document = foldDigits(text).replace(PUNCTUATION, '').toUpperCase();
+  return CPF.test(document) || CNPJ.test(document) ? document : NOT_A_DOCUMENT;
+}
+
+function padded(value: number): string | Refusal {
+  const digits = String(value);
+  if (digits.length > 14) return NOT_A_DOCUMENT;
+  return digits.padStart(digits.length > 11 ? 14 : 11, '0');
+}
+
+/**
+ * Whether both check digits of a document (as `readDocument` gives it) are right. One digit
+ * repeated all along passes the sum and is no document: the Receita Federal gives none out.
+ */
+export function hasRightCheckDigits(document: string): boolean {
+  if (/^(.)\1*$/.test(document)) return false;
+  const weights = document.length === 11 ? CPF_WEIGHTS : CNPJ_WEIGHTS;
+  const first = checkDigit(document, weights.slice(1));
+  return document.endsWith(`${first}${checkDigit(document, weights)}`);
+}
+
+/** Modulo 11 over as many characters as there are weights, each worth its ASCII code less 48. */
+function checkDigit(document: string, weights: number[]): number {
+  const sum = weights.reduce((sum, weight, i) => sum + weight * (document.charCodeAt(i) - 48), 0);
+  const rest = sum % 11;
+  return rest < 2 ? 0 : 11 - rest;
+}
