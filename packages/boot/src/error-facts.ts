@@ -72,6 +72,8 @@ function safeMessage(error: Error): string {
     return sqlState === undefined
       ? `Prisma error ${codeOf(error) ?? ''}`.trim()
       : `Postgres error (SQLSTATE ${sqlState})`;
+  // V8 quotes the text that it could not parse.
+  if (error instanceof SyntaxError) return 'a text could not be parsed';
   if (/^ReplyError$/.test(error.name) || /^ReplyError$/.test(error.constructor.name))
     return redactUrl(error.message.replace(/,? with args beginning with.*/s, ''));
   return redactUrl(error.message);

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { pino, type Logger } from 'pino';
+import { pino, type DestinationStream, type Logger, type LoggerOptions as PinoOptions } from 'pino';
 import { errorFacts } from './error-facts.ts';
 import { redactUrl } from './redact-url.ts';
 
@@ -11,15 +11,18 @@ export interface LoggerOptions {
   level: string;
   /** Lines for people instead of JSON. By default on a terminal, where pino-pretty is installed. */
   pretty?: boolean;
+  /** The standard output, unless told. */
+  destination?: DestinationStream;
 }
 
 /**
  * A logger that writes JSON to the standard output. An `err` is reduced to what `errorFacts` tells,
  * and the password of any URL in a line is replaced.
  */
-export function createLogger({ name, level, pretty }: LoggerOptions): Logger {
-  const forPeople = (pretty ?? process.stdout.isTTY) && prettyIsInstalled();
-  return pino({
+export function createLogger({ name, level, pretty, destination }: LoggerOptions): Logger {
+  const forPeople =
+    destination === undefined && (pretty ?? process.stdout.isTTY) && prettyIsInstalled();
+  const options: PinoOptions = {
     name,
     level,
     base: { name, pid: process.pid },
@@ -33,7 +36,8 @@ export function createLogger({ name, level, pretty }: LoggerOptions): Logger {
     ...(forPeople && {
       transport: { target: 'pino-pretty', options: { ignore: 'pid,name', singleLine: true } },
     }),
-  });
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
 }
 
 function prettyIsInstalled(): boolean {

@@ -1,0 +1,44 @@
+import { Type, type Static } from 'typebox';
+import { databaseUrlSetting, logLevelSetting, portSetting, redisUrlSetting } from '@leadgate/boot';
+
+/** Every setting of the worker: its environment variable, meaning, default and limits. */
+export const WorkerConfig = Type.Object({
+  DATABASE_URL: databaseUrlSetting(),
+  REDIS_URL: redisUrlSetting(),
+  WORKER_CONCURRENCY: Type.Integer({
+    description: 'how many jobs the worker holds at once',
+    default: 200,
+    minimum: 1,
+    maximum: 10_000,
+  }),
+  WORKER_GROUP_SIZE: Type.Integer({
+    description: 'how many submissions are applied in one transaction at most',
+    default: 100,
+    minimum: 1,
+    maximum: 1_000,
+  }),
+  WORKER_GROUPS: Type.Integer({
+    description: 'how many transactions run at once',
+    default: 2,
+    minimum: 1,
+    maximum: 64,
+  }),
+  DATABASE_POOL_SIZE: Type.Integer({
+    description: 'connections to Postgres at most: WORKER_GROUPS and two more for upkeep',
+    default: 4,
+    minimum: 2,
+    maximum: 200,
+  }),
+  WORKER_HOST: Type.String({
+    description: 'the network address /live and /ready listen on',
+    default: '0.0.0.0',
+  }),
+  WORKER_PORT: portSetting('the port of /live and /ready', 3001),
+  SHUTDOWN_TIMEOUT_MS: Type.Integer({
+    description: 'the milliseconds that running jobs have to finish when the worker is stopped',
+    default: 8_000,
+    minimum: 100,
+  }),
+  LOG_LEVEL: logLevelSetting(),
+});
+export type WorkerConfig = Static<typeof WorkerConfig>;

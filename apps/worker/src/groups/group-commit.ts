@@ -1,0 +1,175 @@
+import { errorFacts, type Logger } from '@leadgate/boot';
+import type { Submission } from '@leadgate/contract';
+import { AttemptFailed, GiveBack } from '@leadgate/queue';
+import { createOutage, type Wait } from './outage.ts';
+
+/** One submission to apply; a replay applies again though it is stored already. */
+export interface GroupItem {
+  submission: Submission;
+  replay: boolean;
+}
+
+/** What kind of failure an error of a commit is, as the store tells them apart. */
+export type Failure = 'conflict' | 'data' | 'unavailable' | 'bug';
+
+export interface GroupCommitOptions {
+  /** Applies all of them in one transaction, or none. */
+  commit: (items: GroupItem[]) => Promise<void>;
+  failureOf: (error: unknown) => Failure;
+  /** Submissions in a group at most. */
+  maxGroupSize: number;
+  /** Groups that commit at once. */
+  maxGroups: number;
+  /** Told when Postgres goes away and when it is back. */
+  onOutage: (away: boolean) => void;
+  wait: Wait;
+  logger: Pick<Logger, 'warn' | 'error'>;
+}
+
+export interface GroupCommit {
+  /**
+   * Resolves once the submission is committed. Rejects with AttemptFailed when it cannot be applied,
+   * and with GiveBack when it was not, because Postgres was away when the worker stopped.
+   * `alone`: in a group of its own.
+   */
+  add(item: GroupItem, options: { alone: boolean }): Promise<void>;
+  /** Whether Postgres was away at the last try. */
+  readonly away: boolean;
+  /** From now on nothing waits for Postgres to come back: it is given back instead. */
+  stop(): void;
+}
+
+interface Entry {
+  item: GroupItem;
+  resolve: () => void;
+  reject: (reason: AttemptFailed | GiveBack) => void;
+}
+
+/** Two transactions in each other's way: the second or third try goes through. */
+const MOST_CONFLICTS = 5;
+const CONFLICT_WAIT_MS = 20;
+
+/**
+ * Gathers submissions into groups that are committed as one: while a group commits, the next one
+ * gathers, so that a group is as large as the load makes it and a lone submission waits for nobody.
+ *
+ * A group that fails for its data, or for a bug, is halved until what fails stands alone; the rest
+ * is applied. While Postgres is away, groups keep what they have and try again.
+ */
+export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
+  const { commit, failureOf, maxGroupSize, maxGroups, onOutage, wait, logger } = options;
+  const stopping = new AbortController();
+  const outage = createOutage({ onChange: onOutage, wait, stopped: stopping.signal });
+  const gathering: Entry[] = [];
+  const loners: Entry[] = [];
+  let committing = 0;
+  let scheduled = false;
+
+  /** Groups start at the end of the turn, so that jobs which arrived together go together. */
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      startGroups();
+    });
+  }
+
+  function startGroups(): void {
+    while (committing < maxGroups) {
+      const group = nextGroup();
+      if (group.length === 0) return;
+      committing++;
+      void settle(group).finally(() => {
+        committing--;
+        schedule();
+      });
+    }
+  }
+
+  function nextGroup(): Entry[] {
+    const loner = loners.shift();
+    return loner === undefined ? gathering.splice(0, maxGroupSize) : [loner];
+  }
+
+  /** Resolves when every entry is resolved or rejected. Never rejects. */
+  async function settle(group: Entry[]): Promise<void> {
+    for (let conflicts = 0; ;) {
+      try {
+        await commit(group.map((entry) => entry.item));
+        outage.over();
+        for (const entry of group) entry.resolve();
+        return;
+      } catch (error) {
+        const failure = failureOf(error);
+        if (failure === 'unavailable') {
+          if (await outage.sitOut()) continue;
+          giveBack(group);
+          return;
+        }
+        outage.over();
+        if (failure === 'conflict' && ++conflicts < MOST_CONFLICTS) {
+          await wait(CONFLICT_WAIT_MS * (conflicts + Math.random()), stopping.signal).catch(
+            () => {},
+          );
+          continue;
+        }
+        await isolate(group, failure, error);
+        return;
+      }
+    }
+  }
+
+  /** One after the other: halves of one group may hold submissions of one lead. */
+  async function isolate(group: Entry[], failure: Failure, error: unknown): Promise<void> {
+    const [first] = group;
+    if (group.length > 1) {
+      const middle = Math.ceil(group.length / 2);
+      logger.warn(
+        { submissions: group.length, failure, err: error },
+        'halving a group that failed',
+      );
+      await settle(group.slice(0, middle));
+      await settle(group.slice(middle));
+      return;
+    }
+    if (first === undefined) return;
+    const { id, workspaceId } = first.item.submission;
+    logger.error({ submissionId: id, workspaceId, failure, err: error }, 'submission not applied');
+    first.reject(new AttemptFailed(reasonOf(failure, error)));
+  }
+
+  function giveBack(group: Entry[]): void {
+    const given = new GiveBack('Postgres was away when the worker stopped');
+    for (const entry of [...group, ...gathering.splice(0), ...loners.splice(0)])
+      entry.reject(given);
+  }
+
+  return {
+    add(item, { alone }) {
+      return new Promise((resolve, reject) => {
+        (alone ? loners : gathering).push({ item, resolve, reject });
+        schedule();
+      });
+    },
+    get away() {
+      return outage.away;
+    },
+    stop() {
+      stopping.abort();
+    },
+  };
+}
+
+/** What operators see of a failed job, and list failures by. Holds no value of the submission. */
+function reasonOf(failure: Failure, error: unknown): string {
+  const { type, code } = errorFacts(error);
+  switch (failure) {
+    case 'data':
+      return `Postgres refused the data${code === undefined ? '' : ` (${code})`}`;
+    case 'conflict':
+      return `other transactions kept getting in the way${code === undefined ? '' : ` (${code})`}`;
+    default:
+      return `failed with ${type}${code === undefined ? '' : ` (${code})`}`;
+  }
+}

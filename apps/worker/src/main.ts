@@ -1,0 +1,12 @@
+import { createLogger, createShutdown, failStart, readConfig } from '@leadgate/boot';
+import { WorkerConfig } from './config.ts';
+import { startWorker } from './start-worker.ts';
+
+try {
+  const config = readConfig(WorkerConfig, process.env);
+  const logger = createLogger({ name: 'worker', level: config.LOG_LEVEL });
+  const shutdown = createShutdown({ logger, timeoutMs: config.SHUTDOWN_TIMEOUT_MS + 1_000 });
+  await startWorker(config, { logger, onClose: shutdown.add });
+} catch (error) {
+  failStart(error);
+}
