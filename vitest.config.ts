@@ -5,11 +5,14 @@ const conditions = ['source', 'module', 'node'];
 
 export default defineConfig({
   resolve: { conditions },
+  // Where vitest loads the global setup.
+  environments: { __vitest__: { resolve: { conditions } } },
   ssr: { resolve: { conditions, externalConditions: ['source', 'node'] } },
   test: {
     include: ['{apps,packages,scripts}/**/*.test.{ts,js}'],
     exclude: ['**/node_modules/**', '**/dist/**', '**/generated/**'],
     globalSetup: ['packages/testkit/src/global-setup.ts'],
+    reporters: ['default', './scripts/test-count.js'],
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 30_000,

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { migrate } from '../../store/src/migrate.ts';
 import pg from 'pg';
+import { databaseUrl, madeAt } from './database-name.ts';
 
 const migrations = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
 
@@ -39,25 +40,12 @@ export async function makeTemplate(adminUrl: string): Promise<string> {
   return name;
 }
 
-/** The same server's URL with another database. */
-export function databaseUrl(url: string, database: string): string {
-  const other = new URL(url);
-  other.pathname = `/${database}`;
-  return other.href;
-}
-
-/** The name of a test's database; it carries the time, for dropLeftovers. */
-export function testDatabaseName(random: string): string {
-  return `leadgate_test_${Date.now().toString()}_${random}`;
-}
-
 async function dropLeftovers(admin: pg.Client): Promise<void> {
   const { rows } = await admin.query<{ datname: string }>(
     `SELECT datname FROM pg_database WHERE datname LIKE 'leadgate\\_test\\_%'`,
   );
   for (const { datname } of rows) {
-    const madeAt = Number(datname.split('_')[2]);
-    if (Date.now() - madeAt > LEFTOVER_AGE_MS)
+    if (Date.now() - madeAt(datname) > LEFTOVER_AGE_MS)
       await admin.query(`DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`);
   }
 }

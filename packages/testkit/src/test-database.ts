@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { databaseUrl, testDatabaseName } from './template-database.ts';
+import { databaseUrl, testDatabaseName } from './database-name.ts';
 
 /**
  * A fresh, migrated database of one's own, cloned from the run's template (about 50 ms). `drop` ends
