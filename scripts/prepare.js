@@ -1,0 +1,131 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { StartError } from './servers/process.js';
+
+/** The folder of the repository. */
+export const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+const GENERATED = join(ROOT, 'packages/store/src/generated');
+
+/** @typedef {(line: string) => void} Say */
+
+/** Writes a line of the launcher: on stderr, so that stdout is free for what is asked for. */
+export const say = (/** @type {string} */ line) => {
+  process.stderr.write(`${line}\n`);
+};
+
+/** Dependencies and the Prisma client, where they are missing or older than what they are made from. */
+export function prepareSources() {
+  checkNode();
+  install();
+  generate();
+}
+
+/** All that running the apps needs. Quick when nothing changed. */
+export function prepare() {
+  prepareSources();
+  build();
+}
+
+function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return;
+  throw new StartError(
+    `Leadgate needs Node 20.19 or newer and this is ${process.versions.node}: install a newer one from https://nodejs.org`,
+  );
+}
+
+function install() {
+  if (isInstalled()) return;
+  say('installing dependencies (npm ci)');
+  run('npm', ['ci', '--include=dev', '--no-progress', '--loglevel=error'], {
+    hint: 'see its message above',
+  });
+}
+
+/**
+ * Whether node_modules holds what package-lock.json says, by the list that npm leaves there when an
+ * installation is complete. By content: times say nothing after a checkout.
+ */
+function isInstalled() {
+  const wanted = lockedPackages('package-lock.json') ?? {};
+  const present = lockedPackages('node_modules/.package-lock.json');
+  if (present === null) return false;
+  return (
+    Object.entries(present).every(([path, { version }]) => wanted[path]?.version === version) &&
+    // Optional ones are those of other platforms.
+    Object.entries(wanted).every(([path, { optional }]) => optional || path === '' || present[path])
+  );
+}
+
+/**
+ * @param {string} file
+ * @returns {Record<string, { version?: string, optional?: boolean }> | null}
+ */
+function lockedPackages(file) {
+  try {
+    return JSON.parse(readFileSync(join(ROOT, file), 'utf8')).packages;
+  } catch {
+    return null;
+  }
+}
+
+/** The Prisma client, without the schema engine: it would be a download, and generating needs none. */
+export function generate() {
+  const sources = ['prisma/schema.prisma', 'prisma.config.ts', 'node_modules/prisma/package.json'];
+  const hash = createHash('sha256');
+  for (const source of sources) hash.update(readFileSync(join(ROOT, source)));
+  const stamp = hash.digest('hex');
+  const stampFile = join(GENERATED, 'made-from');
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
+  say('generating the Prisma client');
+  run('node', ['node_modules/prisma/build/index.js', 'generate'], {
+    env: {
+      PRISMA_SCHEMA_ENGINE_BINARY: '/bin/false',
+      PRISMA_HIDE_UPDATE_MESSAGE: '1',
+      CHECKPOINT_DISABLE: '1',
+    },
+    hint: 'see prisma/schema.prisma',
+    quiet: true,
+  });
+  writeFileSync(stampFile, stamp);
+}
+
+/** dist/ of every package, by turbo, which knows what is current. */
+export function build() {
+  run('node', ['node_modules/turbo/bin/turbo', 'run', 'build', '--output-logs=errors-only'], {
+    env: {
+      TURBO_TELEMETRY_DISABLED: '1',
+      TURBO_DAEMON: 'false',
+      DO_NOT_TRACK: '1',
+      // It would have package.json name one version of npm; here any from 10 on will do.
+      TURBO_DANGEROUSLY_DISABLE_PACKAGE_MANAGER_CHECK: 'true',
+    },
+    hint: '`npx tsc --noEmit` shows type errors',
+    quiet: true,
+  });
+}
+
+/**
+ * @param {'node' | 'npm'} command
+ * @param {string[]} args
+ * @param {{ hint: string, env?: NodeJS.ProcessEnv, quiet?: boolean }} options quiet: its output is
+ *   shown only when it fails
+ */
+function run(command, args, { hint, env, quiet = false }) {
+  const program = command === 'node' ? process.execPath : command;
+  const { status, error, stdout, stderr } = spawnSync(program, args, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: quiet ? ['ignore', 'pipe', 'pipe'] : ['ignore', process.stderr, process.stderr],
+    env: { ...process.env, ...env },
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (status === 0) return;
+  if (quiet) process.stderr.write(`${stdout ?? ''}${stderr ?? ''}`);
+  const what = [command, ...args].join(' ');
+  throw new StartError(`${what} failed (${error?.message ?? `status ${String(status)}`}): ${hint}`);
+}
