@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { BIDI_OVERRIDES, cleanText, cutText, INVISIBLE } from './clean-text.ts';
+
+test('two ways to write an accent become one', () => {
+  expect(cleanText('Joa\u0303o')).toBe('João');
+});
+
+test('white space of any script is trimmed, and kept inside', () => {
+  expect(cleanText('\u00a0\u3000 Ana\tSouza\n\ufeff')).toBe('Ana\tSouza');
+});
+
+test('control characters go, NUL above all, and tab and newline stay', () => {
+  expect(cleanText('a\0b\u0007c\td\r\ne\u001b\u007f\u0085é')).toBe('abc\td\neé');
+});
+
+test('each half of a surrogate pair alone becomes U+FFFD, and a pair stays', () => {
+  expect(cleanText('\udf38a\ud83d🌸')).toBe('\ufffda\ufffd🌸');
+});
+
+test('a text with nothing to see is empty', () => {
+  for (const text of ['', ' ', '\u200b', '\u2060 \u00ad', '\u3164', '\ufe0f', '\0'])
+    expect(cleanText(text)).toBe('');
+});
+
+test('invisible characters are removed where asked, and joiners of emoji kept elsewhere', () => {
+  expect(cleanText('a\u200bn\u00ada\u202e@x\ufeff.com', INVISIBLE)).toBe('ana@x.com');
+  expect(cleanText('👩\u200d👧')).toBe('👩\u200d👧');
+});
+
+test('a name cannot be turned around, and right-to-left marks stay', () => {
+  expect(cleanText('Ana\u202egpj.exe\u2069', BIDI_OVERRIDES)).toBe('Anagpj.exe');
+  expect(cleanText('\u05e9\u05dc\u200f\u05dd', BIDI_OVERRIDES)).toBe('\u05e9\u05dc\u200f\u05dd');
+});
+
+test('a cut counts code points', () => {
+  expect(cutText('a🌸b', 2)).toBe('a🌸');
+  expect(cutText('a🌸b', 3)).toBe('a🌸b');
+  expect(cutText('abc', 2)).toBe('ab');
+});
+
+test('a hostile text takes no time that grows with the square of its length', () => {
+  for (const unit of [' ', '\u00a0', '\u200b', '\0', '\ud83d', 'e\u0301', '\u202e'])
+    expect(cleanText(`é${unit.repeat(1_000_000)}x`, INVISIBLE)).toMatch(/^é.*x$/su);
+});

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { readEmail } from './email.ts';
+
+test.each([
+  ['Ana@Example.COM', 'ana@example.com'],
+  [' ana.maria+ads@sub.example.com.br ', 'ana.maria+ads@sub.example.com.br'],
+  ['a\u200bna@exam\u00adple.com\ufeff', 'ana@example.com'],
+  ['joão@exemplo.com.br', 'joão@exemplo.com.br'],
+  ["o'hara_1@x.co", "o'hara_1@x.co"],
+])('%j is kept as %j', (sent, kept) => {
+  expect(readEmail(sent)).toBe(kept);
+});
+
+test.each([
+  'ana',
+  'ana@',
+  '@example.com',
+  'ana@localhost',
+  'ana@@example.com',
+  'ana@example..com',
+  'ana@.com',
+  'ana@example.com.',
+  'ana maria@example.com',
+  'ana@exam ple.com',
+  'Ana <ana@example.com>',
+  'ana@example.com,bia@example.com',
+  'ana@example.com; bia',
+])('%j is refused, for a message to it would not arrive', (sent) => {
+  expect(readEmail(sent)).toMatchObject({ code: 'not-an-email' });
+});
+
+test('254 characters are accepted and 255 are not, in lower case', () => {
+  const domain = '@example.com';
+  expect(readEmail('a'.repeat(254 - domain.length) + domain)).toHaveLength(254);
+  expect(readEmail('a'.repeat(255 - domain.length) + domain)).toMatchObject({ code: 'too-long' });
+  expect(readEmail('İ'.repeat(200) + domain)).toMatchObject({ code: 'too-long' });
+});
+
+test('a number is no email', () => {
+  expect(readEmail(1)).toMatchObject({ code: 'not-text' });
+});

@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { identityKeys } from './identity-keys.ts';
+import { normalizeLead } from './normalize-lead.ts';
+
+function phoneOf(telephone: unknown, country = 'BR', dummyPhones: string[] = []) {
+  const options = { mode: 'strict' as const, country, dummyPhones, today: '2026-07-01' };
+  const result = normalizeLead({ telephone }, options);
+  if (result.kind === 'refused') throw new Error(JSON.stringify(result.errors));
+  return result.identities[0] ?? result.notes[0]?.code;
+}
+
+describe('one phone, however it is written', () => {
+  test.each([
+    '031 8888-0006',
+    '(31) 8888-0006',
+    '31 98888-0006',
+    '031 98888-0006',
+    '+55 31 98888-0006',
+    '+55 31 8888-0006',
+    '+55 (0) 31 98888-0006',
+    '+55 031 98888-0006',
+    '+31 98888-0006',
+    '5531988880006',
+    '553188880006',
+    '55031988880006',
+    '0055 31 98888-0006',
+    '+0055 31 98888-0006',
+    '0 41 31 98888-0006',
+    '0 41 31 8888-0006',
+    '０３１ ９８８８８－０００６',
+    5531988880006,
+    3188880006,
+  ])('%j is +5531988880006', (sent) => {
+    expect(phoneOf(sent)).toBe('phone:+5531988880006');
+  });
+
+  test('a landline keeps its eight digits', () => {
+    expect(phoneOf('(31) 3333-4445')).toBe('phone:+553133334445');
+    expect(phoneOf('031 3333-4445')).toBe('phone:+553133334445');
+  });
+
+  test('area code 55 is not taken for the country code', () => {
+    expect(phoneOf('55 99999-8888')).toBe('phone:+5555999998888');
+    expect(phoneOf('55 9999-8888')).toBe('phone:+5555999998888');
+    expect(phoneOf('55 55 99999-8888')).toBe('phone:+5555999998888');
+  });
+
+  test('every Brazilian mobile number has one key in all its forms', () => {
+    const area = fc.constantFrom('11', '21', '24', '31', '38', '41', '55', '68', '71', '85', '99');
+    const number = fc
+      .tuple(fc.integer({ min: 6, max: 9 }), fc.integer({ min: 0, max: 9_999_999 }))
+      .map(([first, rest]) => `${first}${String(rest).padStart(7, '0')}`)
+      .filter((digits) => !/^(\d)\1*$/.test(digits));
+    fc.assert(
+      fc.property(area, number, (ddd, old) => {
+        const forms = [`${ddd}${old}`, `${ddd}9${old}`].flatMap((n) => [
+          n,
+          `0${n}`,
+          `+55${n}`,
+          `55${n}`,
+          `0055${n}`,
+        ]);
+        for (const form of forms) expect(phoneOf(form)).toBe(`phone:+55${ddd}9${old}`);
+      }),
+    );
+  });
+});
+
+describe('numbers of other countries', () => {
+  test('an American number without + is not taken for a Brazilian one', () => {
+    expect(phoneOf('+1 (212) 555-0123')).toBe('phone:+12125550123');
+    expect(phoneOf('1 212 555 0123')).toBe('phone:+12125550123');
+  });
+
+  test.each([
+    ['+351 912 345 678', 'BR', 'phone:+351912345678'],
+    ['351912345678', 'BR', 'phone:+351912345678'],
+    ['912 345 678', 'PT', 'phone:+351912345678'],
+    ['(212) 555-0123', 'US', 'phone:+12125550123'],
+    ['11 98765-4321', 'PT', 'phone:11987654321'],
+    ['+55 11 8765-4321', 'PT', 'phone:+5511987654321'],
+  ])('%j in %s is %s', (sent, country, key) => {
+    expect(phoneOf(sent, country)).toBe(key);
+  });
+
+  test('a country that does not exist leaves international numbers as they are', () => {
+    expect(phoneOf('+55 11 98765-4321', 'XX')).toBe('phone:+5511987654321');
+    expect(phoneOf('11 98765-4321', '')).toBe('phone:11987654321');
+  });
+});
+
+test('what is no valid number is its digits, with or without a +', () => {
+  expect(phoneOf('20 1234-5670')).toBe('phone:2012345670');
+  expect(phoneOf('+99 1234 5670')).toBe('phone:9912345670');
+  expect(phoneOf('8888-0006')).toBe('phone:88880006');
+});
+
+describe('phones that identify nobody', () => {
+  test.each([
+    '11 99999-9999',
+    '11 9999-9999',
+    '+55 11 99999-9999',
+    '11 90000-0000',
+    '11 0000-0000',
+    '(00) 00000-0000',
+    '00000000',
+    '99999999999',
+    '10 99999-9999',
+    '+1 212 555-5555',
+    '+351 999 999 999',
+  ])('%j is a placeholder', (sent) => {
+    expect(phoneOf(sent)).toBe('dummy-phone');
+  });
+
+  test('a number with a few digits repeated is a number', () => {
+    expect(phoneOf('11 99999-9998')).toBe('phone:+5511999999998');
+    expect(phoneOf('11 90000-0001')).toBe('phone:+5511900000001');
+  });
+
+  test('a phone on the list of the workspace, in whatever form it stands there', () => {
+    for (const entry of ['+5511912345678', '11 91234-5678', '(11) 1234-5678 ', '011 912345678'])
+      expect(phoneOf('11912345678', 'BR', [entry])).toBe(
+        entry.includes('(') ? 'phone:+5511912345678' : 'dummy-phone',
+      );
+    expect(phoneOf('8888-0006', 'BR', ['88880006'])).toBe('dummy-phone');
+  });
+
+  test('one list serves workspaces of two countries', () => {
+    const list = ['912 345 678'];
+    expect(phoneOf('+351 912 345 678', 'BR', list)).toBe('phone:+351912345678');
+    expect(phoneOf('+351 912 345 678', 'PT', list)).toBe('dummy-phone');
+  });
+});
+
+test('keys are of a lead as stored: email first, none for what it does not have', () => {
+  const options = { country: 'BR', dummyPhones: [] };
+  expect(identityKeys({ telephone: '11987654321', email: 'a@example.com' }, options)).toEqual({
+    keys: ['email:a@example.com', 'phone:+5511987654321'],
+    notes: [],
+  });
+  expect(identityKeys({ name: 'Ana' }, options)).toEqual({ keys: [], notes: [] });
+});

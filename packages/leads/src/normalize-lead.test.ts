@@ -1,0 +1,428 @@
+import fc from 'fast-check';
+import { Compile } from 'typebox/compile';
+import { describe, expect, test } from 'vitest';
+import { Lead, UTM_FIELDS, ADDRESS_FIELDS, LEAD_FIELDS } from '@leadgate/contract';
+import { normalizeLead, type NormalizeOptions } from './normalize-lead.ts';
+
+const strict: NormalizeOptions = {
+  mode: 'strict',
+  country: 'BR',
+  dummyPhones: [],
+  today: '2026-07-01',
+};
+const lenient: NormalizeOptions = { ...strict, mode: 'lenient' };
+
+function accept(body: unknown, options = strict) {
+  const result = normalizeLead(body, options);
+  if (result.kind !== 'accepted') throw new Error(JSON.stringify(result.errors));
+  return result;
+}
+
+function refuse(body: unknown, options = strict) {
+  const result = normalizeLead(body, options);
+  if (result.kind !== 'refused') throw new Error('accepted');
+  return result.errors;
+}
+
+const pointers = (body: unknown) => refuse(body).map((error) => error.pointer);
+
+describe('what counts as not sent', () => {
+  test('an empty body is accepted and identifies nobody', () => {
+    expect(accept({})).toEqual({ kind: 'accepted', lead: {}, identities: [], notes: [] });
+  });
+
+  test('null, empty and blank values are absent at every depth, never "null" and never ""', () => {
+    const blank = (fields: readonly string[]) =>
+      Object.fromEntries(
+        fields.map((field, i) => [field, [null, '', ' \t\n', '\u00a0\u200b'][i % 4]]),
+      );
+    const body = {
+      ...blank(LEAD_FIELDS),
+      ...blank(UTM_FIELDS),
+      address: blank(ADDRESS_FIELDS),
+      customFields: { a: null, b: '', c: '  ', d: [], e: [null, ' '] },
+    };
+    expect(accept(body)).toEqual({ kind: 'accepted', lead: {}, identities: [], notes: [] });
+  });
+
+  test('an address or custom fields sent as null or blank text are absent, not malformed', () => {
+    expect(accept({ address: null, customFields: '' }).lead).toEqual({});
+    expect(accept({ address: ' ', customFields: null }).lead).toEqual({});
+    expect(accept({ address: {}, customFields: {} }).lead).toEqual({});
+  });
+
+  test('a blank email beside a phone is no identity (twentyhq/twenty#16270)', () => {
+    const first = accept({ email: '', telephone: '11900000003' });
+    const second = accept({ email: '', telephone: '11900000004' });
+    expect(first.identities).toEqual(['phone:+5511900000003']);
+    expect(second.identities).toEqual(['phone:+5511900000004']);
+  });
+
+  test('blank and null on a known lead leave name and city out (Automattic/jetpack-crm#31)', () => {
+    expect(accept({ email: 'ana@example.com', name: '', city: null }).lead).toEqual({
+      email: 'ana@example.com',
+    });
+  });
+
+  test('null for a text field is absent (fastify/fastify#5367)', () => {
+    expect(accept({ email: 'ana@example.com', name: null }).lead).not.toHaveProperty('name');
+  });
+
+  test('0 and false are values of a custom field', () => {
+    expect(accept({ customFields: { a: 0, b: false } }).lead.customFields).toEqual({
+      a: 0,
+      b: false,
+    });
+  });
+});
+
+describe('public cases', () => {
+  test('a number for a telephone is its digits (fastify/fastify#497)', () => {
+    const { lead } = accept({ telephone: 5511900000004, email: 'n@example.com' });
+    expect(lead.telephone).toBe('5511900000004');
+  });
+
+  test('a number for a name is refused (fastify/fastify#497)', () => {
+    expect(refuse({ email: 'n2@example.com', name: 123 })).toEqual([
+      { pointer: '/name', code: 'not-text', detail: 'Send text.' },
+    ]);
+  });
+
+  const hitobito = { email: 'ana@example.com', telephone: 'abc', birthday: '31/02/1981' };
+
+  test('every bad field is named at once (hitobito/hitobito#4147)', () => {
+    expect(refuse(hitobito).map(({ pointer, code }) => [pointer, code])).toEqual([
+      ['/telephone', 'not-a-telephone'],
+      ['/birthday', 'not-a-birthday'],
+    ]);
+  });
+
+  test('lenient sets bad fields aside with a note and keeps the rest (hitobito/hitobito#4147)', () => {
+    const { lead, identities, notes } = accept(hitobito, lenient);
+    expect(lead).toEqual({ email: 'ana@example.com' });
+    expect(identities).toEqual(['email:ana@example.com']);
+    expect(notes.map(({ field, code }) => [field, code])).toEqual([
+      ['/telephone', 'set-aside'],
+      ['/birthday', 'set-aside'],
+    ]);
+  });
+
+  test('a CPF that lost its zero as a number has it again (VitorLuizC/brazilian-values#42)', () => {
+    const { lead, notes } = accept({ email: 'ana@example.com', document: 1234567890 });
+    expect(lead.document).toBe('01234567890');
+    expect(notes).toEqual([]);
+  });
+
+  test('a birthday is the day that was sent (terminal42/contao-leads#53)', () => {
+    expect(accept({ birthday: '1980-09-27' }).lead.birthday).toBe('1980-09-27');
+  });
+
+  test('a state by name is its UF (brazilian-utils/python#396)', () => {
+    expect(accept({ state: 'são paulo' }).lead.state).toBe('SP');
+  });
+
+  test('a utm value of 20,000 characters is cut with a note (mautic/mautic#11317)', () => {
+    const { lead, notes } = accept({ email: 'ana@example.com', utmContent: 'u'.repeat(20_000) });
+    expect(lead.utmContent).toBe('u'.repeat(2048));
+    expect(notes).toEqual([{ field: '/utmContent', code: 'cut', detail: 'at 2048 characters' }]);
+  });
+
+  test('a cut never leaves half an emoji', () => {
+    const { lead } = accept({ utmTerm: '🌸'.repeat(3000) });
+    expect(lead.utmTerm).toBe('🌸'.repeat(2048));
+    expect(accept({ utmTerm: '🌸'.repeat(2048) }).notes).toEqual([]);
+  });
+
+  test('emoji and right-to-left text stay intact (mautic/mautic#11151)', () => {
+    const name = 'Ana 🌸 שלום';
+    expect(accept({ email: 'ana@example.com', name }).lead.name).toBe(name);
+    const family = 'Ana 👩‍👩‍👧 \u200fשלום';
+    expect(accept({ name: family }).lead.name).toBe(family);
+  });
+
+  test('a lone surrogate becomes U+FFFD (mastra-ai/mastra#21726)', () => {
+    const body: unknown = JSON.parse('{"email":"s@example.com","name":"A\\ud83d"}');
+    expect(accept(body).lead.name).toBe('A\ufffd');
+  });
+
+  test('emails that differ in case have one key (chatwoot/chatwoot#2553)', () => {
+    expect(accept({ email: 'Ana@Example.COM' }).identities).toEqual(
+      accept({ email: 'ana@example.com' }).identities,
+    );
+  });
+
+  test('plus-addressing is kept (sindresorhus/query-string#305)', () => {
+    expect(accept({ email: 'ana+x@example.com' }).lead.email).toBe('ana+x@example.com');
+  });
+
+  test('trunk zero and country code are one phone (Dolibarr/dolibarr#22377)', () => {
+    expect(accept({ telephone: '011 90000-0005' }).identities).toEqual(
+      accept({ telephone: '+55 11 90000-0005' }).identities,
+    );
+  });
+
+  test('the keys of a body are email first (GoHighLevel/highlevel-api-docs#37)', () => {
+    expect(accept({ telephone: '11900000002', email: 'ana@example.com' }).identities).toEqual([
+      'email:ana@example.com',
+      'phone:+5511900000002',
+    ]);
+  });
+});
+
+describe('bodies that are no lead', () => {
+  test.each([[[]], ['text'], [1], [null], [true], [undefined], [[{ email: 'a@example.com' }]]])(
+    '%j is refused in both modes with the pointer of the whole body',
+    (body) => {
+      const error = { pointer: '', code: 'not-an-object', detail: 'Send a JSON object.' };
+      expect(refuse(body, strict)).toEqual([error]);
+      expect(refuse(body, lenient)).toEqual([error]);
+    },
+  );
+
+  test('an address or custom fields that are no object are refused by name', () => {
+    for (const wrong of [[], 'text', 1, true])
+      expect(pointers({ address: wrong, customFields: wrong })).toEqual([
+        '/address',
+        '/customFields',
+      ]);
+  });
+
+  test('every kind of field can be refused in one answer', () => {
+    const long = 'x'.repeat(201);
+    expect(
+      pointers({
+        email: 'ana',
+        name: long,
+        telephone: '123',
+        document: '1',
+        profession: {},
+        city: [],
+        state: long,
+        instagram: long,
+        birthday: '2026-07-02',
+        address: { street: 1, number: 1.5, city: long, zipCode: -1 },
+        utmSource: 1,
+        customFields: { 'a/b~c': {}, d: [1], e: [['x']], f: 'x'.repeat(10_001), g: 'kept' },
+      }),
+    ).toEqual([
+      '/email',
+      '/name',
+      '/telephone',
+      '/document',
+      '/profession',
+      '/city',
+      '/state',
+      '/instagram',
+      '/birthday',
+      '/address/street',
+      '/address/number',
+      '/address/city',
+      '/address/zipCode',
+      '/utmSource',
+      '/customFields/a~1b~0c',
+      '/customFields/d',
+      '/customFields/e',
+      '/customFields/f',
+    ]);
+  });
+
+  test('a number that JSON cannot hold is refused, not stored as null', () => {
+    expect(pointers(JSON.parse('{"customFields":{"n":1e999}}'))).toEqual(['/customFields/n']);
+  });
+});
+
+describe('limits', () => {
+  test('text is measured in characters, so 200 emoji fit and 201 do not', () => {
+    expect(accept({ name: '🌸'.repeat(200) }).lead.name).toHaveLength(400);
+    expect(pointers({ name: '🌸'.repeat(201) })).toEqual(['/name']);
+  });
+
+  test('a hundred custom fields are taken and one more refuses them as a whole', () => {
+    const fields = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, i]));
+    expect(accept({ customFields: fields(100) }).lead.customFields).toEqual(fields(100));
+    expect(refuse({ customFields: fields(101) }).map(({ code }) => code)).toEqual([
+      'too-many-keys',
+    ]);
+  });
+
+  test('an array of more than a hundred texts is refused', () => {
+    expect(pointers({ customFields: { a: Array(101).fill('x') } })).toEqual(['/customFields/a']);
+  });
+
+  test('a body of thousands of unknown keys is summed up after twenty', () => {
+    const body = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, i]));
+    const { notes } = accept({ ...body, address: { planet: 'Earth' } });
+    expect(notes).toHaveLength(21);
+    expect(notes[0]).toEqual({ field: '/address/planet', code: 'unknown-key' });
+    expect(notes[20]).toEqual({ field: '', code: 'unknown-key', detail: 'and 4981 more' });
+  });
+});
+
+describe('keys that are not fields', () => {
+  test('unknown keys are ignored and noted by an escaped pointer', () => {
+    expect(accept({ 'a/b': 1, 'm~n': 2 }).notes).toEqual([
+      { field: '/a~1b', code: 'unknown-key' },
+      { field: '/m~0n', code: 'unknown-key' },
+    ]);
+  });
+
+  test('the idempotency key of a beacon is not an unknown key', () => {
+    expect(accept({ _idempotencyKey: 'k-1' }).notes).toEqual([]);
+  });
+
+  test('__proto__, constructor and prototype are harmless wherever they stand', () => {
+    const inner = '{"__proto__":{"polluted":1},"constructor":{"x":1},"prototype":"y"}';
+    const body: unknown = JSON.parse(
+      `{"__proto__":{"email":"evil@example.com"},"constructor":1,"prototype":2,"address":${inner}}`,
+    );
+    const { lead, notes, identities } = accept(body);
+    expect(lead).toEqual({});
+    expect(identities).toEqual([]);
+    expect(notes.map((note) => note.field)).toEqual([
+      '/address/__proto__',
+      '/address/constructor',
+      '/address/prototype',
+      '/__proto__',
+      '/constructor',
+      '/prototype',
+    ]);
+    expect({}).not.toHaveProperty('polluted');
+  });
+
+  test('a custom field may be called __proto__', () => {
+    const body: unknown = JSON.parse('{"customFields":{"__proto__":"x","constructor":"y"}}');
+    const { customFields = {} } = accept(body).lead;
+    expect(Object.entries(customFields)).toEqual([
+      ['__proto__', 'x'],
+      ['constructor', 'y'],
+    ]);
+    expect(JSON.stringify(customFields)).toBe('{"__proto__":"x","constructor":"y"}');
+  });
+
+  test('a key that Postgres could not store matches nothing, and its note can be stored', () => {
+    const { lead, notes } = accept({ 'a\0': 1, customFields: { 'b\0': 'x', 'c\ud83d': 'y' } });
+    expect(lead).toEqual({});
+    expect(notes).toEqual([
+      { field: '/customFields/b\ufffd', code: 'unknown-custom-field' },
+      { field: '/customFields/c\ufffd', code: 'unknown-custom-field' },
+      { field: '/a\ufffd', code: 'unknown-key' },
+    ]);
+  });
+});
+
+describe('fields', () => {
+  test('house number and postcode may be integers', () => {
+    expect(accept({ address: { number: 12, zipCode: 50_000_000 } }).lead.address).toEqual({
+      number: '12',
+      zipCode: '50000000',
+    });
+  });
+
+  test('the state of an address is kept as typed', () => {
+    expect(accept({ address: { state: 'Pernambuco' } }).lead.address).toEqual({
+      state: 'Pernambuco',
+    });
+  });
+
+  test('wrong check digits are noted and the document kept', () => {
+    const { lead, notes } = accept({ document: '123.456.789-00' });
+    expect(lead.document).toBe('12345678900');
+    expect(notes).toEqual([{ field: '/document', code: 'check-digits' }]);
+  });
+
+  test('a placeholder phone is kept, noted and no key', () => {
+    const { lead, identities, notes } = accept({ telephone: '(11) 99999-9999' });
+    expect(lead.telephone).toBe('11999999999');
+    expect(identities).toEqual([]);
+    expect(notes).toEqual([{ field: '/telephone', code: 'dummy-phone' }]);
+  });
+
+  test('a + before a foreign number decides its country', () => {
+    expect(accept({ telephone: '+33 9 72 34 56 78' }).identities).toEqual(['phone:+33972345678']);
+    expect(accept({ telephone: '33 97234-5678' }).identities).toEqual(['phone:+5533972345678']);
+  });
+
+  test('custom texts and their items are cleaned, and minus zero is zero', () => {
+    const customFields = { a: ' cafe\u0301\0 ', b: [' x ', null, 'y\ud83d'], c: -0 };
+    expect(accept({ customFields }).lead.customFields).toStrictEqual({
+      a: 'café',
+      b: ['x', 'y\ufffd'],
+      c: 0,
+    });
+  });
+});
+
+describe('for every body there is', () => {
+  /** Any text, halves of surrogate pairs and control characters included. */
+  const rawText = fc
+    .array(fc.oneof(fc.nat(0xffff), fc.nat(0x9f), fc.constantFrom(0xd83d, 0xdf38, 0x200b, 0x202e)))
+    .map((units) => String.fromCharCode(...units));
+  const value = fc.oneof(
+    rawText,
+    fc.constantFrom(null, '', ' ', 'ana@example.com', '11987654321', '52998224725', '1980-09-27'),
+    fc.double(),
+    fc.maxSafeInteger(),
+    fc.boolean(),
+    fc.array(rawText, { maxLength: 3 }),
+    fc.dictionary(rawText, rawText, { maxKeys: 2 }),
+  );
+  const record = (fields: readonly string[]) =>
+    fc.record(Object.fromEntries(fields.map((f) => [f, value])), { requiredKeys: [] });
+  const body = fc
+    .tuple(
+      record([...LEAD_FIELDS, ...UTM_FIELDS, '__proto__', 'other']),
+      fc.record(
+        {
+          address: fc.oneof(value, record([...ADDRESS_FIELDS, 'planet'])),
+          customFields: fc.oneof(value, fc.dictionary(rawText, value, { maxKeys: 5 })),
+        },
+        { requiredKeys: [] },
+      ),
+    )
+    .map(([flat, deep]) => ({ ...flat, ...deep }));
+  const isLead = Compile(Lead);
+
+  test('lenient accepts it, and the lead is what the contract promises', () => {
+    fc.assert(
+      fc.property(body, (sent) => {
+        const { lead, notes } = accept(sent, lenient);
+        expect(isLead.Check(lead)).toBe(true);
+        // What Postgres refuses in text and jsonb.
+        expect(JSON.stringify([lead, notes])).not.toMatch(/\\u0000|\\ud[89a-f]/);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('a lead normalised again is the same lead', () => {
+    fc.assert(
+      fc.property(body, (sent) => {
+        const { lead } = accept(sent, lenient);
+        expect(accept(lead, strict).lead).toStrictEqual(lead);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('strict refuses exactly what lenient sets aside', () => {
+    fc.assert(
+      fc.property(body, (sent) => {
+        const aside = accept(sent, lenient).notes.filter((note) => note.code === 'set-aside');
+        const result = normalizeLead(sent, strict);
+        const errors = result.kind === 'refused' ? result.errors : [];
+        expect(errors.map((e) => e.pointer)).toEqual(aside.map((note) => note.field));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('no answer repeats a value', () => {
+    const secret = 'S3cr3t'.repeat(40);
+    const all = [...LEAD_FIELDS, ...ADDRESS_FIELDS];
+    const sent = Object.fromEntries(all.map((field) => [field, secret]));
+    const errors = refuse({ ...sent, address: sent, customFields: { k: [secret, 1] } });
+    expect(errors.length).toBeGreaterThan(15);
+    expect(JSON.stringify(errors)).not.toContain('S3cr3t');
+  });
+});
