@@ -22,4 +22,5 @@ export {
   type ProblemCode,
 } from './problem.ts';
 export type { RefillSource } from './refill.ts';
+export type { RejectedBody } from './rejected-body.ts';
 export type { BodyType, OwnedIdentity, Submission, SubmissionSource } from './submission.ts';

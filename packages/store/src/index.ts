@@ -25,3 +25,18 @@ export {
 } from './workspaces/create-workspace.ts';
 export { listWorkspaces } from './workspaces/list-workspaces.ts';
 export type { Workspace } from './workspaces/workspace.ts';
+export {
+  applyGroup,
+  type AppliedSubmission,
+  type GroupItem,
+  type GroupResult,
+  type GroupRules,
+  type MovedIdentity,
+} from './apply/apply-group.ts';
+export { mergeLeads, type Merge } from './apply/merge-leads.ts';
+export { directoryRevision } from './directory-revision.ts';
+export { failureOf, StoreError, type Failure } from './failure-of.ts';
+export { migrate, MigrationError } from './migrate.ts';
+export { openStore, type Store, type StoreOptions } from './open-store.ts';
+export { refillSource } from './refill-source.ts';
+export { saveRejected } from './save-rejected.ts';

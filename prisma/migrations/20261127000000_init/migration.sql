@@ -109,7 +109,7 @@ CREATE TABLE identity (
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (workspace_id, key)
 );
-CREATE INDEX identity_lead_id_idx ON identity (workspace_id, lead_id);
+CREATE INDEX identity_lead_id_idx ON identity (workspace_id, lead_id, key);
 
 -- The immutable log of what was accepted. No foreign key to lead: it is written first.
 -- Partitioned by its time-ordered id, so that old parts can be dropped as a whole.
@@ -137,6 +137,8 @@ CREATE TABLE submission (
 ) PARTITION BY RANGE (id);
 CREATE TABLE submission_default PARTITION OF submission DEFAULT;
 CREATE INDEX submission_lead_id_idx ON submission (workspace_id, lead_id);
+-- The highest order of a workspace, and its submissions from the newest.
+CREATE INDEX submission_order_idx ON submission (workspace_id, "order");
 
 -- Two leads that one submission named at once: email said one, phone the other. lead_a < lead_b.
 CREATE TABLE possible_duplicate (

@@ -1,0 +1,203 @@
+import type { CustomField, Note, NoteCode, Submission } from '@leadgate/contract';
+import type { ApplySubmissions, LeadState, ResolveCustomFields } from '@leadgate/leads';
+import { isDeepStrictEqual } from 'node:util';
+import type { Prisma } from '../generated/client.ts';
+import type { Store } from '../open-store.ts';
+import { blankSubmissions, redirectSubmissions, renewNotes } from './correct-submissions.ts';
+import { foldLeads, type FoldedLead } from './fold-leads.ts';
+import { insertIdentities } from './insert-identities.ts';
+import { insertLeads, type NewLead } from './insert-leads.ts';
+import { insertPossibleDuplicates } from './insert-possible-duplicates.ts';
+import { insertSubmissions } from './insert-submissions.ts';
+import type { LeadRow } from './lead-row.ts';
+import { lockLeads } from './lock-leads.ts';
+import { planGroup, type GroupPlan } from './plan-group.ts';
+import type { Route } from './plan-workspace.ts';
+import { readFields } from './read-fields.ts';
+import { readKnown } from './read-known.ts';
+import { storable } from './storable.ts';
+import { StartAgain, transact } from './transact.ts';
+import { updateLeads } from './update-leads.ts';
+
+export interface GroupItem {
+  submission: Submission;
+  /** Apply it although it is stored: custom fields under today's definitions. */
+  replay: boolean;
+}
+
+/** The rules of @leadgate/leads, handed in: the store decides nothing about values. */
+export interface GroupRules {
+  emptyLead: () => LeadState;
+  applySubmissions: ApplySubmissions;
+  resolveCustomFields: ResolveCustomFields;
+}
+
+export interface AppliedSubmission {
+  submissionId: string;
+  /** The lead it is in now, aliases followed. */
+  leadId: string;
+  /**
+   * `created`: it is the first of its lead. `already-applied`: an earlier run stored it, nothing
+   * was done. `erased`: it was dropped, for its lead was erased later than its facts are from.
+   */
+  outcome: 'created' | 'updated' | 'already-applied' | 'erased';
+}
+
+/** A key that Postgres gives to another lead than the reservation did: Redis is to follow. */
+export interface MovedIdentity {
+  workspaceId: string;
+  key: string;
+  from: string;
+  to: string;
+}
+
+export interface GroupResult {
+  /** One a submission: an id that the group holds twice is answered once. */
+  applied: AppliedSubmission[];
+  moved: MovedIdentity[];
+}
+
+/**
+ * Applies submissions to their leads in one transaction; committed when it resolves. Any grouping,
+ * order and repetition of the same submissions gives the same leads. Runs beside itself and beside
+ * mergeLeads, in any number of processes.
+ *
+ * Rejects with a StoreError when nothing was applied, or when the connection broke at the commit:
+ * the same again is harmless. `failureOf` says what to do.
+ */
+export async function applyGroup(
+  store: Store,
+  items: readonly GroupItem[],
+  rules: GroupRules,
+): Promise<GroupResult> {
+  const group = readItems(items);
+  return transact(store, (tx) => applyOnce(tx, group, rules));
+}
+
+interface Group {
+  /** Each once. */
+  submissions: Submission[];
+  replays: ReadonlySet<string>;
+}
+
+function readItems(items: readonly GroupItem[]): Group {
+  const submissions = new Map<string, Submission>();
+  const replays = new Set<string>();
+  for (const item of items) {
+    const submission = storable(item.submission);
+    submissions.set(submission.id, submission);
+    if (item.replay) replays.add(submission.id);
+  }
+  return { submissions: [...submissions.values()], replays };
+}
+
+/**
+ * The order of statements is what keeps two workers from folding from different pasts: rows are
+ * made empty, then locked and read, and only then folded. Every statement writes in key order.
+ */
+async function applyOnce(
+  tx: Prisma.TransactionClient,
+  { submissions, replays }: Group,
+  rules: GroupRules,
+): Promise<GroupResult> {
+  const fields = await readFields(tx, submissions);
+  const notesOf = (submission: Submission) => allNotes(submission, fields, rules);
+  const inserted = await insertSubmissions(tx, submissions, notesOf);
+
+  const known = await readKnown(tx, submissions);
+  const plan = planGroup(submissions, new Set([...inserted, ...replays]), known);
+  const fresh = plan.routes.filter((route) => route.fresh);
+  const kept = fresh.filter(({ kind }) => kind !== 'erased');
+
+  await insertLeads(tx, plan.newLeads);
+  const rows = await lockAsPlanned(tx, plan, kept);
+  const leads = foldLeads(rows, kept, fields, rules);
+  await updateLeads(tx, leads.filter(hasChanged));
+
+  if (!(await insertIdentities(tx, plan.claims))) throw new StartAgain();
+  await insertPossibleDuplicates(tx, plan.duplicates);
+
+  const replayed = fresh.filter(({ submission }) => !inserted.has(submission.id));
+  await renewNotes(
+    tx,
+    replayed.map(({ submission }) => submission),
+    notesOf,
+  );
+  await redirectSubmissions(
+    tx,
+    fresh.filter(({ kind }) => kind === 'successor'),
+  );
+  await blankSubmissions(
+    tx,
+    fresh.filter(({ kind }) => kind === 'erased'),
+  );
+
+  const creators = new Set(leads.flatMap(newCreator));
+  return { applied: plan.routes.map((route) => answer(route, creators)), moved: plan.moved };
+}
+
+const CUSTOM_FIELD_NOTES: ReadonlySet<NoteCode> = new Set([
+  'unknown-custom-field',
+  'ambiguous-custom-field',
+  'overridden-custom-field',
+  'invalid-custom-value',
+]);
+
+/** The receiver's notes, and those of custom fields under today's definitions. */
+function allNotes(
+  { workspaceId, lead, notes }: Submission,
+  fields: readonly CustomField[],
+  { resolveCustomFields }: GroupRules,
+): Note[] {
+  const own = fields.filter((field) => field.workspaceId === workspaceId);
+  return [
+    // A replay brings those of its last run.
+    ...notes.filter(({ code }) => !CUSTOM_FIELD_NOTES.has(code)),
+    ...resolveCustomFields(lead.customFields ?? {}, own).notes,
+  ];
+}
+
+/**
+ * Locks every row that the plan is about and reads it. The plan was made from what had been
+ * committed until then; where a merge, an erasure or another group came in between, it is made
+ * again.
+ */
+async function lockAsPlanned(
+  tx: Prisma.TransactionClient,
+  { newLeads }: GroupPlan,
+  routes: readonly Route[],
+): Promise<LeadRow[]> {
+  const planned = new Map<string, NewLead>();
+  for (const { submission, leadId } of routes)
+    planned.set(`${submission.workspaceId} ${leadId}`, {
+      workspaceId: submission.workspaceId,
+      id: leadId,
+      mergedInto: null,
+    });
+  for (const lead of newLeads) planned.set(`${lead.workspaceId} ${lead.id}`, lead);
+  const rows = await lockLeads(tx, [...planned.values()]);
+  const asPlanned = rows.every(({ workspaceId, id, mergedInto, erasedOrder }) => {
+    return planned.get(`${workspaceId} ${id}`)?.mergedInto === mergedInto && erasedOrder === null;
+  });
+  if (!asPlanned || rows.length < planned.size) throw new StartAgain();
+  return rows;
+}
+
+function hasChanged({ before, after }: FoldedLead): boolean {
+  return !isDeepStrictEqual(before, after);
+}
+
+/** The submission that created the lead, where it had none before. */
+function newCreator({ before, after }: FoldedLead): string[] {
+  return before.creator === null && after.creator !== null ? [after.creator.submissionId] : [];
+}
+
+function answer(
+  { submission, fresh, kind, leadId }: Route,
+  creators: ReadonlySet<string>,
+): AppliedSubmission {
+  const submissionId = submission.id;
+  if (!fresh) return { submissionId, leadId, outcome: 'already-applied' };
+  if (kind === 'erased') return { submissionId, leadId, outcome: 'erased' };
+  return { submissionId, leadId, outcome: creators.has(submissionId) ? 'created' : 'updated' };
+}

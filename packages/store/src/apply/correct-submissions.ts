@@ -1,0 +1,47 @@
+import type { Note, Submission } from '@leadgate/contract';
+import type { Prisma } from '../generated/client.ts';
+import type { Route } from './plan-workspace.ts';
+
+/** Gives stored submissions the notes of their latest replay. */
+export async function renewNotes(
+  tx: Prisma.TransactionClient,
+  submissions: readonly Submission[],
+  notesOf: (submission: Submission) => Note[],
+): Promise<void> {
+  if (submissions.length === 0) return;
+  await tx.$executeRaw`
+    UPDATE submission SET notes = new.notes
+    FROM unnest(${submissions.map(({ id }) => id)}::uuid[],
+                ${submissions.map((submission) => JSON.stringify(notesOf(submission)))}::jsonb[])
+      AS new (id, notes)
+    WHERE submission.id = new.id`;
+}
+
+/** Stores submissions under the lead that began anew after the one they were reserved for. */
+export async function redirectSubmissions(
+  tx: Prisma.TransactionClient,
+  routes: readonly Route[],
+): Promise<void> {
+  if (routes.length === 0) return;
+  await tx.$executeRaw`
+    UPDATE submission SET lead_id = new.lead_id
+    FROM unnest(${routes.map(({ submission }) => submission.id)}::uuid[],
+                ${routes.map(({ leadId }) => leadId)}::uuid[]) AS new (id, lead_id)
+    WHERE submission.id = new.id`;
+}
+
+/**
+ * Takes everything personal out of submissions that reached an erased lead. The bare row stays, so
+ * that a second run of the job finds it done.
+ */
+export async function blankSubmissions(
+  tx: Prisma.TransactionClient,
+  routes: readonly Route[],
+): Promise<void> {
+  if (routes.length === 0) return;
+  await tx.$executeRaw`
+    UPDATE submission
+    SET identities = '[]', lead = '{}', notes = '[]', body = '', page = NULL, user_agent = NULL,
+        address = NULL
+    WHERE id = ANY (${routes.map(({ submission }) => submission.id)}::uuid[])`;
+}

@@ -1,0 +1,92 @@
+import {
+  ADDRESS_FIELDS,
+  LEAD_FIELDS,
+  type AddressField,
+  type CustomValue,
+  type FieldPath,
+  type LeadField,
+} from '@leadgate/contract';
+import type { LeadState, Provenance, UtmTouch } from '@leadgate/leads';
+import { Prisma } from '../generated/client.ts';
+
+/** A lead's row, read to be folded. */
+export interface LeadRow extends Record<LeadField, string | null> {
+  workspaceId: string;
+  id: string;
+  mergedInto: string | null;
+  erasedOrder: number | null;
+  address: Partial<Record<AddressField, string>>;
+  provenance: Partial<Record<FieldPath, StoredProvenance>>;
+  firstTouch: UtmTouch | null;
+  lastTouch: UtmTouch | null;
+  creatorId: string | null;
+  creatorOrder: number | null;
+  customFields: Record<string, CustomValue>;
+}
+
+/** Submission id, stamp, order. */
+type StoredProvenance = [string, number, number];
+
+/** The columns of a LeadRow. A birthday as text: a date that no time zone can shift. */
+export const leadColumns = Prisma.sql`
+  lead.workspace_id AS "workspaceId", lead.id, lead.merged_into AS "mergedInto",
+  lead.erased_order::float8 AS "erasedOrder", lead.email, lead.name, lead.telephone,
+  lead.document, lead.profession, lead.city, lead.state, lead.instagram,
+  to_char(lead.birthday, 'YYYY-MM-DD') AS birthday, lead.address, lead.provenance,
+  lead.first_touch AS "firstTouch", lead.last_touch AS "lastTouch",
+  lead.creator_id AS "creatorId", lead.creator_order::float8 AS "creatorOrder",
+  lead.custom_fields AS "customFields"`;
+
+/** What is known of the lead of a row. */
+export function readState(row: LeadRow): LeadState {
+  const values: LeadState['values'] = {};
+  for (const field of LEAD_FIELDS) if (row[field] !== null) values[field] = row[field];
+  for (const field of ADDRESS_FIELDS)
+    if (row.address[field] !== undefined) values[`address.${field}`] = row.address[field];
+  return {
+    values,
+    provenance: mapPaths(row.provenance, ([submissionId, stamp, order]): Provenance => {
+      return { submissionId, stamp, order };
+    }),
+    firstTouch: row.firstTouch,
+    lastTouch: row.lastTouch,
+    creator:
+      row.creatorId === null || row.creatorOrder === null
+        ? null
+        : { submissionId: row.creatorId, order: row.creatorOrder },
+    customFields: row.customFields,
+  };
+}
+
+/** The row's columns `address` and `provenance` of a state. */
+export function storedAddress({ values }: LeadState): LeadRow['address'] {
+  const address: LeadRow['address'] = {};
+  for (const field of ADDRESS_FIELDS) {
+    const value = values[`address.${field}`];
+    if (value !== undefined) address[field] = value;
+  }
+  return address;
+}
+
+export function storedProvenance({ provenance }: LeadState): LeadRow['provenance'] {
+  return mapPaths(provenance, ({ submissionId, stamp, order }): StoredProvenance => {
+    return [submissionId, stamp, order];
+  });
+}
+
+function mapPaths<A, B>(
+  paths: Partial<Record<FieldPath, A>>,
+  change: (value: A) => B,
+): Partial<Record<FieldPath, B>> {
+  const changed: Partial<Record<FieldPath, B>> = {};
+  for (const path of FIELD_PATHS) {
+    const value = paths[path];
+    if (value !== undefined) changed[path] = change(value);
+  }
+  return changed;
+}
+
+const FIELD_PATHS: FieldPath[] = [
+  ...LEAD_FIELDS,
+  ...ADDRESS_FIELDS.map((field) => `address.${field}` as const),
+];

@@ -1,0 +1,25 @@
+import type { Prisma } from '../generated/client.ts';
+import { leadColumns, type LeadRow } from './lead-row.ts';
+
+export interface LeadRef {
+  workspaceId: string;
+  id: string;
+}
+
+/**
+ * Locks the rows of leads and reads them as they are once locked, whatever was committed before.
+ * Always in the order of workspace and id, so that two groups never wait for each other.
+ */
+export async function lockLeads(
+  tx: Prisma.TransactionClient,
+  leads: readonly LeadRef[],
+): Promise<LeadRow[]> {
+  if (leads.length === 0) return [];
+  return tx.$queryRaw<LeadRow[]>`
+    SELECT ${leadColumns}
+    FROM lead JOIN unnest(${leads.map((lead) => lead.workspaceId)}::uuid[],
+                          ${leads.map((lead) => lead.id)}::uuid[])
+      AS wanted (workspace_id, id) USING (workspace_id, id)
+    ORDER BY lead.workspace_id, lead.id
+    FOR UPDATE OF lead`;
+}

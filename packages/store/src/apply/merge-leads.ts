@@ -1,0 +1,100 @@
+import type { LeadState } from '@leadgate/leads';
+import type { Prisma } from '../generated/client.ts';
+import type { Store } from '../open-store.ts';
+import type { MovedIdentity } from './apply-group.ts';
+import { readState, type LeadRow } from './lead-row.ts';
+import { lockLeads } from './lock-leads.ts';
+import { StartAgain, transact } from './transact.ts';
+import { updateLeads } from './update-leads.ts';
+
+export type Merge =
+  /** `moved`: identities that are the kept lead's now. Redis is to follow. */
+  | { kind: 'merged'; leadId: string; mergedId: string; moved: MovedIdentity[] }
+  /** Both ids stand for this lead already. */
+  | { kind: 'one-lead'; leadId: string }
+  | { kind: 'unknown-lead'; leadId: string }
+  | { kind: 'erased-lead'; leadId: string };
+
+/**
+ * Makes one lead of two: `keepId` stays, `otherId` becomes an alias of it. The lead is the join of
+ * both histories, as if every submission had been applied to it. Either id may be an alias. Safe
+ * beside applyGroup and beside other merges, in any direction.
+ *
+ * Rejects with a StoreError.
+ */
+export async function mergeLeads(
+  store: Store,
+  workspaceId: string,
+  keepId: string,
+  otherId: string,
+  rules: { joinLeads: (a: LeadState, b: LeadState) => LeadState },
+): Promise<Merge> {
+  return transact(store, async (tx) => {
+    const keep = await resolveLead(tx, workspaceId, keepId);
+    if (keep === null) return { kind: 'unknown-lead', leadId: keepId };
+    const other = await resolveLead(tx, workspaceId, otherId);
+    if (other === null) return { kind: 'unknown-lead', leadId: otherId };
+    if (keep === other) return { kind: 'one-lead', leadId: keep };
+
+    const rows = await lockLeads(tx, [
+      { workspaceId, id: keep },
+      { workspaceId, id: other },
+    ]);
+    // Another merge came first: what the ids stand for now is found anew.
+    if (rows.some(({ mergedInto }) => mergedInto !== null)) throw new StartAgain();
+    const erased = rows.find(({ erasedOrder }) => erasedOrder !== null);
+    if (erased !== undefined) return { kind: 'erased-lead', leadId: erased.id };
+
+    const after = rows.map(readState).reduce(rules.joinLeads);
+    await updateLeads(tx, [{ workspaceId, id: keep, after }]);
+    await makeAlias(tx, workspaceId, other, keep);
+    const moved = await moveIdentities(tx, workspaceId, other, keep);
+    return { kind: 'merged', leadId: keep, mergedId: other, moved };
+  });
+}
+
+async function resolveLead(
+  tx: Prisma.TransactionClient,
+  workspaceId: string,
+  id: string,
+): Promise<string | null> {
+  const [row] = await tx.$queryRaw<Pick<LeadRow, 'id'>[]>`
+    SELECT coalesce(merged_into, id) AS id FROM lead
+    WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid`;
+  return row?.id ?? null;
+}
+
+/**
+ * An alias holds nothing of its own, however it came to be, and no alias points at another: those
+ * of the merged lead now point at the kept one.
+ */
+async function makeAlias(
+  tx: Prisma.TransactionClient,
+  workspaceId: string,
+  id: string,
+  leadId: string,
+): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE lead SET
+      merged_into = ${leadId}::uuid, email = NULL, name = NULL, telephone = NULL, document = NULL,
+      profession = NULL, city = NULL, state = NULL, instagram = NULL, birthday = NULL,
+      address = DEFAULT, provenance = DEFAULT, first_touch = NULL, last_touch = NULL,
+      creator_id = NULL, creator_order = NULL, custom_fields = DEFAULT, updated_at = now()
+    WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid`;
+  await tx.$executeRaw`
+    UPDATE lead SET merged_into = ${leadId}::uuid, updated_at = now()
+    WHERE workspace_id = ${workspaceId}::uuid AND merged_into = ${id}::uuid`;
+}
+
+async function moveIdentities(
+  tx: Prisma.TransactionClient,
+  workspaceId: string,
+  from: string,
+  to: string,
+): Promise<MovedIdentity[]> {
+  const rows = await tx.$queryRaw<{ key: string }[]>`
+    UPDATE identity SET lead_id = ${to}::uuid
+    WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ${from}::uuid
+    RETURNING key`;
+  return rows.map(({ key }) => ({ workspaceId, key, from, to }));
+}

@@ -1,0 +1,205 @@
+import type { Submission } from '@leadgate/contract';
+import { successorOf } from './successor-of.ts';
+
+/** What Postgres holds of one workspace, as far as a group touches it. */
+export interface Known {
+  /** Rows by lead id. */
+  leads: Map<string, KnownLead>;
+  /** Lead id by identity key. */
+  owners: Map<string, string>;
+}
+
+export interface KnownLead {
+  /** The lead that this alias stands for. */
+  mergedInto: string | null;
+  /** Microseconds since 1970: submissions with a stamp up to it are dropped. */
+  erasedOrder: number | null;
+}
+
+/** Where a submission goes. */
+export interface Route {
+  submission: Submission;
+  /** Whether it is to be applied; else an earlier run did. */
+  fresh: boolean;
+  /**
+   * `lead`: to the lead it was reserved for, aliases followed. `successor`: to the one that begins
+   * anew where that was erased. `erased`: nowhere, that was erased later than its facts are from.
+   */
+  kind: 'lead' | 'successor' | 'erased';
+  leadId: string;
+}
+
+/** A key that Postgres gives to another lead than the reservation did. */
+export interface Move {
+  key: string;
+  from: string;
+  to: string;
+}
+
+/** What a group comes to in one workspace, before anything is locked. */
+export interface Plan {
+  routes: Route[];
+  /** Lead rows to make: null for a lead, else what the alias stands for. */
+  newLeads: Map<string, string | null>;
+  /** Identities to store: owner by key. */
+  claims: Map<string, string>;
+  /** Pairs of leads, the lower id first; each pair once. */
+  duplicates: [string, string][];
+  /** Each move once. */
+  moved: Move[];
+}
+
+/**
+ * Decides where the submissions of one workspace go. Pure: the same submissions over the same
+ * knowledge give the same plan, in whatever order they stand.
+ *
+ * Where reservation and Postgres disagree, Postgres wins, email before phone: a lead id without a
+ * row whose key another lead owns becomes an alias of that lead; one with a row stays, and the two
+ * are possible duplicates. Submissions that are not `fresh` are done; they only tell `moved`, in
+ * case a crash kept Redis from hearing of it.
+ */
+export function planWorkspace(
+  submissions: readonly Submission[],
+  fresh: ReadonlySet<string>,
+  known: Known,
+): Plan {
+  const inOrder = submissions.toSorted((a, b) => a.order - b.order || (a.id < b.id ? -1 : 1));
+  const planner = new Planner(known);
+  const toApply = inOrder.filter(({ id }) => fresh.has(id));
+  for (const own of byLead(toApply)) {
+    planner.settleLead(own);
+    for (const submission of own) planner.settle(submission);
+  }
+  // Only now is it known which ids are leads in their own right.
+  for (const submission of toApply) planner.settleAnswered(submission);
+  return planner.plan(inOrder, fresh);
+}
+
+type Target = Pick<Route, 'kind' | 'leadId'>;
+
+class Planner {
+  readonly #known: Known;
+  readonly #targets = new Map<string, Target>();
+  readonly #newLeads = new Map<string, string | null>();
+  readonly #claims = new Map<string, string>();
+  readonly #pairs: [string, string][] = [];
+
+  constructor(known: Known) {
+    this.#known = known;
+  }
+
+  /** Makes the row of a lead id that has none, as a lead or as an alias. */
+  settleLead(own: readonly [Submission, ...Submission[]]): void {
+    const { leadId } = own[0];
+    if (this.#hasRow(leadId)) return;
+    const keys = own.flatMap(ownKeys);
+    const emailsFirst = [...keys.filter(isEmail), ...keys.filter((key) => !isEmail(key))];
+    const owner = emailsFirst.map((key) => this.#ownerOf(key)).find((id) => id !== undefined);
+    const lead = owner === undefined ? leadId : this.#resolve(owner);
+    this.#newLeads.set(leadId, lead === leadId ? null : lead);
+  }
+
+  settle(submission: Submission): void {
+    const target = this.#targetOf(submission);
+    this.#targets.set(submission.id, target);
+    if (target.kind === 'erased') return;
+    const { leadId } = target;
+    if (!this.#hasRow(leadId)) this.#newLeads.set(leadId, null);
+    for (const { key, owner } of submission.identities) {
+      if (owner === null) continue;
+      const holder = owner === submission.leadId ? this.#ownerOf(key) : owner;
+      if (holder === undefined) this.#claims.set(key, leadId);
+      else this.#pairs.push([leadId, holder]);
+    }
+  }
+
+  /** The id that was answered stands for the lead, unless it is a lead in its own right. */
+  settleAnswered({ id, answeredLeadId }: Submission): void {
+    const target = this.#targets.get(id);
+    if (answeredLeadId === undefined || target === undefined) return;
+    if (this.#hasRow(answeredLeadId)) this.#pairs.push([target.leadId, answeredLeadId]);
+    else if (answeredLeadId !== target.leadId) this.#newLeads.set(answeredLeadId, target.leadId);
+  }
+
+  plan(submissions: readonly Submission[], fresh: ReadonlySet<string>): Plan {
+    return {
+      routes: submissions.map((submission) => {
+        const target = this.#targets.get(submission.id) ?? this.#targetOf(submission);
+        return { submission, fresh: fresh.has(submission.id), ...target };
+      }),
+      newLeads: this.#newLeads,
+      claims: this.#claims,
+      duplicates: this.#duplicates(),
+      moved: this.#moved(submissions),
+    };
+  }
+
+  #hasRow(leadId: string): boolean {
+    return this.#known.leads.has(leadId) || this.#newLeads.has(leadId);
+  }
+
+  #ownerOf(key: string): string | undefined {
+    return this.#claims.get(key) ?? this.#known.owners.get(key);
+  }
+
+  #resolve(leadId: string): string {
+    const lead = this.#newLeads.get(leadId) ?? this.#known.leads.get(leadId)?.mergedInto ?? null;
+    return lead === null ? leadId : this.#resolve(lead);
+  }
+
+  /** Through aliases, and from an erased lead to the one that a later submission begins. */
+  #targetOf({ leadId, stamp }: Submission): Target {
+    let at = this.#resolve(leadId);
+    for (let kind: Route['kind'] = 'lead'; ; kind = 'successor') {
+      const erasedOrder = this.#erasedOrder(at);
+      if (erasedOrder === null) return { kind, leadId: at };
+      if (stamp <= erasedOrder) return { kind: 'erased', leadId: at };
+      at = this.#resolve(successorOf(at));
+    }
+  }
+
+  #erasedOrder(leadId: string): number | null {
+    return this.#known.leads.get(leadId)?.erasedOrder ?? null;
+  }
+
+  #duplicates(): [string, string][] {
+    const pairs = new Map<string, [string, string]>();
+    for (const pair of this.#pairs) {
+      const [a, b] = pair.map((id) => this.#resolve(id)).sort() as [string, string];
+      if (a === b || this.#erasedOrder(a) !== null || this.#erasedOrder(b) !== null) continue;
+      pairs.set(`${a} ${b}`, [a, b]);
+    }
+    return [...pairs.values()];
+  }
+
+  #moved(submissions: readonly Submission[]): Move[] {
+    const moves = new Map<string, Move>();
+    for (const submission of submissions)
+      for (const key of ownKeys(submission)) {
+        const owner = this.#ownerOf(key);
+        const from = submission.leadId;
+        const to = owner === undefined ? from : this.#resolve(owner);
+        if (to !== from) moves.set(`${from} ${key}`, { key, from, to });
+      }
+    return [...moves.values()];
+  }
+}
+
+/** The keys that the reservation gave to the submission's own lead. */
+function ownKeys({ leadId, identities }: Submission): string[] {
+  return identities.filter(({ owner }) => owner === leadId).map(({ key }) => key);
+}
+
+function isEmail(key: string): boolean {
+  return key.startsWith('email:');
+}
+
+function byLead(submissions: readonly Submission[]): [Submission, ...Submission[]][] {
+  const groups = new Map<string, [Submission, ...Submission[]]>();
+  for (const submission of submissions) {
+    const group = groups.get(submission.leadId);
+    if (group === undefined) groups.set(submission.leadId, [submission]);
+    else group.push(submission);
+  }
+  return [...groups.values()];
+}

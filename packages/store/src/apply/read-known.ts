@@ -1,0 +1,87 @@
+import type { Submission } from '@leadgate/contract';
+import type { Prisma } from '../generated/client.ts';
+import type { Known } from './plan-workspace.ts';
+import { successorOf } from './successor-of.ts';
+
+/** What is asked about: a lead id or a key, in a workspace. */
+interface Asked {
+  workspaceId: string;
+  value: string;
+}
+
+interface FoundRow {
+  workspaceId: string;
+  /** The identity's key; null for the row of a lead. */
+  key: string | null;
+  leadId: string;
+  mergedInto: string | null;
+  erasedOrder: number | null;
+}
+
+/**
+ * What Postgres holds of the leads and keys that the submissions name, and of the leads those lead
+ * to: by workspace id. Read without locks: it is a hint until the rows are locked. One statement
+ * where reservations and Postgres agree.
+ */
+export async function readKnown(
+  tx: Prisma.TransactionClient,
+  submissions: readonly Submission[],
+): Promise<Map<string, Known>> {
+  const known = new Map<string, Known>(
+    submissions.map(({ workspaceId }) => [workspaceId, { leads: new Map(), owners: new Map() }]),
+  );
+  const asked = new Set<string>();
+  const notAsked = ({ workspaceId, value }: Asked) => {
+    const before = asked.size;
+    return asked.add(`${workspaceId} ${value}`).size > before;
+  };
+  let keys = submissions.flatMap(keysOf).filter(notAsked);
+  let leads = submissions.flatMap(leadsOf).filter(notAsked);
+  while (keys.length + leads.length > 0) {
+    const rows = await find(tx, keys, leads);
+    for (const row of rows) remember(known, row);
+    keys = [];
+    leads = rows.flatMap(followed).filter(notAsked);
+  }
+  return known;
+}
+
+function find(tx: Prisma.TransactionClient, keys: Asked[], leads: Asked[]): Promise<FoundRow[]> {
+  return tx.$queryRaw<FoundRow[]>`
+    SELECT workspace_id AS "workspaceId", key, lead_id AS "leadId",
+           NULL::uuid AS "mergedInto", NULL::float8 AS "erasedOrder"
+    FROM identity JOIN unnest(${keys.map((key) => key.workspaceId)}::uuid[],
+                              ${keys.map((key) => key.value)}::text[])
+      AS asked (workspace_id, key) USING (workspace_id, key)
+    UNION ALL
+    SELECT workspace_id, NULL, id, merged_into, erased_order::float8
+    FROM lead JOIN unnest(${leads.map((lead) => lead.workspaceId)}::uuid[],
+                          ${leads.map((lead) => lead.value)}::uuid[])
+      AS asked (workspace_id, id) USING (workspace_id, id)`;
+}
+
+function remember(known: Map<string, Known>, row: FoundRow): void {
+  const { key, leadId, mergedInto, erasedOrder } = row;
+  const workspace = known.get(row.workspaceId);
+  if (key === null) workspace?.leads.set(leadId, { mergedInto, erasedOrder });
+  else workspace?.owners.set(key, leadId);
+}
+
+/** The lead that a found row leads on to: an owner, what an alias stands for, a successor. */
+function followed({ workspaceId, key, leadId, mergedInto, erasedOrder }: FoundRow): Asked[] {
+  if (key !== null) return [{ workspaceId, value: leadId }];
+  if (mergedInto !== null) return [{ workspaceId, value: mergedInto }];
+  return erasedOrder === null ? [] : [{ workspaceId, value: successorOf(leadId) }];
+}
+
+function keysOf({ workspaceId, leadId, identities }: Submission): Asked[] {
+  return identities
+    .filter(({ owner }) => owner === leadId)
+    .map(({ key }) => ({ workspaceId, value: key }));
+}
+
+function leadsOf({ workspaceId, leadId, answeredLeadId, identities }: Submission): Asked[] {
+  return [leadId, answeredLeadId, ...identities.map(({ owner }) => owner)]
+    .filter((id) => typeof id === 'string')
+    .map((id) => ({ workspaceId, value: id }));
+}

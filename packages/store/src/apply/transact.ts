@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { failureOf, StoreError, withoutValues } from '../failure-of.ts';
+import type { Prisma } from '../generated/client.ts';
+import type { Store } from '../open-store.ts';
+
+/** Something was committed between reading and locking: the same again will see it. */
+export class StartAgain extends Error {
+  override readonly name = 'StartAgain';
+}
+
+const ATTEMPTS = 10;
+
+/**
+ * Runs a transaction in which each statement sees what others committed before it, and runs it
+ * again from its beginning on StartAgain, on a deadlock and on a serialisation failure.
+ * Rejects with a StoreError where Postgres failed.
+ */
+export async function transact<T>(
+  store: Store,
+  run: (tx: Prisma.TransactionClient) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await store.prisma.$transaction(run, { isolationLevel: 'ReadCommitted' });
+    } catch (error) {
+      const startsAgain = error instanceof StartAgain;
+      if (!startsAgain && failureOf(error) !== 'conflict') throw withoutValues(error);
+      if (attempt === ATTEMPTS) throw new StoreError('conflict', 'started again too often');
+      // Two that ran into each other must not start again in step.
+      if (!startsAgain) await sleep(Math.random() * 20 * attempt);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+// With the flag u, a surrogate matches only where its other half is missing.
+const UNSTORABLE = /[\0\p{Surrogate}]/u;
+
+/**
+ * A text as Postgres can hold it, in a text column or in jsonb: NUL goes, half a surrogate pair
+ * becomes U+FFFD.
+ */
+function cleanText(text: string): string {
+  return UNSTORABLE.test(text)
+    ? text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\uFFFD')
+    : text;
+}
+
+/** Every text of a JSON value cleaned, keys of objects included. The shape stays. */
+export function storableTexts<T>(value: T): T {
+  return cleanValue(value) as T;
+}
+
+function cleanValue(value: unknown): unknown {
+  if (typeof value === 'string') return cleanText(value);
+  if (Array.isArray(value)) return value.map(cleanValue);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [cleanText(key), cleanValue(item)]),
+  );
+}
