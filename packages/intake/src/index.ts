@@ -1,0 +1,20 @@
+export { openLinkDirectory, type Finding, type LinkDirectory } from './links/link-directory.ts';
+export { putLinks } from './links/put-links.ts';
+export { refillAll } from './refill/refill-all.ts';
+export { refillDirectory } from './refill/refill-directory.ts';
+export { directoryRevision, refillNeeds } from './refill/refill-needs.ts';
+export { refillWorkspace } from './refill/refill-workspace.ts';
+export { pushRejected } from './rejected/push-rejected.ts';
+export type { RejectedBody } from './rejected/rejected-body.ts';
+export { takeRejected } from './rejected/take-rejected.ts';
+export { closeOlderWorkspace } from './reservation/close-older-workspace.ts';
+export { createLimits, type Limits } from './reservation/limits.ts';
+export { moveIdentities } from './reservation/move-identities.ts';
+export { openWorkspace } from './reservation/open-workspace.ts';
+export {
+  ReservationError,
+  type LimitUse,
+  type Reservation,
+  type ReservationRequest,
+} from './reservation/reservation.ts';
+export { createReserver, type Reserver } from './reservation/reserver.ts';

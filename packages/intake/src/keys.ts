@@ -1,0 +1,46 @@
+/**
+ * Names of everything this package keeps in Redis. What one script touches shares a hash tag, so
+ * that it is in one slot of a Cluster.
+ */
+
+/** Hash: code → entry (JSON); under REVISION, how new a complete directory is. */
+export const LINKS = 'leadgate:{links}:entries';
+/** Not a code: codes are URL-safe. In the hash itself, so that the two are lost together. */
+export const REVISION = '@revision';
+/** Channel: codes that changed, with commas between, or RELOAD. */
+export const LINK_CHANGES = 'leadgate:links';
+export const RELOAD = '*';
+
+/** Set: workspaces that a receiver found behind. A hint; the markers are the truth. */
+export const REFILL_REQUESTS = 'leadgate:refill';
+
+/** Hash: link id → bytes in its stream of refused bodies; and their sum. */
+export const REJECTED_BYTES = 'leadgate:{rejected}:bytes';
+export const rejectedStream = (linkId: string): string => `leadgate:{rejected}:${linkId}`;
+
+export const workspacePrefix = (workspaceId: string): string => `leadgate:{${workspaceId}}:`;
+
+/**
+ * Hash: `open` (the marker: identities are complete and may be claimed), `clock` (the highest order
+ * given), `floor` (the highest order a receiver knew of when it found the workspace behind).
+ */
+export const stateKey = (workspaceId: string): string => `${workspacePrefix(workspaceId)}state`;
+
+/** Hash: lead → identities it has, but for two. Most leads never have more and are not in it. */
+export const claimsKey = (workspaceId: string): string => `${workspacePrefix(workspaceId)}claims`;
+
+/** Hash: what was counted in the minute it names under `window`. */
+export const limitsKey = (workspaceId: string): string => `${workspacePrefix(workspaceId)}limits`;
+
+/** Hash: a 65,536th of the workspace's identities. */
+export const identitiesKey = (workspaceId: string, bucket: string): string =>
+  `${workspacePrefix(workspaceId)}i:${bucket}`;
+
+/** String, for 24 hours: what an idempotency key was answered with. */
+export const recordKey = (workspaceId: string, name: string): string =>
+  `${workspacePrefix(workspaceId)}k:${name}`;
+
+/** String: how far a refill has come. In the slot of what it fills. */
+export const refillKey = (prefix: string, refillId: string): string =>
+  `${prefix}refill:${refillId}`;
+export const LINKS_PREFIX = 'leadgate:{links}:';

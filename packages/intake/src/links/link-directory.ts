@@ -1,0 +1,282 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { readCaptureLink, type CaptureLink } from '@leadgate/contract';
+import type { Redis } from 'ioredis';
+import { LINKS, LINK_CHANGES, RELOAD, REVISION } from '../keys.ts';
+import type { Log } from '../log.ts';
+
+const SCAN_COUNT = 1_000;
+/** Codes asked for in one call; while as many wait, further unknown ones are not asked for. */
+const MAX_QUESTION = 500;
+const MISSING_FOR_MS = 2_000;
+const MAX_MISSING = 10_000;
+const RETRY_LOAD_MS = 500;
+const OPEN_WITHIN_MS = 2_000;
+
+export type Finding =
+  { kind: 'found'; link: CaptureLink } | { kind: 'unknown' } | { kind: 'not-known-yet' };
+
+export interface LinkDirectory {
+  /**
+   * The entry of a code. `unknown` only when this process holds the whole directory and hears of
+   * changes, or else Redis would have had to say so; `not-known-yet` otherwise, and for an entry that
+   * cannot be read. Answers what it has loaded while Redis is away. Never rejects; asks Redis for a
+   * code it does not have, at the latency of that call.
+   */
+  find(code: string): Promise<Finding>;
+  /** The entry of a code where this process holds it, without asking Redis; else null. */
+  peek(code: string): CaptureLink | null;
+  /** The entry as this process has it, without asking Redis; null where it has none. */
+  peek(code: string): CaptureLink | null;
+  /** Whether a code that is not here does not exist. */
+  readonly complete: boolean;
+  /** Stops listening. The connections stay with whoever opened them. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens this process's copy of the link directory: all of it is loaded, and then kept up through
+ * `subscriber`, a connection of its own for pub/sub. Resolves when that was tried once, within two
+ * seconds: with Redis away it is empty and not complete, and goes on trying.
+ */
+export async function openLinkDirectory(
+  redis: Redis,
+  subscriber: Redis,
+  { logger }: { logger: Log },
+): Promise<LinkDirectory> {
+  const directory = new Directory(redis, subscriber, logger);
+  await directory.open();
+  return directory;
+}
+
+/** A code of a directory that was loaded; null where its entry cannot be read. */
+type Entries = Map<string, CaptureLink | null>;
+
+interface Question {
+  codes: Set<string>;
+  answered: Promise<void>;
+}
+
+class Directory implements LinkDirectory {
+  readonly #redis: Redis;
+  readonly #subscriber: Redis;
+  readonly #logger: Log;
+  readonly #stop = new AbortController();
+
+  #entries: Entries = new Map();
+  /** Of what is held; null where that is not, or perhaps not, all. */
+  #revision: number | null = null;
+  /** Changes are heard of. */
+  #listening = false;
+  /** The newest revision ever held: a lower one is that of an older Redis. */
+  #newest = 0;
+  #loading: Promise<void> | null = null;
+  #loadAgain = false;
+  #loadIsPlanned = false;
+  /** Codes that changed while a load was under way, and may have been read before they did. */
+  #changedMeanwhile = new Set<string>();
+
+  /** Code → until when (ms) it need not be asked for again. */
+  readonly #missing = new Map<string, number>();
+  /** The question that still takes codes, and the one that waits for Redis. */
+  #nextQuestion: Question | null = null;
+  #asking: Promise<void> = Promise.resolve();
+
+  constructor(redis: Redis, subscriber: Redis, logger: Log) {
+    this.#redis = redis;
+    this.#subscriber = subscriber;
+    this.#logger = logger;
+  }
+
+  get complete(): boolean {
+    return this.#listening && this.#revision !== null;
+  }
+
+  async open(): Promise<void> {
+    this.#subscriber.on('message', this.#onMessage);
+    this.#subscriber.on('ready', this.#onReady);
+    this.#subscriber.on('close', this.#onClose);
+    const waited = new AbortController();
+    await Promise.race([
+      this.#load().finally(() => waited.abort()),
+      delay(OPEN_WITHIN_MS, undefined, { signal: waited.signal }).catch(() => undefined),
+    ]);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#subscriber.off('message', this.#onMessage);
+    this.#subscriber.off('ready', this.#onReady);
+    this.#subscriber.off('close', this.#onClose);
+    this.#listening = false;
+    if (this.#subscriber.status === 'ready')
+      await this.#subscriber.unsubscribe(LINK_CHANGES).catch(() => undefined);
+  }
+
+  peek(code: string): CaptureLink | null {
+    return this.#entries.get(code) ?? null;
+  }
+
+  async find(code: string): Promise<Finding> {
+    if (!this.#entries.has(code)) await this.#ask(code);
+    const link = this.#entries.get(code);
+    if (link) return { kind: 'found', link };
+    return link === undefined && this.complete ? { kind: 'unknown' } : { kind: 'not-known-yet' };
+  }
+
+  peek(code: string): CaptureLink | null {
+    return this.#entries.get(code) ?? null;
+  }
+
+  readonly #onReady = (): void => void this.#load();
+  readonly #onClose = (): void => void (this.#listening = false);
+  readonly #onMessage = (channel: string, message: string): void => {
+    if (channel !== LINK_CHANGES) return;
+    if (message === RELOAD) {
+      // Postgres has just said what there is, be its revision lower or not.
+      this.#newest = 0;
+      void this.#load();
+      return;
+    }
+    const codes = message.split(',');
+    if (this.#loading) for (const code of codes) this.#changedMeanwhile.add(code);
+    this.#read(codes).catch((err: unknown) => {
+      this.#logger.warn({ err }, 'changed links could not be read; loading all of them');
+      void this.#load();
+    });
+  };
+
+  /** Loads all of it, once at a time; a call during a load has it load once more. */
+  #load(): Promise<void> {
+    if (this.#loading) {
+      this.#loadAgain = true;
+      return this.#loading;
+    }
+    this.#loading = this.#loadOnce()
+      .catch((err: unknown) => {
+        if (this.#stop.signal.aborted) return;
+        this.#revision = null;
+        this.#logger.warn({ err }, 'the link directory could not be loaded; trying again');
+        this.#loadLater();
+      })
+      .finally(() => {
+        this.#loading = null;
+        if (!this.#loadAgain || this.#stop.signal.aborted) return;
+        this.#loadAgain = false;
+        void this.#load();
+      });
+    return this.#loading;
+  }
+
+  #loadLater(): void {
+    if (this.#loadIsPlanned) return;
+    this.#loadIsPlanned = true;
+    delay(RETRY_LOAD_MS, undefined, { ref: false, signal: this.#stop.signal }).then(
+      () => {
+        this.#loadIsPlanned = false;
+        return this.#load();
+      },
+      () => undefined,
+    );
+  }
+
+  async #loadOnce(): Promise<void> {
+    // Listening first: what changes during the load is then heard of.
+    await this.#subscriber.subscribe(LINK_CHANGES);
+    const before = await this.#redis.hget(LINKS, REVISION);
+    const entries: Entries = new Map();
+    let cursor = '0';
+    do {
+      const [next, items] = await this.#redis.hscan(LINKS, cursor, 'COUNT', SCAN_COUNT);
+      for (let i = 0; i + 1 < items.length; i += 2) {
+        const [code, text] = [items[i], items[i + 1]];
+        if (code !== undefined && text !== undefined && code !== REVISION)
+          entries.set(code, this.#parse(code, text));
+      }
+      cursor = next;
+    } while (cursor !== '0');
+    const after = await this.#redis.hget(LINKS, REVISION);
+    this.#adopt(entries, before === after ? readRevision(after) : null);
+    this.#listening = this.#subscriber.status === 'ready';
+    const changed = [...this.#changedMeanwhile];
+    this.#changedMeanwhile.clear();
+    if (changed.length > 0) await this.#read(changed);
+  }
+
+  #adopt(entries: Entries, revision: number | null): void {
+    if (revision !== null && revision >= this.#newest) {
+      this.#entries = entries;
+      this.#revision = this.#newest = revision;
+      this.#logger.info({ links: entries.size, revision }, 'link directory loaded');
+      return;
+    }
+    // Lost, being refilled, or older than what is held: it adds, and takes nothing away.
+    for (const [code, link] of entries) if (!this.#entries.has(code)) this.#entries.set(code, link);
+    this.#revision = null;
+    this.#logger.warn(
+      { links: this.#entries.size, revision },
+      'the link directory in Redis is not complete',
+    );
+  }
+
+  #parse(code: string, text: string): CaptureLink | null {
+    const link = readCaptureLink(text);
+    if (link === null)
+      this.#logger.error({ code: `${code.slice(0, 6)}…` }, 'a link directory entry cannot be read');
+    return link;
+  }
+
+  /** Has a code asked for, together with all those asked for before the next call goes out. */
+  async #ask(code: string): Promise<void> {
+    const missingUntil = this.#missing.get(code);
+    if (missingUntil !== undefined && missingUntil > Date.now()) return;
+    const question = (this.#nextQuestion ??= this.#openQuestion());
+    if (question.codes.size >= MAX_QUESTION && !question.codes.has(code)) return;
+    question.codes.add(code);
+    await question.answered;
+  }
+
+  /** One call at a time: a flood of unknown codes makes calls larger, and then is not asked for. */
+  #openQuestion(): Question {
+    const codes = new Set<string>();
+    const answered = this.#asking.then(async () => {
+      this.#nextQuestion = null;
+      await this.#read([...codes]).catch(() => {
+        // It may exist: until Redis answers, nothing that is not here is known not to.
+        this.#revision = null;
+        this.#loadLater();
+      });
+    });
+    this.#asking = answered;
+    return { codes, answered };
+  }
+
+  /** Takes over what Redis has for the codes now. */
+  async #read(codes: string[]): Promise<void> {
+    const [revisionText, ...texts] = await this.#redis.hmget(LINKS, REVISION, ...codes);
+    codes.forEach((code, i) => {
+      const text = texts[i];
+      if (text !== null && text !== undefined) {
+        this.#entries.set(code, this.#parse(code, text));
+        this.#missing.delete(code);
+      } else {
+        this.#noteMissing(code);
+      }
+    });
+    if (readRevision(revisionText) === this.#revision) return;
+    // Lost, or refilled without word of it.
+    this.#revision = null;
+    void this.#load();
+  }
+
+  #noteMissing(code: string): void {
+    this.#missing.delete(code);
+    this.#missing.set(code, Date.now() + MISSING_FOR_MS);
+    if (this.#missing.size <= MAX_MISSING) return;
+    const [oldest] = this.#missing.keys();
+    if (oldest !== undefined) this.#missing.delete(oldest);
+  }
+}
+
+function readRevision(text: string | null | undefined): number | null {
+  return text === null || text === undefined ? null : Number(text);
+}

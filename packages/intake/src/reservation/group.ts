@@ -1,0 +1,181 @@
+import type { OwnedIdentity } from '@leadgate/contract';
+import { identityRef, shortDigest, type IdentityRef } from '../digest.ts';
+import { claimsKey, identitiesKey, limitsKey, recordKey, stateKey } from '../keys.ts';
+import { PACKED_LENGTH, packUuid, unpackUuid } from '../packed-uuid.ts';
+import type { CarriedLimit } from './limits.ts';
+import type { Reservation, ReservationRequest } from './reservation.ts';
+import { RECORD_ORDER } from './reserve-script.ts';
+
+/** What a character of the script's shape can count. */
+const MAX_COUNT = 64;
+
+/** A request with all that can be worked out before its group is gathered. */
+export interface PreparedRequest {
+  request: ReservationRequest;
+  /** Packed. */
+  offered: string;
+  refs: IdentityRef[];
+  record: { key: string; fingerprint: string; submission: string } | null;
+}
+
+export interface GroupReply {
+  /** Microseconds, Redis's clock. */
+  now: number;
+  reservations: Reservation[];
+  /** Of the limit keys, in the order they were given. */
+  totals: number[];
+}
+
+/** Throws a TypeError or RangeError on a request that the script cannot take. */
+export function prepareRequest(request: ReservationRequest): PreparedRequest {
+  const { identityKeys, idempotency, limits, workspaceId } = request;
+  if (identityKeys.length > MAX_COUNT || limits.length > MAX_COUNT)
+    throw new RangeError(`a request has at most ${MAX_COUNT} identities and as many limits`);
+  return {
+    request,
+    offered: packUuid(request.offeredLeadId),
+    refs: identityKeys.map(identityRef),
+    record: idempotency
+      ? {
+          key: recordKey(workspaceId, shortDigest(request.linkId, idempotency.key)),
+          fingerprint: shortDigest(idempotency.bodyHash),
+          submission: packUuid(request.submissionId),
+        }
+      : null,
+  };
+}
+
+/** The keys and arguments of `reserveScript`, where they are described. */
+export function encodeGroup(
+  workspaceId: string,
+  group: readonly PreparedRequest[],
+  limits: readonly CarriedLimit[],
+  highestOrderSeen: number,
+): { keys: string[]; args: (string | number)[] } {
+  const limitIndex = new Map(limits.map(({ key }, i) => [key, digits(i)]));
+  const recordKeys: string[] = [];
+  const identityKeys: string[] = [];
+  const requestArgs: string[] = [];
+  let shape = '';
+  for (const { request, offered, refs, record } of group) {
+    shape += char(refs.length) + char(record ? 1 : 0) + char(request.limits.length);
+    for (const { key } of request.limits) shape += limitIndex.get(key) ?? digits(0);
+    requestArgs.push(offered);
+    for (const { bucket, field } of refs) {
+      identityKeys.push(identitiesKey(workspaceId, bucket));
+      requestArgs.push(field);
+    }
+    if (record) {
+      recordKeys.push(record.key);
+      requestArgs.push(record.fingerprint, record.submission);
+    }
+  }
+  return {
+    keys: [
+      stateKey(workspaceId),
+      claimsKey(workspaceId),
+      limitsKey(workspaceId),
+      ...recordKeys,
+      ...identityKeys,
+    ],
+    args: [
+      ...[highestOrderSeen, group.length, recordKeys.length, limits.length, shape],
+      ...limits.flatMap(({ key, max, extra }) => [key, max, extra]),
+      ...requestArgs,
+    ],
+  };
+}
+
+const char = (n: number): string => String.fromCharCode(48 + n);
+const digits = (n: number): string => char(n >> 6) + char(n & 63);
+
+/** Throws a TypeError when the reply is not one of `reserveScript` to this group. */
+export function decodeGroup(reply: unknown, group: readonly PreparedRequest[]): GroupReply {
+  if (!Array.isArray(reply)) throw new TypeError('the reply of the reservation is not a list');
+  const [now, first, text, ...totals] = reply as unknown[];
+  if (typeof now !== 'number' || typeof first !== 'number' || typeof text !== 'string')
+    throw new TypeError('the reply of the reservation cannot be read');
+  const answers = text.split('\n');
+  if (answers.length !== group.length)
+    throw new TypeError('the reply of the reservation does not match its requests');
+  let order = first;
+  const reservations = group.map((prepared, i): Reservation => {
+    const answer = answers[i] ?? '';
+    const { request } = prepared;
+    switch (answer[0]) {
+      case 'n':
+        return {
+          kind: 'reserved',
+          leadId: request.offeredLeadId,
+          identities: request.identityKeys.map((key) => ({ key, owner: request.offeredLeadId })),
+          order: order++,
+        };
+      case 'o': {
+        const leadId = unpackUuid(answer.slice(1, 1 + PACKED_LENGTH));
+        const owners = readOwners(answer, 1 + PACKED_LENGTH, leadId);
+        const identities = request.identityKeys.map((key, k) => ({
+          key,
+          owner: owners[k] ?? null,
+        }));
+        return { kind: 'reserved', leadId, identities, order: order++ };
+      }
+      case 'p':
+        return readRecord(answer.slice(1), prepared);
+      case 'x':
+        return { kind: 'key-reused' };
+      case 'l':
+        return { kind: 'limited', retryAfterSeconds: 60 - (Math.floor(now / 1_000_000) % 60) };
+      case 'b':
+        return { kind: 'behind' };
+      default:
+        throw new TypeError('an answer of the reservation cannot be read');
+    }
+  });
+  return { now, reservations, totals: totals.map(Number) };
+}
+
+/** Owners as the script writes them: '.' the lead, '-' nobody, '+' and a packed lead. */
+function readOwners(text: string, start: number, leadId: string): (string | null)[] {
+  const owners: (string | null)[] = [];
+  for (let at = start; at < text.length; at++) {
+    if (text[at] === '.') owners.push(leadId);
+    else if (text[at] === '-') owners.push(null);
+    else {
+      owners.push(unpackUuid(text.slice(at + 1, at + 1 + PACKED_LENGTH)));
+      at += PACKED_LENGTH;
+    }
+  }
+  return owners;
+}
+
+const FIELD_LENGTH = 19;
+
+/**
+ * The answer that a record holds. Owners are found by key and not by place: a change of the
+ * workspace's country may have given the same body other keys, and those nobody spoke for.
+ */
+function readRecord(text: string, { request, refs }: PreparedRequest): Reservation {
+  // As written, but for the fingerprint in front.
+  const orderAt = RECORD_ORDER.start - PACKED_LENGTH;
+  const tailAt = RECORD_ORDER.end - PACKED_LENGTH;
+  const leadId = unpackUuid(text.slice(PACKED_LENGTH, 2 * PACKED_LENGTH));
+  const owners = new Map<string, string | null>();
+  for (let at = tailAt; at < text.length;) {
+    const field = text.slice(at, at + FIELD_LENGTH);
+    const width = text[at + FIELD_LENGTH] === '+' ? 1 + PACKED_LENGTH : 1;
+    const end = at + FIELD_LENGTH + width;
+    owners.set(field, readOwners(text.slice(0, end), at + FIELD_LENGTH, leadId)[0] ?? null);
+    at = end;
+  }
+  const identities = request.identityKeys.map((key, i): OwnedIdentity => ({
+    key,
+    owner: owners.get(refs[i]?.field ?? '') ?? null,
+  }));
+  return {
+    kind: 'repeated',
+    submissionId: unpackUuid(text.slice(0, PACKED_LENGTH)),
+    leadId,
+    identities,
+    order: Number(text.slice(orderAt, tailAt)),
+  };
+}

@@ -1,0 +1,173 @@
+import type { LimitUse } from './reservation.ts';
+
+const WINDOW_MS = 60_000;
+/** Keys followed in a minute; what comes beyond is limited by the reservation alone. */
+const MAX_KEYS = 50_000;
+/** Those without a workspace may take up this many: whoever guesses codes leaves room for others. */
+const MAX_KEYS_OF_NOBODY = 25_000;
+/** A request that was counted this long ago and has not asked for a reservation never will. */
+const ABANDONED_AFTER_MS = 2_000;
+/** Keys whose abandoned uses go with one group besides the keys of the group itself. */
+const MAX_RIDERS = 100;
+
+/** Uses of one key in this minute, by where they are. */
+interface Position {
+  /** Counted in Redis, by all receivers. */
+  known: number;
+  /** Sent to Redis, which has not answered. */
+  away: number;
+  /** Counted here, and perhaps on their way to a reservation: lately, and longer ago. */
+  recent: number;
+  older: number;
+  agedAt: number;
+  /** Counted here, and never came to a reservation (refused bodies). */
+  abandoned: number;
+}
+
+/** A limit key as it goes with a group; `extra` uses are counted besides the group's own. */
+export interface CarriedLimit extends LimitUse {
+  extra: number;
+}
+
+/** What a group took along to Redis, handed back with the answer. */
+export interface Departure {
+  limits: CarriedLimit[];
+  /** Of the followed ones among `limits`, by key. */
+  away: Map<string, { position: Position; uses: number }>;
+}
+
+/**
+ * Requests a minute as this process knows them: what Redis counted when it was last asked, and what
+ * happened here since. A flood is answered from this, without Redis; what passes is counted exactly,
+ * across receivers, by the reservation. Minutes are those of Redis's clock.
+ */
+export class Limits {
+  #window = 0;
+  /** Redis's clock minus this process's. */
+  #offsetMs = 0;
+  #positions = new Map<string, Position>();
+  /** By workspace: keys with abandoned uses. */
+  #riders = new Map<string, Map<string, Position>>();
+
+  /**
+   * Counts a use, and says which one of this minute it is. One that comes out above `max` is not
+   * counted, so that being refused does not use up anything. `ttlMs`: until the next minute.
+   * Without a workspace (unknown links) nobody but this process counts.
+   */
+  count(workspaceId: string | null, key: string, max: number): { current: number; ttlMs: number } {
+    const now = this.#now();
+    const ttlMs = WINDOW_MS - (now % WINDOW_MS);
+    const position = this.#follow(workspaceId, key);
+    if (position === undefined) return { current: 1, ttlMs };
+    this.#age(workspaceId, key, position, now);
+    const { known, away, recent, older, abandoned } = position;
+    const current = known + away + recent + older + abandoned + 1;
+    if (current <= max) position.recent += 1;
+    return { current, ttlMs };
+  }
+
+  /** For the reserver: takes along what a group of a workspace has to count. */
+  depart(
+    workspaceId: string,
+    group: readonly { request: { limits: readonly LimitUse[] } }[],
+  ): Departure {
+    this.#now();
+    const limits = new Map<string, CarriedLimit>();
+    const away: Departure['away'] = new Map();
+    const send = (key: string, position: Position, uses: number): void => {
+      position.away += uses;
+      const before = away.get(key)?.uses ?? 0;
+      away.set(key, { position, uses: before + uses });
+    };
+    for (const { request } of group)
+      for (const { key, max } of request.limits) {
+        if (!limits.has(key)) limits.set(key, { key, max, extra: 0 });
+        const position = this.#follow(workspaceId, key);
+        if (position === undefined) continue;
+        if (position.recent > 0) position.recent -= 1;
+        else if (position.older > 0) position.older -= 1;
+        send(key, position, 1);
+      }
+    for (const { key, position } of this.#takeRiders(workspaceId)) {
+      const extra = position.abandoned;
+      position.abandoned = 0;
+      // Nobody of the group is held against a key that only rides along, so its maximum is not asked.
+      limits.set(key, { key, max: limits.get(key)?.max ?? 0, extra });
+      send(key, position, extra);
+    }
+    return { limits: [...limits.values()], away };
+  }
+
+  /** For the reserver: the totals of a departure's limits, in their order, at Redis's time (ms). */
+  arrive({ limits, away }: Departure, totals: readonly number[], redisNow: number): void {
+    this.#offsetMs = redisNow - Date.now();
+    for (const { position, uses } of away.values()) position.away -= uses;
+    // A position of the minute before is one that nobody holds any more.
+    limits.forEach(({ key }, i) => {
+      const position = away.get(key)?.position;
+      if (position) position.known = Math.max(position.known, totals[i] ?? 0);
+    });
+  }
+
+  /** For the reserver: a departure without an answer. Its uses count here, as they may count there. */
+  lose({ away }: Departure): void {
+    for (const { position, uses } of away.values()) {
+      position.away -= uses;
+      position.known += uses;
+    }
+  }
+
+  #now(): number {
+    const now = Date.now() + this.#offsetMs;
+    this.#roll(now);
+    return now;
+  }
+
+  /** Starts a new minute when it has come. A clock that was set back stays in the later minute. */
+  #roll(now: number): void {
+    const window = Math.floor(now / WINDOW_MS);
+    if (window <= this.#window) return;
+    this.#window = window;
+    this.#positions = new Map();
+    this.#riders = new Map();
+  }
+
+  #follow(workspaceId: string | null, key: string): Position | undefined {
+    const full = `${workspaceId ?? ''} ${key}`;
+    let position = this.#positions.get(full);
+    const most = workspaceId === null ? MAX_KEYS_OF_NOBODY : MAX_KEYS;
+    if (position === undefined && this.#positions.size < most) {
+      position = { known: 0, away: 0, recent: 0, older: 0, agedAt: 0, abandoned: 0 };
+      this.#positions.set(full, position);
+    }
+    return position;
+  }
+
+  #age(workspaceId: string | null, key: string, position: Position, now: number): void {
+    if (now - position.agedAt < ABANDONED_AFTER_MS) return;
+    position.abandoned += position.older;
+    position.older = position.recent;
+    position.recent = 0;
+    position.agedAt = now;
+    if (workspaceId === null || position.abandoned === 0) return;
+    const riders = this.#riders.get(workspaceId) ?? new Map<string, Position>();
+    this.#riders.set(workspaceId, riders.set(key, position));
+  }
+
+  #takeRiders(workspaceId: string): { key: string; position: Position }[] {
+    const riders = this.#riders.get(workspaceId);
+    if (riders === undefined) return [];
+    const going: { key: string; position: Position }[] = [];
+    for (const [key, position] of riders) {
+      if (going.length === MAX_RIDERS) break;
+      going.push({ key, position });
+      riders.delete(key);
+    }
+    return going;
+  }
+}
+
+/** A fresh estimate, for one process. */
+export function createLimits(): Limits {
+  return new Limits();
+}

@@ -1,0 +1,42 @@
+import type { Redis } from 'ioredis';
+import { identityRef } from '../digest.ts';
+import { claimsKey, identitiesKey } from '../keys.ts';
+import { packUuid } from '../packed-uuid.ts';
+import { script } from '../script.ts';
+
+const CHUNK = 500;
+
+/** KEYS: claims, then the hash of each identity. ARGV: for each identity its field, from, to. */
+const moveScript = script(`
+local call = redis.call
+for i = 2, #KEYS do
+  local field, from, to = ARGV[3 * i - 5], ARGV[3 * i - 4], ARGV[3 * i - 3]
+  local owner = call('HGET', KEYS[i], field)
+  if not owner or owner == from then
+    call('HINCRBY', KEYS[1], to, 1)
+    if owner and tonumber(call('HGET', KEYS[1], from) or 0) > 0 then
+      if call('HINCRBY', KEYS[1], from, -1) == 0 then call('HDEL', KEYS[1], from) end
+    end
+    call('HSET', KEYS[i], field, to)
+  end
+end`);
+
+/**
+ * Lets Redis follow what Postgres decided (another owner found, a merge): each key goes to `to` where
+ * Redis still says `from` or nothing, and stays where it says another lead. Call after the commit.
+ */
+export async function moveIdentities(
+  redis: Redis,
+  workspaceId: string,
+  moves: readonly { key: string; from: string; to: string }[],
+): Promise<void> {
+  for (let i = 0; i < moves.length; i += CHUNK) {
+    const chunk = moves.slice(i, i + CHUNK);
+    const refs = chunk.map(({ key }) => identityRef(key));
+    await moveScript(
+      redis,
+      [claimsKey(workspaceId), ...refs.map(({ bucket }) => identitiesKey(workspaceId, bucket))],
+      chunk.flatMap(({ from, to }, k) => [refs[k]?.field ?? '', packUuid(from), packUuid(to)]),
+    );
+  }
+}
