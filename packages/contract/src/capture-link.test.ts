@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { readCaptureLink, type CaptureLink } from './capture-link.ts';
+
+const link: CaptureLink = {
+  linkId: 'k',
+  workspaceId: 'w',
+  country: 'BR',
+  dummyPhones: ['+5511912345678'],
+  state: 'open',
+  expiresAt: null,
+  mode: 'strict',
+  requireIdentity: false,
+  origins: ['https://example.com'],
+  allowServers: true,
+  redirectUrl: null,
+  linkLimit: null,
+  addressLimit: 60,
+};
+
+test('an entry is read as it was written', () => {
+  expect(readCaptureLink(JSON.stringify(link))).toEqual(link);
+  const closed = { ...link, state: 'disabled', expiresAt: 1_750_000_000_000 };
+  expect(readCaptureLink(JSON.stringify(closed))).toEqual(closed);
+});
+
+test('a field that a newer version adds does not close the link', () => {
+  expect(readCaptureLink(JSON.stringify({ ...link, added: 1 }))).toMatchObject(link);
+});
+
+test.each(['', '{', 'null', '[]', '"open"', '1', '{}', `${JSON.stringify(link)},`])(
+  '%j is not an entry',
+  (text) => {
+    expect(readCaptureLink(text)).toBeNull();
+  },
+);
+
+test.each(Object.keys(link))('an entry without %s is not one', (key) => {
+  expect(readCaptureLink(JSON.stringify({ ...link, [key]: undefined }))).toBeNull();
+});
+
+test.each([
+  { state: 'open ' },
+  { mode: 'loose' },
+  { expiresAt: '2026-07-01' },
+  { expiresAt: 1.5 },
+  { origins: 'https://example.com' },
+  { origins: [null] },
+  { dummyPhones: null },
+  { requireIdentity: 'false' },
+  { linkLimit: 0.5 },
+  { workspaceId: 7 },
+])('an entry with %j is not one', (wrong) => {
+  expect(readCaptureLink(JSON.stringify({ ...link, ...wrong }))).toBeNull();
+});

@@ -1,0 +1,157 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeApplyJob, encodeApplyJob } from './job.ts';
+import { ADDRESS_FIELDS, LEAD_FIELDS, UTM_FIELDS, type Lead } from './lead.ts';
+import { NOTE_CODES, type NoteCode } from './note.ts';
+import type { Submission } from './submission.ts';
+
+const text = fc.oneof(fc.string({ unit: 'binary', minLength: 1 }), fc.constantFrom('x', 'y'));
+const key = fc.oneof(
+  text,
+  fc.constantFrom('__proto__', 'constructor', 'hasOwnProperty', '', 'a\nb'),
+);
+const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
+const optional = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
+  fc.record(model, { requiredKeys: [] });
+const texts = <F extends string>(fields: readonly F[]) =>
+  optional(Object.fromEntries(fields.map((field) => [field, text])) as Record<F, typeof text>);
+
+const lead = fc
+  .tuple(
+    texts([...LEAD_FIELDS, ...UTM_FIELDS]),
+    optional({
+      address: texts(ADDRESS_FIELDS),
+      customFields: fc.dictionary(key, fc.oneof(text, number, fc.boolean(), fc.array(text))),
+    }),
+  )
+  .map(([flat, deep]): Lead => ({ ...flat, ...deep }) as Lead);
+
+/** Bodies of every kind, many of them close to the lead, as they are in life. */
+const bodyOf = (lead: Lead) =>
+  fc.oneof(
+    fc.constant(JSON.stringify(lead)),
+    fc.dictionary(key, fc.jsonValue()).map((other) => JSON.stringify({ ...lead, ...other })),
+    optional({
+      email: fc.constantFrom(' Ana@Example.com ', null, ''),
+      address: fc.jsonValue(),
+      customFields: fc.oneof(fc.jsonValue(), fc.dictionary(key, fc.jsonValue())),
+    }).map((other) => JSON.stringify({ ...lead, ...other })),
+    fc.json(),
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('', '[]', 'null', '{"__proto__":{"email":"x"}}', '{"customFields":{"n":-0}}'),
+  );
+
+const order = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+const note = fc
+  .record({
+    field: text,
+    code: fc.constantFrom(...(Object.keys(NOTE_CODES) as NoteCode[])),
+    detail: fc.option(text, { nil: undefined }),
+  })
+  .map(({ detail, ...rest }) => ({ ...rest, ...(detail !== undefined && { detail }) }));
+
+const submission = lead.chain((lead) =>
+  fc
+    .tuple(
+      fc.record({
+        id: fc.uuid({ version: 7 }),
+        workspaceId: fc.uuid(),
+        linkId: fc.uuid(),
+        leadId: fc.uuid(),
+        identities: fc.array(
+          fc.record({ key: text, owner: fc.oneof(fc.constantFrom(null, '0', 'self'), fc.uuid()) }),
+          { maxLength: 3 },
+        ),
+        order,
+        stamp: order,
+        source: fc.constantFrom('post' as const, 'import' as const),
+        notes: fc.array(note, { maxLength: 3 }),
+        body: bodyOf(lead),
+        bodyType: fc.constantFrom('json' as const, 'form' as const),
+      }),
+      optional({
+        answeredLeadId: fc.uuid(),
+        page: text,
+        userAgent: text,
+        address: text,
+        requestId: text,
+      }),
+    )
+    .map(([required, more]): Submission => {
+      const identities = required.identities.map(({ key, owner }) => ({
+        key,
+        owner: owner === 'self' ? required.leadId : owner,
+      }));
+      return { ...required, identities, lead, ...more } as Submission;
+    }),
+);
+
+test('a submission comes out of the queue as it went in, whatever its body holds', () => {
+  fc.assert(
+    fc.property(submission, (submission) => {
+      const payload = JSON.parse(JSON.stringify(encodeApplyJob(submission))) as unknown;
+      expect(decodeApplyJob(payload)).toEqual(submission);
+      // toEqual does not see an own key called __proto__.
+      const { customFields = {} } = decodeApplyJob(payload).lead;
+      expect(Object.entries(customFields).sort()).toEqual(
+        Object.entries(submission.lead.customFields ?? {}).sort(),
+      );
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+const sample: Submission = {
+  id: '0197c2f0-0000-7000-8000-000000000001',
+  workspaceId: 'w',
+  linkId: 'k',
+  leadId: 'l',
+  identities: [{ key: 'email:ana@example.com', owner: 'l' }],
+  order: 1_750_000_000_000_000,
+  stamp: 1_750_000_000_000_000,
+  source: 'post',
+  lead: { email: 'ana@example.com', name: 'Ana' },
+  notes: [],
+  body: '{"email":"ana@example.com","name":"Ana"}',
+  bodyType: 'json',
+};
+
+test('a lead that is normal as sent is not carried twice', () => {
+  const payload = encodeApplyJob(sample);
+  expect(JSON.stringify(payload.p)).toBe('{}');
+  expect(JSON.stringify(payload).match(/ana@example\.com/g)).toHaveLength(2);
+});
+
+describe('what is no job of this version is refused without naming a value', () => {
+  const good = encodeApplyJob(sample);
+  test.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['a text', 'secret'],
+    ['an array', [good]],
+    ['an empty object', {}],
+    ['another version', { ...good, v: 2 }],
+    ['no order', { ...good, o: undefined }],
+    ['a fractional order', { ...good, o: 1.5 }],
+    ['an order as text', { ...good, o: '1' }],
+    ['an identity without owner', { ...good, i: [['secret']] }],
+    ['an identity owned by a number', { ...good, i: [['secret', 7]] }],
+    ['a source that is none', { ...good, src: 'secret' }],
+    ['a note that is none', { ...good, n: [{ field: '/x', code: 'secret' }] }],
+    ['a patch that is a list', { ...good, p: ['secret'] }],
+    ['a patch to an unknown field', { ...good, p: { secret: 'x' } }],
+    ['a patch to a value of the wrong type', { ...good, p: { name: 1 } }],
+    ['a body the patch was not made for', { ...good, b: '{"name":["secret"]}' }],
+  ])('%s', (_, payload) => {
+    let message = '';
+    expect(() => {
+      try {
+        decodeApplyJob(payload);
+      } catch (error) {
+        if (error instanceof TypeError) message = error.message;
+        throw error;
+      }
+    }).toThrow(TypeError);
+    expect(message).not.toContain('secret');
+  });
+});
