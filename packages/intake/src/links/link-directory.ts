@@ -23,8 +23,6 @@ export interface LinkDirectory {
    * code it does not have, at the latency of that call.
    */
   find(code: string): Promise<Finding>;
-  /** The entry of a code where this process holds it, without asking Redis; else null. */
-  peek(code: string): CaptureLink | null;
   /** The entry as this process has it, without asking Redis; null where it has none. */
   peek(code: string): CaptureLink | null;
   /** Whether a code that is not here does not exist. */
@@ -110,10 +108,6 @@ class Directory implements LinkDirectory {
     this.#listening = false;
     if (this.#subscriber.status === 'ready')
       await this.#subscriber.unsubscribe(LINK_CHANGES).catch(() => undefined);
-  }
-
-  peek(code: string): CaptureLink | null {
-    return this.#entries.get(code) ?? null;
   }
 
   async find(code: string): Promise<Finding> {
