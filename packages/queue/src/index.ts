@@ -6,5 +6,6 @@ export {
   type Progress,
 } from './apply-worker.ts';
 export { AttemptFailed, GiveBack } from './job-outcome.ts';
+export { oldestWaiting } from './oldest-waiting.ts';
 export { openProducer, type Producer } from './producer.ts';
 export { queueCounts, type QueueCounts } from './queue-counts.ts';

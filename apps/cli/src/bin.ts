@@ -1,0 +1,14 @@
+import { run } from './run.ts';
+
+// Whoever reads may stop early (`leadgate lead find | head`).
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
+process.exitCode = await run(process.argv.slice(2), {
+  out: (text) => process.stdout.write(text),
+  err: (text) => process.stderr.write(text),
+  env: process.env,
+  cwd: process.cwd(),
+});

@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
+import { examine, type Finding } from '../doctor/examine.ts';
+import { Failure } from '../failure.ts';
+import { table } from '../print/table.ts';
+
+export function addDoctor(program: Command, context: Context): void {
+  addCommand(program, 'doctor', {
+    summary:
+      'Check Postgres, Redis, the link directory, the workspaces and the queue. Exit status 1 when something fails.',
+    examples: ['doctor', 'doctor --json'],
+  }).action((options: JsonOption) => doctor(context, options));
+}
+
+async function doctor(context: Context, options: JsonOption): Promise<void> {
+  const findings = await examine(context.session);
+  const failures = findings.filter(({ status }) => status === 'fail');
+  answer(context.io, options, { ok: failures.length === 0, checks: findings }, () =>
+    report(findings),
+  );
+  if (failures.length > 0)
+    throw new Failure(
+      `${failures.length === 1 ? 'one check fails' : `${failures.length} checks fail`}: ${failures.map(({ check }) => check).join(', ')}.`,
+    );
+}
+
+function report(findings: readonly Finding[]): string {
+  const todos = findings.flatMap(({ check, todo }) =>
+    todo === null ? [] : [`  ${check}: ${todo}\n`],
+  );
+  return (
+    table(
+      ['', 'check', 'found'],
+      findings.map(({ status, check, found }) => [status, check, found]),
+    ) + (todos.length === 0 ? '' : `\nWhat to do:\n${todos.join('')}`)
+  );
+}

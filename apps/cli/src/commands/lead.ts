@@ -1,0 +1,179 @@
+import { moveIdentities } from '@leadgate/intake';
+import { joinLeads } from '@leadgate/leads';
+import {
+  findLeads,
+  isUuid,
+  listWorkspaces,
+  mergeLeads,
+  showLead,
+  type LeadDetails,
+  type LeadSearch,
+  type Store,
+  type Workspace,
+} from '@leadgate/store';
+import { Option, type Command } from 'commander';
+import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { EXIT, Failure } from '../failure.ts';
+import { findWorkspace } from '../find-workspace.ts';
+import { leadTable, leadText } from '../print/lead.ts';
+import { showable } from '../print/showable.ts';
+import { wholeNumber } from '../read/whole-number.ts';
+import { tellRedis } from '../tell-redis.ts';
+import { searchByEmail, searchByTelephone, searchByText } from '../search-by.ts';
+
+interface FindOptions extends JsonOption {
+  email?: string;
+  telephone?: string;
+  name?: string;
+  workspace?: string;
+  limit: number;
+}
+
+interface ShowOptions extends JsonOption {
+  history: number;
+}
+
+const LEAD = 'any id of the lead that was ever answered';
+
+export function addLeadCommands(program: Command, context: Context): void {
+  const lead = addNoun(program, 'lead', 'the people who were captured');
+
+  addCommand(lead, 'find', {
+    summary:
+      'Find leads by email, telephone, name, id, or a part of one. Finding none is no failure.',
+    examples: [
+      'lead find --email ana@example.com',
+      'lead find --telephone "(11) 98765-4321" --workspace "My agency"',
+      'lead find souza --json',
+    ],
+  })
+    .argument('[text...]', 'an id, or a part of a name, email or telephone')
+    .addOption(new Option('--email <email>', 'the whole email').conflicts(['telephone', 'name']))
+    .addOption(
+      new Option('--telephone <phone>', 'the whole telephone, as anyone would write it').conflicts(
+        'name',
+      ),
+    )
+    .option('--name <words>', 'words of the name, in any order; case and accents do not matter')
+    .option('--workspace <workspace>', 'only in this one: name or id')
+    .option('--limit <n>', 'how many at most', wholeNumber, 50)
+    .action((words: string[], options: FindOptions) => find(context, words.join(' '), options));
+
+  addCommand(lead, 'show', {
+    summary: 'Show all that is known of a lead, and which submission set what.',
+    examples: ['lead show 7c9e6679-7425-40de-944b-e07fc1f90ae7'],
+  })
+    .argument('<id>', LEAD)
+    .option('--history <n>', 'how many submissions at most, newest first', wholeNumber, 50)
+    .action((id: string, options: ShowOptions) => show(context, id, options));
+
+  addCommand(lead, 'merge', {
+    summary:
+      'Make one lead of two, as if every submission had been of the first. Both ids then stand for it. Cannot be undone.',
+    examples: [
+      'lead merge 7c9e6679-7425-40de-944b-e07fc1f90ae7 1b4e28ba-2fa1-4d3b-a3f5-ef19b5a7633b',
+    ],
+  })
+    .argument('<keep>', 'the lead that stays: any id of it')
+    .argument('<other>', 'the lead that becomes part of it: any id of it')
+    .action((keep: string, other: string, options: JsonOption) =>
+      merge(context, keep, other, options),
+    );
+}
+
+async function find({ io, session }: Context, text: string, options: FindOptions): Promise<void> {
+  const store = session.store();
+  const workspaces =
+    options.workspace === undefined
+      ? await listWorkspaces(store)
+      : [await findWorkspace(store, options.workspace)];
+  const search = searchOf(text, options, workspaces);
+  const [only] = options.workspace === undefined ? [] : workspaces;
+  const leads = await findLeads(
+    store,
+    { ...search, ...(only !== undefined && { workspaceId: only.id }) },
+    options.limit,
+  );
+  answer(io, options, leads, () => (leads.length === 0 ? 'No lead found.\n' : leadTable(leads)));
+  if (leads.length === options.limit)
+    remark(io, `there may be more than these ${options.limit}; --limit shows more.`);
+}
+
+function searchOf(
+  text: string,
+  { email, telephone, name }: FindOptions,
+  workspaces: readonly Workspace[],
+): LeadSearch {
+  const asked = [email, telephone, name, text || undefined].filter((given) => given !== undefined);
+  if (asked.length !== 1 || asked[0]?.trim() === '')
+    throw new Failure(
+      'Say whom to look for: --email, --telephone, --name, or a text; one of them.',
+      EXIT.usage,
+    );
+  if (email !== undefined) return searchByEmail(email, workspaces);
+  if (telephone !== undefined) return searchByTelephone(telephone, workspaces);
+  return name !== undefined ? { name } : searchByText(text, workspaces);
+}
+
+async function show({ io, session }: Context, id: string, options: ShowOptions): Promise<void> {
+  const leadId = readLeadId(id);
+  const lead = await showLead(session.store(), leadId, { historyLimit: options.history });
+  if (lead === null) throw noSuchLead(leadId);
+  if (lead.leadId !== leadId) remark(io, `${leadId} stands for lead ${lead.leadId}.`);
+  answer(io, options, lead, () => leadText(lead));
+}
+
+async function merge(
+  context: Context,
+  keep: string,
+  other: string,
+  options: JsonOption,
+): Promise<void> {
+  const { io, session } = context;
+  const store = session.store();
+  const [first, second] = [await existing(store, keep), await existing(store, other)];
+  if (first.workspaceId !== second.workspaceId)
+    throw new Failure(
+      `The leads are of two workspaces, "${showable(first.workspace)}" and "${showable(second.workspace)}", and stay two.`,
+    );
+  const { workspaceId } = first;
+  const outcome = await mergeLeads(store, workspaceId, first.leadId, second.leadId, { joinLeads });
+  if (outcome.kind === 'unknown-lead') throw noSuchLead(outcome.leadId);
+  if (outcome.kind === 'erased-lead')
+    throw new Failure(`Lead ${outcome.leadId} was erased and cannot be merged.`);
+  if (outcome.kind === 'merged')
+    await tellRedis(context, (redis) => moveIdentities(redis, workspaceId, outcome.moved), {
+      otherwise:
+        'the old id, which stands for the kept lead, is answered until leadgate rebuild runs.',
+    });
+  const lead = await existing(store, outcome.leadId);
+  answer(
+    io,
+    options,
+    lead,
+    () =>
+      `${outcome.kind === 'merged' ? 'Merged' : 'They were one lead before'}.\n\n${leadText(lead)}`,
+  );
+}
+
+async function existing(store: Store, id: string): Promise<LeadDetails> {
+  const leadId = readLeadId(id);
+  const lead = await showLead(store, leadId, { historyLimit: 50 });
+  if (lead === null) throw noSuchLead(leadId);
+  return lead;
+}
+
+function readLeadId(text: string): string {
+  const id = text.trim().toLowerCase();
+  if (isUuid(id)) return id;
+  throw new Failure(
+    `"${showable(text)}" is not a lead id (a UUID); leadgate lead find TEXT looks for names, emails and phones.`,
+    EXIT.usage,
+  );
+}
+
+function noSuchLead(id: string): Failure {
+  return new Failure(
+    `No lead has the id ${id}; if it was answered just now its job may still wait, which leadgate doctor tells.`,
+  );
+}

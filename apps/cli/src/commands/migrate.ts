@@ -1,0 +1,20 @@
+import { migrate } from '@leadgate/store';
+import type { Command } from 'commander';
+import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
+import { migrationsFolder } from '../migrations-folder.ts';
+
+export function addMigrate(program: Command, context: Context): void {
+  addCommand(program, 'migrate', {
+    summary: 'Bring the tables of Postgres up to this version. npm start does it by itself.',
+    examples: ['migrate'],
+  }).action((options: JsonOption) => run(context, options));
+}
+
+async function run({ io, session }: Context, options: JsonOption): Promise<void> {
+  const outcome = await migrate(session.databaseUrl(), { directory: migrationsFolder });
+  answer(io, options, outcome, () =>
+    outcome.applied.length === 0
+      ? 'Nothing to do: every migration was applied before.\n'
+      : `Applied:\n${outcome.applied.map((name) => `  ${name}\n`).join('')}`,
+  );
+}

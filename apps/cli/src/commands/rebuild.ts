@@ -1,0 +1,53 @@
+import type { RefillSource } from '@leadgate/contract';
+import { refillAll } from '@leadgate/intake';
+import { refillSource } from '@leadgate/store';
+import type { Command } from 'commander';
+import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
+
+export function addRebuild(program: Command, context: Context): void {
+  addCommand(program, 'rebuild', {
+    summary:
+      'Fill Redis from Postgres: the link directory, and who owns which email and phone. Safe while leads come in; nothing is claimed by two, and nothing in Redis that is newer is overwritten.',
+    examples: ['rebuild'],
+  }).action((options: JsonOption) => rebuild(context, options));
+}
+
+async function rebuild({ io, session }: Context, options: JsonOption): Promise<void> {
+  const source = counted(refillSource(session.store()), (line) => io.err(`${line}\n`));
+  const done = await refillAll(await session.redis(), source);
+  answer(
+    io,
+    options,
+    done,
+    () =>
+      `Redis holds ${count(done.links, 'link code')} and, of ${count(done.workspaces, 'workspace')}, ${count(done.identities, 'identity', 'identities')}.\n`,
+  );
+}
+
+/** The same source, which tells how far it was read. */
+function counted(source: RefillSource, tell: (line: string) => void): RefillSource {
+  return {
+    ...source,
+    links: () => pages(source.links(), (read) => tell(`links: ${count(read, 'code')} read`)),
+    identities: (workspaceId) =>
+      pages(source.identities(workspaceId), (read) =>
+        tell(`workspace ${workspaceId}: ${count(read, 'identity', 'identities')} read`),
+      ),
+  };
+}
+
+async function* pages<T>(
+  source: AsyncIterable<T[]>,
+  tell: (read: number) => void,
+): AsyncGenerator<T[]> {
+  let read = 0;
+  for await (const page of source) {
+    yield page;
+    read += page.length;
+    tell(read);
+  }
+}
+
+function count(n: number, one: string, many = `${one}s`): string {
+  return `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
+}

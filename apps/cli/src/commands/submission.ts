@@ -1,0 +1,154 @@
+import {
+  isUuid,
+  listSubmissions,
+  showLead,
+  showSubmission,
+  type SubmissionDetails,
+  type SubmissionSummary,
+} from '@leadgate/store';
+import type { Command } from 'commander';
+import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { EXIT, Failure } from '../failure.ts';
+import { findLinkNamed } from '../find-link.ts';
+import { findWorkspace } from '../find-workspace.ts';
+import { notesText } from '../print/lead.ts';
+import { showable } from '../print/showable.ts';
+import { pairs, table } from '../print/table.ts';
+import { shortTime } from '../print/time.ts';
+import { wholeNumber } from '../read/whole-number.ts';
+
+interface ListOptions extends JsonOption {
+  workspace?: string;
+  link?: string;
+  lead?: string;
+  before?: string;
+  limit: number;
+}
+
+export function addSubmissionCommands(program: Command, context: Context): void {
+  const submission = addNoun(program, 'submission', 'what was posted and accepted');
+
+  addCommand(submission, 'list', {
+    summary: 'List submissions, newest first.',
+    examples: [
+      'submission list --workspace "My agency" --limit 20',
+      'submission list --lead 7c9e6679-7425-40de-944b-e07fc1f90ae7',
+    ],
+  })
+    .option('--workspace <workspace>', 'only of this workspace: name or id')
+    .option('--link <link>', 'only of this link: code, id or capture URL')
+    .option('--lead <id>', 'only of this lead, under all its ids')
+    .option('--before <submission>', 'only those before this one: the next page')
+    .option('--limit <n>', 'how many at most', wholeNumber, 50)
+    .action((options: ListOptions) => list(context, options));
+
+  addCommand(submission, 'show', {
+    summary: 'Show a submission: what was sent, how it was read, where it came from.',
+    examples: ['submission show 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
+  })
+    .argument('<id>', 'id of the submission (the answer’s Submission-Id)')
+    .action((id: string, options: JsonOption) => show(context, id, options));
+}
+
+async function list({ io, session }: Context, options: ListOptions): Promise<void> {
+  const store = session.store();
+  const { workspace, link, lead, before, limit } = options;
+  const leadId = lead === undefined ? undefined : readId(lead, 'lead');
+  if (leadId !== undefined && (await showLead(store, leadId, { historyLimit: 1 })) === null)
+    throw new Failure(`No lead has the id ${leadId}; leadgate lead find looks for one.`);
+  const submissions = await listSubmissions(
+    store,
+    {
+      ...(workspace !== undefined && { workspaceId: (await findWorkspace(store, workspace)).id }),
+      ...(link !== undefined && { linkId: (await findLinkNamed(store, link)).id }),
+      ...(leadId !== undefined && { leadId }),
+      ...(before !== undefined && { before: readId(before, 'submission') }),
+    },
+    limit,
+  );
+  answer(io, options, submissions, () =>
+    submissions.length === 0 ? 'No submission found.\n' : submissionTable(submissions),
+  );
+  const last = submissions.at(-1);
+  if (last !== undefined && submissions.length === limit)
+    remark(io, `there may be more: add --before ${last.submissionId}`);
+}
+
+async function show({ io, session }: Context, id: string, options: JsonOption): Promise<void> {
+  const submissionId = readId(id, 'submission');
+  const submission = await showSubmission(session.store(), submissionId);
+  if (submission === null)
+    throw new Failure(
+      `No submission ${submissionId} has been applied; if it was accepted just now its job may still wait, which leadgate doctor tells.`,
+    );
+  answer(io, options, submission, () => submissionText(submission));
+}
+
+function readId(text: string, what: string): string {
+  const id = text.trim().toLowerCase();
+  if (isUuid(id)) return id;
+  throw new Failure(`"${showable(text)}" is not the id of a ${what} (a UUID).`, EXIT.usage);
+}
+
+function submissionTable(submissions: readonly SubmissionSummary[]): string {
+  return table(
+    ['accepted', 'submission', 'lead', 'name', 'email', 'telephone', 'link', 'notes'],
+    submissions.map(({ acceptedAt, submissionId, leadId, lead, linkLabel, linkId, notes }) => [
+      shortTime(acceptedAt),
+      submissionId,
+      leadId,
+      lead.name ?? null,
+      lead.email ?? null,
+      lead.telephone ?? null,
+      linkLabel || linkId,
+      notesText(notes),
+    ]),
+  );
+}
+
+function submissionText(submission: SubmissionDetails): string {
+  const { lead, notes, identities, leadId, reservedFor, answeredLeadId } = submission;
+  const head = pairs([
+    ['Submission', submission.submissionId],
+    ['Lead', leadId],
+    ...(reservedFor === leadId ? [] : [['Reserved for', reservedFor] as const]),
+    ...(answeredLeadId === null ? [] : [['Answered', answeredLeadId] as const]),
+    ['Accepted', shortTime(submission.acceptedAt)],
+    ...(submission.at === submission.acceptedAt
+      ? []
+      : [['Facts from', shortTime(submission.at)] as const]),
+    ['Applied', shortTime(submission.appliedAt)],
+    ['Source', submission.source],
+    ['Link', submission.linkLabel || submission.linkId],
+    ['Page', submission.page],
+    ['Address', submission.address],
+    ['User agent', submission.userAgent],
+    ['Request', submission.requestId],
+  ]);
+  const { address = {}, customFields = {}, ...rest } = lead;
+  const values = [
+    ...Object.entries(rest),
+    ...Object.entries(address).map(([field, value]) => [`address.${field}`, value] as const),
+    ...Object.entries(customFields).map(
+      ([field, value]) => [`customFields.${field}`, JSON.stringify(value)] as const,
+    ),
+  ];
+  const sections = [
+    head,
+    values.length === 0 ? '' : table(['field', 'read as'], values),
+    identities.length === 0
+      ? ''
+      : table(
+          ['identity', 'owner'],
+          identities.map(([key, owner]) => [key, owner ?? 'nobody: the lead has all it may have']),
+        ),
+    notes.length === 0
+      ? ''
+      : table(
+          ['note', 'field', 'detail'],
+          notes.map(({ code, field, detail }) => [code, field, detail ?? null]),
+        ),
+    `Body as sent (${submission.bodyType}):\n${submission.body.split('\n').map(showable).join('\n')}\n`,
+  ];
+  return sections.filter((section) => section !== '').join('\n');
+}

@@ -1,0 +1,68 @@
+import { directoryRevision, listWorkspaces, migrationState } from '@leadgate/store';
+import { explain, whereIs } from '../explain.ts';
+import { migrationsFolder } from '../migrations-folder.ts';
+import type { Session } from '../session.ts';
+import type { Finding, Truth } from './examine.ts';
+
+/** Whether Postgres answers and has the tables of this version, and what it says. */
+export async function examinePostgres(
+  session: Session,
+): Promise<{ findings: Finding[]; truth: Truth | null }> {
+  try {
+    const state = await migrationState(session.store(), migrationsFolder);
+    const reachable: Finding = {
+      check: 'postgres',
+      status: 'ok',
+      found: `answers at ${whereIs(session.databaseUrl())}`,
+      todo: null,
+    };
+    const migrations = migrationsFinding(state);
+    const truth = migrations.status === 'fail' ? null : await readTruth(session);
+    return { findings: [reachable, migrations], truth };
+  } catch (error) {
+    const { sentence } = explain(error, session);
+    const finding: Finding = {
+      check: 'postgres',
+      status: 'fail',
+      found: sentence,
+      todo: 'Accepted leads wait in Redis meanwhile; nothing is lost.',
+    };
+    return { findings: [finding], truth: null };
+  }
+}
+
+function migrationsFinding(state: Awaited<ReturnType<typeof migrationState>>): Finding {
+  const { pending, failed, unknown } = state;
+  const check = 'migrations';
+  if (failed.length > 0)
+    return {
+      check,
+      status: 'fail',
+      found: `failed half-way: ${failed.join(', ')}`,
+      todo: 'Mend the database by hand, then mark it with prisma migrate resolve.',
+    };
+  if (pending.length > 0)
+    return {
+      check,
+      status: 'fail',
+      found: `not applied: ${pending.join(', ')}`,
+      todo: 'Run leadgate migrate (or npm start).',
+    };
+  if (unknown.length > 0)
+    return {
+      check,
+      status: 'warn',
+      found: `applied by a newer version: ${unknown.join(', ')}`,
+      todo: 'Use the version that the other processes run.',
+    };
+  return { check, status: 'ok', found: 'all applied', todo: null };
+}
+
+async function readTruth(session: Session): Promise<Truth> {
+  const store = session.store();
+  const [revision, workspaces] = await Promise.all([
+    directoryRevision(store),
+    listWorkspaces(store),
+  ]);
+  return { directoryRevision: revision, workspaces };
+}

@@ -1,0 +1,9 @@
+/** What a command sees of the process that it runs in. */
+export interface Io {
+  /** Writes to the standard output. */
+  out: (text: string) => void;
+  /** Writes to the standard error output. */
+  err: (text: string) => void;
+  env: Readonly<Record<string, string | undefined>>;
+  cwd: string;
+}

@@ -1,0 +1,73 @@
+import { Command, CommanderError } from 'commander';
+import { addDoctor } from './commands/doctor.ts';
+import { addFieldCommands } from './commands/field.ts';
+import { addLeadCommands } from './commands/lead.ts';
+import { addLinkCommands } from './commands/link.ts';
+import { addMigrate } from './commands/migrate.ts';
+import { addRebuild } from './commands/rebuild.ts';
+import { addSubmissionCommands } from './commands/submission.ts';
+import { addWorkspaceCommands } from './commands/workspace.ts';
+import type { Context } from './command.ts';
+import { explain } from './explain.ts';
+import { EXIT } from './failure.ts';
+import type { Io } from './io.ts';
+import { showable } from './print/showable.ts';
+import { openSession } from './session.ts';
+
+const ABOUT = `
+Servers: DATABASE_URL and REDIS_URL, else those of npm start (.leadgate/run.json in the
+current folder or above it, or in LEADGATE_HOME). RECEIVER_URL: where senders reach the
+receiver, to print whole capture URLs.
+
+Exit status: 0 done; 1 failed or not found; 2 wrong usage or settings; 3 a server cannot
+be reached.`;
+
+/**
+ * Runs one command line (without node and script) and returns its exit status. What went wrong is
+ * said in one sentence on the standard error output; nothing is thrown.
+ */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const session = openSession(io);
+  try {
+    await buildProgram({ io, session }).parseAsync(argv, { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    // Commander has written its own message, or the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    const { sentence, status } = explain(error, session);
+    io.err(`leadgate: ${sentence}\n`);
+    return status;
+  } finally {
+    await session.close();
+  }
+}
+
+function buildProgram(context: Context): Command {
+  const { io } = context;
+  const program = new Command('leadgate')
+    .description('Workspaces, capture links, custom fields and leads of Leadgate, at a prompt.')
+    .addHelpText('after', ABOUT)
+    .exitOverride()
+    .configureOutput({
+      writeOut: io.out,
+      writeErr: io.err,
+      outputError: (text, write) => {
+        const lines = text
+          .replace(/^error: /, '')
+          .trimEnd()
+          .split('\n');
+        write(`leadgate: ${lines.map(showable).join('\n')}\n`);
+      },
+    })
+    .configureHelp({ showGlobalOptions: false })
+    .showSuggestionAfterError();
+  addWorkspaceCommands(program, context);
+  addFieldCommands(program, context);
+  addLinkCommands(program, context);
+  addLeadCommands(program, context);
+  addSubmissionCommands(program, context);
+  addDoctor(program, context);
+  addRebuild(program, context);
+  addMigrate(program, context);
+  return program;
+}

@@ -1,0 +1,58 @@
+import { awaitRedis, connectRedis } from '@leadgate/boot';
+import { openStore, type Store } from '@leadgate/store';
+import type { Redis } from 'ioredis';
+import { EXIT, Failure } from './failure.ts';
+import type { Io } from './io.ts';
+import { findServers, type Servers } from './servers.ts';
+
+/** The connections of one command, each opened when it is first needed. */
+export interface Session {
+  servers: () => Servers;
+  /** Throws a Failure where nothing says where Postgres is. */
+  databaseUrl: () => string;
+  /** As `databaseUrl`. Connects with its first statement. */
+  store: () => Store;
+  /** Rejects with a Failure or a StartError when Redis is not known or does not answer. */
+  redis: () => Promise<Redis>;
+  close: () => Promise<void>;
+}
+
+const REDIS_TIMEOUT_MS = 3_000;
+
+export function openSession(io: Io): Session {
+  let servers: Servers | undefined;
+  let store: Store | undefined;
+  let redis: Promise<Redis> | undefined;
+  const find = () => (servers ??= findServers(io));
+  const databaseUrl = () => urlOf(find().databaseUrl, POSTGRES);
+  return {
+    servers: find,
+    databaseUrl,
+    store: () => (store ??= openStore({ url: databaseUrl(), poolSize: 4 })),
+    redis: () => (redis ??= connect(urlOf(find().redisUrl, REDIS))),
+    close: async () => {
+      await store?.close();
+      const client = await redis?.catch(() => undefined);
+      client?.disconnect();
+    },
+  };
+}
+
+const POSTGRES = 'Postgres is: set DATABASE_URL';
+const REDIS = 'Redis is: set REDIS_URL';
+
+function urlOf(url: string | null, what: string): string {
+  if (url !== null) return url;
+  throw new Failure(`Nothing says where ${what}, or run npm start, which starts one.`, EXIT.usage);
+}
+
+async function connect(url: string): Promise<Redis> {
+  const redis = connectRedis(url, { role: 'admin', connectionName: 'leadgate-cli' });
+  try {
+    await awaitRedis(redis, { timeoutMs: REDIS_TIMEOUT_MS });
+    return redis;
+  } catch (error) {
+    redis.disconnect();
+    throw error;
+  }
+}

@@ -1,0 +1,26 @@
+import { linkEntries } from '@leadgate/store';
+import { putLinks } from '@leadgate/intake';
+import type { Redis } from 'ioredis';
+import { remark, type Context } from './command.ts';
+
+/**
+ * Carries a change that Postgres has over to Redis at once. Where Redis cannot take it the command
+ * still succeeds, with a remark: the worker compares the two and carries it over by itself.
+ */
+export async function tellRedis(
+  { io, session }: Context,
+  tell: (redis: Redis) => Promise<void>,
+  { otherwise = 'receivers follow by themselves once Redis and a worker run.' } = {},
+): Promise<void> {
+  try {
+    await tell(await session.redis());
+  } catch {
+    remark(io, `stored in Postgres, but Redis could not be told: ${otherwise}`);
+  }
+}
+
+/** As `tellRedis`, for the entries of a link. */
+export async function tellLink(context: Context, linkId: string): Promise<void> {
+  const entries = await linkEntries(context.session.store(), linkId);
+  await tellRedis(context, (redis) => putLinks(redis, entries));
+}
