@@ -2,12 +2,14 @@ import { Type, type Static } from 'typebox';
 
 /** Every error a sender can meet: its HTTP status and a title that does not vary. */
 export const PROBLEMS = {
+  'malformed-request': { status: 400, title: 'This is not a valid HTTP request.' },
   'malformed-json': { status: 400, title: 'The body is not valid JSON.' },
   'empty-body': { status: 400, title: 'The body is empty.' },
   'origin-not-allowed': { status: 403, title: 'This link does not accept leads from this origin.' },
   'unknown-link': { status: 404, title: 'There is no such capture link.' },
   'not-found': { status: 404, title: 'There is nothing at this address.' },
   'method-not-allowed': { status: 405, title: 'This address takes POST only.' },
+  'request-timeout': { status: 408, title: 'The request took too long to arrive.' },
   'link-closed': { status: 410, title: 'This capture link no longer accepts leads.' },
   'body-too-large': { status: 413, title: 'The body is larger than 64 KiB.' },
   'unsupported-media-type': {
@@ -22,6 +24,7 @@ export const PROBLEMS = {
   },
   'identity-required': { status: 422, title: 'This link needs an email or a telephone.' },
   'rate-limited': { status: 429, title: 'Too many requests. Try again later.' },
+  'headers-too-large': { status: 431, title: 'The headers of the request are too large.' },
   internal: { status: 500, title: 'Something went wrong on our side.' },
   unavailable: { status: 503, title: 'The lead could not be stored now. Try again shortly.' },
   overloaded: { status: 503, title: 'Too much is waiting. Try again shortly.' },

@@ -1,0 +1,255 @@
+import { randomUUID } from 'node:crypto';
+import {
+  PROBLEMS,
+  type BodyType,
+  type CaptureLink,
+  type FieldError,
+  type Lead,
+  type Note,
+  type ProblemCode,
+  type Submission,
+} from '@leadgate/contract';
+import type { LimitUse, RejectedBody, Reserver } from '@leadgate/intake';
+import { normalizeLead } from '@leadgate/leads';
+import type { Producer } from '@leadgate/queue';
+import type { ProblemDetails } from './answer.ts';
+import { hashBody, takeIdempotencyKey } from './idempotency.ts';
+import { parseBody } from './parse-body.ts';
+import type { WithinDeadline } from './redis-deadline.ts';
+
+/** What went wrong with Redis: told to operators, and not to the sender in so many words. */
+export type Trouble = 'link-not-looked-up' | 'not-enqueued' | 'rejected-not-kept';
+
+/** What a lead is handed to, on its way to being durable. */
+export interface Intake {
+  reserver: Pick<Reserver, 'reserve'>;
+  producer: Pick<Producer, 'enqueue'>;
+  /** Keeps a refused body for an operator. Best effort. */
+  pushRejected: (rejected: RejectedBody) => Promise<void>;
+  onTrouble: (trouble: Trouble, error: unknown) => void;
+}
+
+/** One POST to an open link that may post there. */
+export interface Post {
+  /** UUIDv7. */
+  submissionId: string;
+  link: CaptureLink;
+  limits: LimitUse[];
+  bytes: Buffer;
+  bodyType: BodyType;
+  /** The header Idempotency-Key. */
+  idempotencyKey: string | undefined;
+  lenient: boolean;
+  /** Milliseconds since 1970. */
+  receivedAt: number;
+  sender: Pick<Submission, 'page' | 'userAgent' | 'address'>;
+}
+
+export type Outcome =
+  | { kind: 'accepted'; submissionId: string; leadId: string }
+  | ({ kind: 'refused'; code: ProblemCode } & ProblemDetails);
+
+/** A lead as read, and all that the reservation needs to know of it. */
+interface Reading {
+  kind: 'read';
+  text: string;
+  lead: Lead;
+  identities: string[];
+  notes: Note[];
+  idempotency?: { key: string; bodyHash: string };
+}
+
+interface Refusal {
+  kind: 'refused';
+  code: ProblemCode;
+  errors: FieldError[];
+  /** The body, for the list of rejected ones; null where there is nothing in it to mend. */
+  text: string | null;
+}
+
+/**
+ * Takes the lead of a post: reads it, reserves its lead id and order, and enqueues it. It is durable
+ * when this says `accepted`, and only then. Never rejects because of the body or of Redis.
+ */
+export async function acceptLead(
+  intake: Intake,
+  within: WithinDeadline,
+  post: Post,
+): Promise<Outcome> {
+  const reading = readLead(post);
+  if (reading.kind === 'read') return store(intake, within, post, reading);
+  if (reading.text !== null) keepRejected(intake, post, reading, reading.text);
+  return refused(reading.code, reading.errors.length > 0 ? { errors: reading.errors } : {});
+}
+
+function refused(code: ProblemCode, details: ProblemDetails = {}): Outcome {
+  return { kind: 'refused', code, ...details };
+}
+
+function readLead(post: Post): Reading | Refusal {
+  const parsed = parseBody(post.bytes, post.bodyType);
+  switch (parsed.kind) {
+    case 'empty':
+      return { kind: 'refused', code: 'empty-body', errors: [], text: null };
+    case 'malformed':
+      return { kind: 'refused', code: 'malformed-json', errors: [], text: mendable(parsed.text) };
+    case 'too-many-fields':
+      return {
+        kind: 'refused',
+        code: 'invalid-lead',
+        errors: [TOO_MANY_FIELDS],
+        text: parsed.text,
+      };
+    case 'parsed':
+      return readFields(post, parsed);
+  }
+}
+
+const TOO_MANY_FIELDS: FieldError = {
+  pointer: '',
+  code: 'too-many-fields',
+  detail: 'A form may have up to 1,000 fields, and one field up to 100 values.',
+};
+
+/** A malformed body is kept only while a person could still mend it. */
+const MENDABLE_CHARACTERS = 16 * 1024;
+const mendable = (text: string): string | null =>
+  text.length <= MENDABLE_CHARACTERS ? text : null;
+
+function readFields(
+  post: Post,
+  { value, text }: { value: unknown; text: string },
+): Reading | Refusal {
+  const { link } = post;
+  const { key, body } = takeIdempotencyKey(post.idempotencyKey, value);
+  const normalized = normalizeLead(body, {
+    mode: post.lenient || link.mode === 'lenient' ? 'lenient' : 'strict',
+    country: link.country,
+    dummyPhones: link.dummyPhones,
+    today: latestDate(post.receivedAt),
+  });
+  const errors = [
+    ...(key.kind === 'invalid' ? [key.error] : []),
+    ...(normalized.kind === 'refused' ? normalized.errors : []),
+  ];
+  if (normalized.kind === 'refused' || errors.length > 0)
+    return { kind: 'refused', code: 'invalid-lead', errors, text };
+  const { lead, identities, notes } = normalized;
+  if (link.requireIdentity && identities.length === 0)
+    return { kind: 'refused', code: 'identity-required', errors: [], text };
+  return {
+    kind: 'read',
+    text,
+    lead,
+    identities,
+    notes,
+    ...(key.kind === 'key' && { idempotency: { key: key.key, bodyHash: hashBody(body, text) } }),
+  };
+}
+
+/** The date where it is latest, UTC+14: nobody's birthday of today is in the future. */
+function latestDate(now: number): string {
+  return new Date(now + 14 * 3_600_000).toISOString().slice(0, 10);
+}
+
+async function store(
+  intake: Intake,
+  within: WithinDeadline,
+  post: Post,
+  reading: Reading,
+): Promise<Outcome> {
+  const offeredLeadId = randomUUID();
+  try {
+    const reservation = await within(
+      intake.reserver.reserve({
+        submissionId: post.submissionId,
+        workspaceId: post.link.workspaceId,
+        linkId: post.link.linkId,
+        offeredLeadId,
+        identityKeys: reading.identities,
+        ...(reading.idempotency && { idempotency: reading.idempotency }),
+        limits: post.limits,
+      }),
+    );
+    switch (reservation.kind) {
+      case 'limited':
+        return refused('rate-limited', { retryAfterSeconds: reservation.retryAfterSeconds });
+      case 'key-reused':
+        keepRejected(intake, post, { code: 'idempotency-key-reused', errors: [] }, reading.text);
+        return refused('idempotency-key-reused');
+      case 'behind':
+        return keepSafe(intake, new Error('Redis is behind: it has to be refilled first'));
+      case 'reserved':
+      case 'repeated': {
+        // A repeat is enqueued again before it is answered: whoever reserved it first may have died
+        // before enqueuing. Its stored id makes it the same job.
+        const id = reservation.kind === 'repeated' ? reservation.submissionId : post.submissionId;
+        await within(intake.producer.enqueue(toSubmission(post, reading, reservation, id)));
+        return { kind: 'accepted', submissionId: id, leadId: reservation.leadId };
+      }
+    }
+  } catch (error) {
+    return keepSafe(intake, error);
+  }
+}
+
+/**
+ * Where a submission goes that Redis did not take, or may not have taken. There is no other place to
+ * make it durable in, so the sender is told to try again.
+ */
+function keepSafe(intake: Intake, error: unknown): Outcome {
+  intake.onTrouble('not-enqueued', error);
+  return refused('unavailable');
+}
+
+function toSubmission(
+  post: Post,
+  reading: Reading,
+  reserved: Pick<Submission, 'leadId' | 'identities' | 'order'>,
+  id: string,
+): Submission {
+  return {
+    id,
+    workspaceId: post.link.workspaceId,
+    linkId: post.link.linkId,
+    leadId: reserved.leadId,
+    identities: reserved.identities,
+    order: reserved.order,
+    stamp: reserved.order,
+    source: 'post',
+    lead: reading.lead,
+    notes: reading.notes,
+    body: storable(reading.text),
+    bodyType: post.bodyType,
+    ...post.sender,
+    // The id itself follows a post through the logs; a repeat has one of its own.
+    ...(id !== post.submissionId && { requestId: post.submissionId }),
+  };
+}
+
+function keepRejected(
+  intake: Intake,
+  post: Post,
+  why: { code: ProblemCode; errors: FieldError[] },
+  text: string,
+): void {
+  const { code } = why;
+  const { linkId, workspaceId } = post.link;
+  intake
+    .pushRejected({
+      id: post.submissionId,
+      workspaceId,
+      linkId,
+      stamp: post.receivedAt * 1_000,
+      code,
+      errors:
+        why.errors.length > 0 ? why.errors : [{ pointer: '', code, detail: PROBLEMS[code].title }],
+      body: storable(text),
+      bodyType: post.bodyType,
+      ...post.sender,
+    })
+    .catch((error: unknown) => intake.onTrouble('rejected-not-kept', error));
+}
+
+/** Postgres text cannot hold U+0000. In a JSON body it can only stand where it is an error. */
+const storable = (text: string): string => text.replaceAll('\0', '\ufffd');

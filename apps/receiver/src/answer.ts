@@ -1,0 +1,32 @@
+import type { FastifyReply } from 'fastify';
+import { problem, type FieldError, type ProblemCode } from '@leadgate/contract';
+
+/** What a request came to, for the counts and the log. */
+export type Answer = 'accepted' | ProblemCode;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    answer: Answer | null;
+  }
+}
+
+/** How long a sender waits before trying again what could not be stored, in seconds. */
+const RETRY_SECONDS = 5;
+
+export interface ProblemDetails {
+  errors?: FieldError[];
+  retryAfterSeconds?: number;
+}
+
+/** Answers with a problem (RFC 9457), its status, and Retry-After where trying again makes sense. */
+export function sendProblem(
+  reply: FastifyReply,
+  code: ProblemCode,
+  { errors, retryAfterSeconds }: ProblemDetails = {},
+): FastifyReply {
+  const body = problem(code, errors && { errors });
+  const retryAfter = retryAfterSeconds ?? (body.status === 503 ? RETRY_SECONDS : undefined);
+  if (retryAfter !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retryAfter)));
+  reply.request.answer = code;
+  return reply.code(body.status).type('application/problem+json').send(body);
+}

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import { CODE, fakeReceiver } from './fake-services.ts';
+
+const ORIGIN = 'https://shop.example.com';
+const PREFLIGHT = {
+  origin: ORIGIN,
+  'access-control-request-method': 'POST',
+  'access-control-request-headers': 'content-type,idempotency-key',
+};
+
+describe('an address', () => {
+  test.each(['GET', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const)(
+    'of a link takes no %s, and says what it takes',
+    async (method) => {
+      const { app } = await fakeReceiver();
+      const answer = await app.inject({ method, url: `/ingest/${CODE}?x=1` });
+      expect(answer.statusCode).toBe(405);
+      expect(answer.headers.allow).toBe('POST, OPTIONS');
+      if (method !== 'HEAD') expect(answer.json()).toMatchObject({ code: 'method-not-allowed' });
+    },
+  );
+
+  test.each(['/', '/ingest', '/ingest/', '/ingest/a/b', '/admin', '/ingest/%zz', '/openapi.json'])(
+    'that is not there (%s) is 404',
+    async (url) => {
+      const { app } = await fakeReceiver();
+      const answer = await app.inject({ method: 'POST', url, body: { a: 1 } });
+      expect(answer.json()).toMatchObject({ status: 404, code: 'not-found' });
+      expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/);
+      expect(answer.headers['access-control-allow-origin']).toBe('*');
+    },
+  );
+});
+
+describe('a preflight', () => {
+  test('allows what the page may send, and asks no server', async () => {
+    const receiver = await fakeReceiver({
+      services: {
+        directory: { find: () => Promise.reject(new Error('asked')), peek: () => null },
+      },
+    });
+    const answer = await receiver.app.inject({
+      method: 'OPTIONS',
+      url: '/ingest/anything',
+      headers: PREFLIGHT,
+    });
+    expect(answer.statusCode).toBe(204);
+    expect(answer.body).toBe('');
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'POST',
+      'access-control-allow-headers': 'Content-Type, Idempotency-Key, Prefer',
+      'access-control-max-age': '7200',
+    });
+    expect(receiver.answers).toEqual([]);
+  });
+
+  test('of a link with a list is answered to the listed ones only', async () => {
+    const { app } = await fakeReceiver({ link: { origins: [ORIGIN] } });
+    const ask = (origin: string) =>
+      app.inject({ method: 'OPTIONS', url: `/ingest/${CODE}`, headers: { ...PREFLIGHT, origin } });
+    expect((await ask(ORIGIN)).headers).toMatchObject({
+      'access-control-allow-origin': ORIGIN,
+      vary: 'Origin',
+    });
+    const other = await ask('https://evil.example.com');
+    expect(other.headers).not.toHaveProperty('access-control-allow-origin');
+    expect(other.headers.vary).toBe('Origin');
+  });
+
+  test('that is only an OPTIONS is answered too', async () => {
+    const { app } = await fakeReceiver();
+    const answer = await app.inject({ method: 'OPTIONS', url: `/ingest/${CODE}` });
+    expect(answer.statusCode).toBe(204);
+    expect(answer.headers.allow).toBe('POST, OPTIONS');
+  });
+});
+
+describe('CORS headers', () => {
+  test.each([
+    [202, '{}', `/ingest/${CODE}`, 'application/json'],
+    [400, '{', `/ingest/${CODE}`, 'application/json'],
+    [404, '{}', '/ingest/nope', 'application/json'],
+    [413, `"${'x'.repeat(70_000)}"`, `/ingest/${CODE}`, 'application/json'],
+    [415, '{}', `/ingest/${CODE}`, 'text/html'],
+    [422, '[]', `/ingest/${CODE}`, 'application/json'],
+  ])('stand on %d', async (status, body, url, type) => {
+    const receiver = await fakeReceiver();
+    const answer = await receiver.post(body, {
+      url,
+      headers: { origin: ORIGIN, 'content-type': type },
+    });
+    expect(answer.statusCode).toBe(status);
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': 'Retry-After, Submission-Id',
+    });
+  });
+});
+
+describe('health', () => {
+  test('says that the process lives', async () => {
+    const { app } = await fakeReceiver();
+    const answer = await app.inject('/live');
+    expect(answer.statusCode).toBe(200);
+    expect(answer.json()).toEqual({ status: 'live' });
+  });
+
+  test('names weak promises and is ready all the same', async () => {
+    const { app } = await fakeReceiver({
+      services: {
+        health: {
+          readiness: () => Promise.resolve({ ready: true, reasons: [], warnings: ['weak'] }),
+          stop: () => undefined,
+        },
+      },
+    });
+    const answer = await app.inject('/ready');
+    expect(answer.statusCode).toBe(200);
+    expect(answer.json()).toEqual({ status: 'ready', reasons: [], warnings: ['weak'] });
+  });
+
+  test('is 503 with its reasons when leads cannot be taken', async () => {
+    const { app } = await fakeReceiver({
+      services: {
+        health: {
+          readiness: () => Promise.resolve({ ready: false, reasons: ['away'], warnings: [] }),
+          stop: () => undefined,
+        },
+      },
+    });
+    const answer = await app.inject('/ready');
+    expect(answer.statusCode).toBe(503);
+    expect(answer.json()).toMatchObject({ status: 'not-ready', reasons: ['away'] });
+  });
+});

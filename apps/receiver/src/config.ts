@@ -1,0 +1,67 @@
+import { isIP } from 'node:net';
+import { Type, type Static } from 'typebox';
+import { logLevelSetting, portSetting, redisUrlSetting } from '@leadgate/boot';
+
+/** Every setting of the receiver: its environment variable, meaning, default and limits. */
+export const ReceiverConfig = Type.Object({
+  REDIS_URL: redisUrlSetting(),
+  RECEIVER_HOST: Type.String({
+    description: 'the network address the receiver listens on',
+    default: '0.0.0.0',
+  }),
+  RECEIVER_PORT: portSetting('the port the receiver listens on', 3000),
+  LOG_LEVEL: logLevelSetting(),
+  TRUST_PROXY: Type.Refine(
+    Type.Array(Type.String(), {
+      description:
+        'the proxies whose X-Forwarded-For is believed, as addresses, CIDRs, or loopback, linklocal, uniquelocal',
+      default: [],
+      examples: ['10.0.0.0/8'],
+    }),
+    (proxies) => proxies.every(isProxy),
+    () => 'must be a list of addresses and CIDRs',
+  ),
+  RATE_LIMIT_LINK: Type.Integer({
+    description: 'the posts a minute that a link takes, where the link does not say',
+    default: 60_000,
+    minimum: 1,
+  }),
+  RATE_LIMIT_ADDRESS: Type.Integer({
+    description:
+      'the posts a minute that one network address may send to a workspace, where the link does not say',
+    default: 6_000,
+    minimum: 1,
+  }),
+  KEEP_ADDRESS: Type.Union(
+    [Type.Literal('full'), Type.Literal('truncated'), Type.Literal('none')],
+    {
+      description:
+        'how much of the sender’s network address is kept with a submission (truncated: /24 of IPv4, /48 of IPv6)',
+      default: 'full',
+    },
+  ),
+  REQUEST_TIMEOUT_MS: Type.Integer({
+    description: 'the milliseconds a sender has to send a whole request',
+    default: 10_000,
+    minimum: 100,
+  }),
+  KEEP_ALIVE_TIMEOUT_MS: Type.Integer({
+    description:
+      'the milliseconds an idle connection is kept open: longer than the load balancer’s own',
+    default: 72_000,
+    minimum: 0,
+  }),
+});
+export type ReceiverConfig = Static<typeof ReceiverConfig>;
+
+const NAMED_NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal']);
+
+function isProxy(text: string): boolean {
+  if (NAMED_NETWORKS.has(text)) return true;
+  const [address = '', bits, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+  );
+}

@@ -1,0 +1,48 @@
+import type { FastifyReply } from 'fastify';
+import type { CaptureLink } from '@leadgate/contract';
+
+/**
+ * Headers of every answer, errors and unknown addresses included: any page may read it (there are
+ * no cookies to protect) until `narrowToLink` says otherwise.
+ */
+export function setCommonHeaders(reply: FastifyReply): void {
+  reply.headers({
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': 'Retry-After, Submission-Id',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+}
+
+/** Whether a link with a list of origins has this one on it. Compared without case. */
+export function listsOrigin(link: CaptureLink, origin: string | undefined): boolean {
+  if (origin === undefined) return false;
+  const wanted = origin.toLowerCase();
+  return link.origins.some((listed) => listed.toLowerCase() === wanted);
+}
+
+/** Of a link with a list of origins, only the listed ones may read the answer. */
+export function narrowToLink(
+  reply: FastifyReply,
+  link: CaptureLink,
+  origin: string | undefined,
+): void {
+  if (link.origins.length === 0) return;
+  reply.header('vary', 'Origin');
+  if (origin !== undefined && listsOrigin(link, origin))
+    reply.header('access-control-allow-origin', origin);
+  else reply.removeHeader('access-control-allow-origin');
+}
+
+export const ALLOWED_METHODS = 'POST, OPTIONS';
+
+/** What a preflight asks: which methods and headers may be sent, and for how long to remember it. */
+export function setPreflightHeaders(reply: FastifyReply): void {
+  reply.headers({
+    allow: ALLOWED_METHODS,
+    'access-control-allow-methods': 'POST',
+    'access-control-allow-headers': 'Content-Type, Idempotency-Key, Prefer',
+    // The longest that Chromium keeps it.
+    'access-control-max-age': '7200',
+  });
+}

@@ -1,0 +1,12 @@
+import { createLogger, createShutdown, failStart, readConfig } from '@leadgate/boot';
+import { ReceiverConfig } from './config.ts';
+import { startReceiver } from './start-receiver.ts';
+
+try {
+  const config = readConfig(ReceiverConfig, process.env);
+  const logger = createLogger({ name: 'receiver', level: config.LOG_LEVEL });
+  const shutdown = createShutdown({ logger, timeoutMs: 9_000 });
+  await startReceiver(config, { logger, onClose: shutdown.add });
+} catch (error) {
+  failStart(error);
+}

@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { LINK } from './fake-services.ts';
+import { openapiDocument } from './openapi.ts';
+
+test('the committed document is the one of the routes (npm run openapi writes it)', async () => {
+  const committed: unknown = JSON.parse(
+    readFileSync(new URL('../openapi.json', import.meta.url), 'utf8'),
+  );
+  expect(await openapiDocument()).toEqual(committed);
+});
+
+test('the document tells what a stranger has to send, and nothing of the inside', async () => {
+  const text = JSON.stringify(await openapiDocument());
+  for (const word of ['customFields', 'birthday', 'Idempotency-Key', 'application/problem+json'])
+    expect(text).toContain(word);
+  for (const word of Object.keys(LINK)) expect(text).not.toContain(`"${word}"`);
+});

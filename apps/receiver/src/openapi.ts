@@ -1,0 +1,45 @@
+import swagger from '@fastify/swagger';
+import { fastify } from 'fastify';
+import { receiverApp } from './app.ts';
+import type { ReceiverServices } from './services.ts';
+
+/** The OpenAPI document of the public side, made from the schemas of its routes; no server needed. */
+export async function openapiDocument(): Promise<object> {
+  const app = fastify();
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Leadgate',
+        description: 'Send leads of landing pages to a workspace by its capture links.',
+        version: '1',
+      },
+    },
+    refResolver: {
+      buildLocalReference: (json, _baseUri, _fragment, i) =>
+        typeof json.$id === 'string' ? json.$id : `def-${i}`,
+    },
+  });
+  await app.register(receiverApp, NO_SERVICES);
+  await app.ready();
+  const document = app.swagger();
+  await app.close();
+  return document;
+}
+
+const unused = (): never => {
+  throw new Error('the document is made without servers');
+};
+
+const NO_SERVICES: ReceiverServices = {
+  config: { RATE_LIMIT_LINK: 1, RATE_LIMIT_ADDRESS: 1, KEEP_ADDRESS: 'none' },
+  directory: { find: unused, peek: unused },
+  reserver: { reserve: unused },
+  producer: { enqueue: unused },
+  pushRejected: unused,
+  limits: { count: unused },
+  health: { readiness: unused, stop: unused },
+  onTrouble: unused,
+  onAnswer: unused,
+  clock: unused,
+};

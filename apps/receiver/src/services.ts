@@ -1,0 +1,17 @@
+import type { LinkDirectory, Limits } from '@leadgate/intake';
+import type { Answer } from './answer.ts';
+import type { Intake } from './accept-lead.ts';
+import type { ReceiverConfig } from './config.ts';
+import type { Health } from './health.ts';
+
+/** All that the app needs from outside, opened and closed by whoever builds it. */
+export interface ReceiverServices extends Intake {
+  config: Pick<ReceiverConfig, 'RATE_LIMIT_LINK' | 'RATE_LIMIT_ADDRESS' | 'KEEP_ADDRESS'>;
+  directory: Pick<LinkDirectory, 'find' | 'peek'>;
+  limits: Pick<Limits, 'count'>;
+  health: Health;
+  /** Told what each post came to. */
+  onAnswer: (answer: Answer) => void;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+}

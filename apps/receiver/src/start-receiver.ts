@@ -1,0 +1,103 @@
+import type { AddressInfo } from 'node:net';
+import type { Redis } from 'ioredis';
+import {
+  awaitRedis,
+  connectRedis,
+  durabilityFindings,
+  inspectRedis,
+  StartError,
+  type Logger,
+  type Shutdown,
+} from '@leadgate/boot';
+import { createLimits, createReserver, openLinkDirectory, pushRejected } from '@leadgate/intake';
+import { openProducer } from '@leadgate/queue';
+import { receiverApp } from './app.ts';
+import type { ReceiverConfig } from './config.ts';
+import { createHealth } from './health.ts';
+import { createServer } from './server.ts';
+import { createTally, type Tally } from './tally.ts';
+import { createTroubleLog } from './trouble-log.ts';
+
+/** How long a start waits for Redis. Without it the receiver starts all the same, not ready. */
+const AWAIT_REDIS_MS = 2_000;
+
+const COUNTS_EVERY_MS = 60_000;
+
+/**
+ * Starts a receiver and listens; `onClose` takes what undoes it, in the order it was opened. Rejects
+ * with a StartError when Redis may throw leads away, and when the port cannot be had. A Redis that
+ * cannot be reached is no reason not to start: posts are answered 503 until it can.
+ */
+export async function startReceiver(
+  config: ReceiverConfig,
+  { logger, onClose }: { logger: Logger; onClose: Shutdown['add'] },
+): Promise<{ url: string }> {
+  const connect = (role: 'producer' | 'subscriber') => {
+    const redis = connectRedis(config.REDIS_URL, {
+      role,
+      logger,
+      connectionName: `leadgate-receiver-${role}`,
+    });
+    onClose(`Redis (${role})`, () => redis.disconnect());
+    return redis;
+  };
+  const redis = connect('producer');
+  const subscriber = connect('subscriber');
+  await checkRedis(redis, logger);
+
+  const clock = Date.now;
+  const limits = createLimits();
+  const directory = await openLinkDirectory(redis, subscriber, { logger });
+  onClose('link directory', () => directory.close());
+  const producer = await openProducer(redis, { logger });
+  onClose('queue', () => producer.close());
+  const health = createHealth({ redis, directoryIsComplete: () => directory.complete, clock });
+
+  const tally = createTally();
+  const app = createServer(config, logger);
+  await app.register(receiverApp, {
+    config,
+    directory,
+    limits,
+    reserver: createReserver(redis, { limits }),
+    producer,
+    pushRejected: (rejected) => pushRejected(redis, rejected),
+    health,
+    clock,
+    onTrouble: createTroubleLog(logger, clock),
+    onAnswer: tally.count,
+  });
+  onClose('server', () => app.close());
+  await app.listen({ host: config.RECEIVER_HOST, port: config.RECEIVER_PORT });
+  onClose('readiness', () => health.stop());
+  logCounts(logger, tally, onClose);
+
+  const { address, port, family } = app.server.address() as AddressInfo;
+  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  logger.info({ url }, 'receiver listens');
+  return { url };
+}
+
+async function checkRedis(redis: Redis, logger: Logger): Promise<void> {
+  try {
+    await awaitRedis(redis, { timeoutMs: AWAIT_REDIS_MS });
+  } catch {
+    logger.warn('starting without Redis: posts are answered 503 until it can be reached');
+    return;
+  }
+  const { fatal, warnings } = durabilityFindings(await inspectRedis(redis));
+  if (fatal.length > 0) throw new StartError(fatal.join(' '));
+  for (const warning of warnings) logger.warn(warning);
+}
+
+function logCounts(logger: Logger, tally: Tally, onClose: Shutdown['add']): void {
+  const log = (): void => {
+    const answers = tally.take();
+    if (Object.keys(answers).length > 0) logger.info({ answers }, 'answered');
+  };
+  const timer = setInterval(log, COUNTS_EVERY_MS);
+  onClose('counts', () => {
+    clearInterval(timer);
+    log();
+  });
+}

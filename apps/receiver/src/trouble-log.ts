@@ -1,0 +1,29 @@
+import type { Logger } from '@leadgate/boot';
+import type { Trouble } from './accept-lead.ts';
+
+/** While Redis is away every post fails: one line a kind in this time says so, with how many. */
+const QUIET_MS = 10_000;
+
+/** Logs what goes wrong with Redis, without a line for each of thousands of posts. */
+export function createTroubleLog(
+  logger: Pick<Logger, 'warn'>,
+  clock: () => number,
+): (trouble: Trouble, error: unknown) => void {
+  const told = new Map<Trouble, { at: number; untold: number }>();
+  return (trouble, err) => {
+    const now = clock();
+    const last = told.get(trouble);
+    if (last !== undefined && now - last.at < QUIET_MS) {
+      last.untold += 1;
+      return;
+    }
+    told.set(trouble, { at: now, untold: 0 });
+    logger.warn({ err, trouble, since: last?.untold ?? 0 }, SENTENCES[trouble]);
+  };
+}
+
+const SENTENCES: Record<Trouble, string> = {
+  'link-not-looked-up': 'a link could not be looked up: answered 503',
+  'not-enqueued': 'a lead could not be enqueued: answered 503',
+  'rejected-not-kept': 'a refused body could not be kept for the operators',
+};
