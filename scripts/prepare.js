@@ -94,19 +94,18 @@ export function generate() {
   writeFileSync(stampFile, stamp);
 }
 
-/** dist/ of every package, by turbo, which knows what is current. */
+/** dist/ of every package, by turbo, which knows what is current. Not of the root: that is this. */
 export function build() {
-  run('node', ['node_modules/turbo/bin/turbo', 'run', 'build', '--output-logs=errors-only'], {
-    env: {
-      TURBO_TELEMETRY_DISABLED: '1',
-      TURBO_DAEMON: 'false',
-      DO_NOT_TRACK: '1',
-      // It would have package.json name one version of npm; here any from 10 on will do.
-      TURBO_DANGEROUSLY_DISABLE_PACKAGE_MANAGER_CHECK: 'true',
+  const filters = ['--filter=./packages/*', '--filter=./apps/*'];
+  run(
+    'node',
+    ['node_modules/turbo/bin/turbo', 'run', 'build', '--output-logs=errors-only', ...filters],
+    {
+      env: { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' },
+      hint: '`npx tsc --noEmit` shows type errors',
+      quiet: true,
     },
-    hint: '`npx tsc --noEmit` shows type errors',
-    quiet: true,
-  });
+  );
 }
 
 /**
