@@ -24,7 +24,7 @@ const lead = fc
       customFields: fc.dictionary(key, fc.oneof(text, number, fc.boolean(), fc.array(text))),
     }),
   )
-  .map(([flat, deep]): Lead => ({ ...flat, ...deep }) as Lead);
+  .map(([flat, deep]): Lead => ({ ...flat, ...deep }));
 
 /** Bodies of every kind, many of them close to the lead, as they are in life. */
 const bodyOf = (lead: Lead) =>
@@ -82,7 +82,7 @@ const submission = lead.chain((lead) =>
         key,
         owner: owner === 'self' ? required.leadId : owner,
       }));
-      return { ...required, identities, lead, ...more } as Submission;
+      return { ...required, identities, lead, ...more };
     }),
 );
 

@@ -54,10 +54,7 @@ export function encodeApplyJob(submission: Submission): ApplyJob {
     ...(submission.source === 'import' && { src: 'import' as const }),
     b: submission.body,
     ...(submission.bodyType === 'form' && { f: 1 as const }),
-    p: diffMergePatch(
-      baseOf(submission.body, submission.bodyType === 'form'),
-      lead as { [key: string]: Json },
-    ),
+    p: diffMergePatch(baseOf(submission.body, submission.bodyType === 'form'), lead),
     ...(notes.length > 0 && { n: notes }),
     ...(submission.page !== undefined && { pg: submission.page }),
     ...(submission.userAgent !== undefined && { ua: submission.userAgent }),

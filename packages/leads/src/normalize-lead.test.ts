@@ -131,6 +131,9 @@ describe('public cases', () => {
     const { lead } = accept({ utmTerm: '🌸'.repeat(3000) });
     expect(lead.utmTerm).toBe('🌸'.repeat(2048));
     expect(accept({ utmTerm: '🌸'.repeat(2048) }).notes).toEqual([]);
+    expect(accept({ utmTerm: `${'x'.repeat(2040)}${' '.repeat(20)}y` }).lead.utmTerm).toHaveLength(
+      2040,
+    );
   });
 
   test('emoji and right-to-left text stay intact (mautic/mautic#11151)', () => {

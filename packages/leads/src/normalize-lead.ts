@@ -97,7 +97,7 @@ function readLead(body: JsonObject, today: string, findings: Findings): Lead {
   for (const field of UTM_FIELDS) {
     const text = findings.accept(readText(own(body, field), Infinity), `/${field}`);
     if (text === undefined) continue;
-    lead[field] = cutText(text, UTM_LIMIT);
+    lead[field] = cutText(text, UTM_LIMIT).trimEnd();
     if (lead[field] !== text) findings.note(`/${field}`, 'cut', `at ${UTM_LIMIT} characters`);
   }
 

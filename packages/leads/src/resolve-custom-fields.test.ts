@@ -147,7 +147,7 @@ describe('two keys for one field', () => {
     fc.assert(
       fc.property(entries, fc.infiniteStream(fc.nat()), (sent, ranks) => {
         const shuffled = sent
-          .map((entry) => ({ entry, rank: ranks.next().value }))
+          .map((entry) => ({ entry, rank: Number(ranks.next().value) }))
           .sort((x, y) => x.rank - y.rank)
           .map(({ entry }) => entry);
         expect(resolveCustomFields(Object.fromEntries(shuffled), definitions)).toEqual(

@@ -26,6 +26,8 @@ export function resolveCustomFields(
   customFields: Readonly<Record<string, CustomValue>>,
   fields: readonly CustomField[],
 ): { values: Record<string, CustomValue>; notes: Note[] } {
+  const keys = Object.keys(customFields).sort(compareCodePoints);
+  if (keys.length === 0) return { values: {}, notes: [] };
   const find = finderOf(fields);
   const winners = new Map<string, Match>();
   const notes: Note[] = [];
@@ -36,7 +38,7 @@ export function resolveCustomFields(
       ...(detail !== undefined && { detail }),
     });
 
-  for (const key of Object.keys(customFields).sort(compareCodePoints)) {
+  for (const key of keys) {
     const match = find(key);
     if (match === 'unknown') note(key, 'unknown-custom-field');
     else if (match === 'ambiguous') note(key, 'ambiguous-custom-field');
@@ -60,7 +62,7 @@ export function resolveCustomFields(
 
 type Find = (key: string) => Match | 'unknown' | 'ambiguous';
 
-/** By the array, which the worker reads once for a whole group of submissions. */
+/** By the array: whoever resolves many submissions hands in the same one. */
 const finders = new WeakMap<readonly CustomField[], Find>();
 
 function finderOf(fields: readonly CustomField[]): Find {
