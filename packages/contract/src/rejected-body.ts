@@ -1,5 +1,5 @@
 import type { BodyType } from './submission.ts';
-import type { FieldError, ProblemCode } from './problem.ts';
+import type { FieldError } from './problem.ts';
 
 /** A body that a known link refused, kept for an operator to mend. Never applied as it is. */
 export interface RejectedBody {
@@ -9,7 +9,8 @@ export interface RejectedBody {
   linkId: string;
   /** Microseconds since 1970, the receiver's clock. */
   stamp: number;
-  code: ProblemCode;
+  /** Of the problem it was answered with. */
+  code: string;
   errors: FieldError[];
   body: string;
   bodyType: BodyType;
