@@ -1,0 +1,36 @@
+const FIELD =
+  /^(email|name|telephone|document|profession|city|state|instagram|birthday|utm(Source|Medium|Campaign|Content|Term))$/;
+
+/** Names that start with `_`, tokens against forgery and robots, and passwords shown as text. */
+const CONTROL = /^_|[cx]srf|captcha|turnstile|token|passw|senha/i;
+
+/** A field of a lead, or `address` or `customFields` and a key in it. */
+export type LeadPath = [field: string, key?: string];
+
+/**
+ * Where the value of an input goes in a lead, by the input's name:
+ *
+ * - a lead field goes there: `email`, `utmSource`, and `utm_source` too;
+ * - `address[city]` and `address.city` go to the address;
+ * - `customFields[plan]` and `customFields.plan` go to the custom field `plan`;
+ * - any other name is that of a custom field;
+ * - nowhere (undefined): no name, a name that starts with `_`, and the names of passwords and of
+ *   forgery and CAPTCHA tokens.
+ *
+ * A trailing `[]` says that there may be several values, and is not part of the name.
+ */
+export function leadPath(inputName: string): LeadPath | undefined {
+  const name = inputName.replace(/\[]$/, '');
+  if (!name || CONTROL.test(name)) return undefined;
+  const field = name.replace(/^utm_(.)/, (_, letter: string) => 'utm' + letter.toUpperCase());
+  if (FIELD.test(field)) return [field];
+  const [, group, key] = /^(address|customFields)[[.](.+?)]?$/.exec(name) || [];
+  return [group || 'customFields', key || name];
+}
+
+/** The JSON pointer (RFC 6901) of a path. */
+export function pointerOf(path: LeadPath): string {
+  return (path as string[])
+    .map((step) => '/' + step.replace(/~/g, '~0').replace(/\//g, '~1'))
+    .join('');
+}
