@@ -1,4 +1,4 @@
 import { prepare } from './prepare.js';
 import { runMain } from './run-main.js';
 
-await runMain(prepare);
+await runMain(() => prepare());

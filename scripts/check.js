@@ -35,7 +35,7 @@ const STEPS = [
 ];
 
 await runMain(async () => {
-  prepareSources();
+  await prepareSources();
   const queue = [...STEPS];
   /** @type {string[]} */
   const failed = [];

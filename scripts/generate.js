@@ -1,4 +1,4 @@
 import { generate } from './prepare.js';
 import { runMain } from './run-main.js';
 
-await runMain(generate);
+await runMain(() => generate());

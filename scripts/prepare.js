@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,20 +17,26 @@ export const say = (/** @type {string} */ line) => {
   process.stderr.write(`${line}\n`);
 };
 
-/** Dependencies and the Prisma client, where they are missing or older than what they are made from. */
-export function prepareSources() {
+/**
+ * Dependencies and the Prisma client, where they are missing or older than what they are made from.
+ * @param {AbortSignal} [signal] ends what runs
+ */
+export async function prepareSources(signal) {
   checkNode();
-  install();
-  generate();
+  await install(signal);
+  await generate(signal);
 }
 
-/** All that running the apps needs. Quick when nothing changed. */
-export function prepare() {
-  prepareSources();
-  build();
+/**
+ * All that running the apps needs. Quick when nothing changed.
+ * @param {AbortSignal} [signal] ends what runs
+ */
+export async function prepare(signal) {
+  await prepareSources(signal);
+  await build(signal);
 }
 
-function checkNode() {
+export function checkNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major > 20 || (major === 20 && minor >= 19)) return;
   throw new StartError(
@@ -38,10 +44,12 @@ function checkNode() {
   );
 }
 
-function install() {
+/** @param {AbortSignal} [signal] */
+async function install(signal) {
   if (isInstalled()) return;
   say('installing dependencies (npm ci)');
-  run('npm', ['ci', '--include=dev', '--no-progress', '--loglevel=error'], {
+  await run('npm', ['ci', '--include=dev', '--no-progress', '--loglevel=error'], {
+    signal,
     hint: 'see its message above',
   });
 }
@@ -73,8 +81,11 @@ function lockedPackages(file) {
   }
 }
 
-/** The Prisma client, without the schema engine: it would be a download, and generating needs none. */
-export function generate() {
+/**
+ * The Prisma client, without the schema engine: it would be a download, and generating needs none.
+ * @param {AbortSignal} [signal]
+ */
+export async function generate(signal) {
   const sources = ['prisma/schema.prisma', 'prisma.config.ts', 'node_modules/prisma/package.json'];
   const hash = createHash('sha256');
   for (const source of sources) hash.update(readFileSync(join(ROOT, source)));
@@ -82,7 +93,8 @@ export function generate() {
   const stampFile = join(GENERATED, 'made-from');
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
   say('generating the Prisma client');
-  run('node', ['node_modules/prisma/build/index.js', 'generate'], {
+  await run('node', ['node_modules/prisma/build/index.js', 'generate'], {
+    signal,
     env: {
       PRISMA_SCHEMA_ENGINE_BINARY: '/bin/false',
       PRISMA_HIDE_UPDATE_MESSAGE: '1',
@@ -94,13 +106,17 @@ export function generate() {
   writeFileSync(stampFile, stamp);
 }
 
-/** dist/ of every package, by turbo, which knows what is current. Not of the root: that is this. */
-export function build() {
+/**
+ * dist/ of every package, by turbo, which knows what is current. Not of the root: that is this.
+ * @param {AbortSignal} [signal]
+ */
+async function build(signal) {
   const filters = ['--filter=./packages/*', '--filter=./apps/*'];
-  run(
+  await run(
     'node',
     ['node_modules/turbo/bin/turbo', 'run', 'build', '--output-logs=errors-only', ...filters],
     {
+      signal,
       env: { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' },
       hint: '`npx tsc --noEmit` shows type errors',
       quiet: true,
@@ -111,20 +127,38 @@ export function build() {
 /**
  * @param {'node' | 'npm'} command
  * @param {string[]} args
- * @param {{ hint: string, env?: NodeJS.ProcessEnv, quiet?: boolean }} options quiet: its output is
- *   shown only when it fails
+ * @param {object} options
+ * @param {string} options.hint what to do when it fails
+ * @param {AbortSignal | undefined} options.signal
+ * @param {NodeJS.ProcessEnv} [options.env]
+ * @param {boolean} [options.quiet] its output is shown only when it fails
+ * @returns {Promise<void>}
  */
-function run(command, args, { hint, env, quiet = false }) {
-  const program = command === 'node' ? process.execPath : command;
-  const { status, error, stdout, stderr } = spawnSync(program, args, {
+function run(command, args, { hint, signal, env, quiet = false }) {
+  const child = spawn(command === 'node' ? process.execPath : command, args, {
     cwd: ROOT,
-    encoding: 'utf8',
     stdio: quiet ? ['ignore', 'pipe', 'pipe'] : ['ignore', process.stderr, process.stderr],
     env: { ...process.env, ...env },
-    maxBuffer: 64 * 1024 * 1024,
+    ...(signal && { signal }),
   });
-  if (status === 0) return;
-  if (quiet) process.stderr.write(`${stdout ?? ''}${stderr ?? ''}`);
-  const what = [command, ...args].join(' ');
-  throw new StartError(`${what} failed (${error?.message ?? `status ${String(status)}`}): ${hint}`);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk) => {
+      output += String(chunk);
+    });
+  return new Promise((resolve, reject) => {
+    /** @param {string} cause */
+    const fail = (cause) => {
+      process.stderr.write(output);
+      reject(new StartError(`${[command, ...args].join(' ')} failed (${cause}): ${hint}`));
+    };
+    child.once('error', (error) => {
+      if (!signal?.aborted) fail(error.message);
+    });
+    child.once('close', (status, killedBy) => {
+      if (status === 0) resolve();
+      else if (signal?.aborted) reject(new StartError('stopped before it was ready'));
+      else fail(killedBy ?? `status ${String(status)}`);
+    });
+  });
 }

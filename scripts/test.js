@@ -19,7 +19,7 @@ await runMain(async () => {
     process.stdout.write(USAGE);
     return;
   }
-  prepare();
+  await prepare();
   process.exitCode = await vitest(args);
 });
 

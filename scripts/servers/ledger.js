@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readJson } from './place.js';
-import { StartError, isRunning, startOf, stopProcess } from './process.js';
+import { StartError, isRunning, send, startOf, stopProcess } from './process.js';
 
 /** @typedef {import('./process.js').ProcessRecord} ProcessRecord */
 
@@ -18,6 +18,7 @@ import { StartError, isRunning, startOf, stopProcess } from './process.js';
  * @typedef {object} OpenLedger
  * @property {(process: ProcessRecord & { name: string }) => void} add
  * @property {(folder: string) => void} addFolder
+ * @property {() => void} killAll ends at once whatever of it runs
  * @property {() => void} close to be called when all of it is gone
  */
 
@@ -49,12 +50,18 @@ export async function openLedger(path, say) {
   };
   return {
     add: ({ name, pid, startedAt }) => {
+      // One that was restarted takes the place of the one before.
+      const index = ledger.processes.findIndex((other) => other.name === name && !isRunning(other));
+      if (index >= 0) ledger.processes.splice(index, 1);
       ledger.processes.push({ name, pid, startedAt });
       save();
     },
     addFolder: (folder) => {
       ledger.folders.push(folder);
       save();
+    },
+    killAll: () => {
+      for (const one of ledger.processes) if (isRunning(one)) send(one.pid, 'SIGKILL');
     },
     close: () => {
       rmSync(path, { force: true });

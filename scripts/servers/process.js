@@ -117,10 +117,11 @@ export async function stopProcess(record, { signal = 'SIGTERM', timeoutMs }) {
 }
 
 /**
+ * Sends a signal to a process that may have ended by now.
  * @param {number} pid
  * @param {NodeJS.Signals} signal
  */
-function send(pid, signal) {
+export function send(pid, signal) {
   try {
     process.kill(pid, signal);
   } catch {

@@ -1,7 +1,6 @@
-import { Redis } from 'ioredis';
-import pg from 'pg';
 import { GenericContainer, Wait, type StartedTestContainer } from 'testcontainers';
 import { IMAGES, containerEngine, hasImage } from '../../../scripts/servers/containers.js';
+import { checkPostgres, checkRedis } from '../../../scripts/servers/given.js';
 import { POSTGRES_TEST_SETTINGS, startPostgresServer, startRedisServer } from './own-server.ts';
 import { endLeftoverServers, say } from './private-home.ts';
 
@@ -46,42 +45,16 @@ export async function findServers(): Promise<Servers> {
   throw new Error(`tests need a Redis and a Postgres: ${failures.join('; ')}`);
 }
 
+const leaveRunning = () => Promise.resolve();
+
 async function givenRedis(url: string): Promise<Server> {
-  const redis = new Redis(url, { lazyConnect: true, retryStrategy: null, connectTimeout: 5000 });
-  let cause = '';
-  redis.on('error', (error) => {
-    cause = error.message;
-  });
-  try {
-    await redis.connect();
-    await redis.ping();
-  } catch (error) {
-    throw new Error(
-      `TEST_REDIS_URL does not answer (${cause || String(error)}): start that server, or unset it`,
-      { cause: error },
-    );
-  } finally {
-    redis.disconnect();
-  }
-  return { url, stop: () => Promise.resolve() };
+  await checkRedis('TEST_REDIS_URL', url);
+  return { url, stop: leaveRunning };
 }
 
 async function givenPostgres(url: string): Promise<Server> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
-  try {
-    await client.connect();
-  } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
-    throw new Error(
-      `TEST_DATABASE_URL does not answer (${cause}): start that server, or unset it`,
-      {
-        cause: error,
-      },
-    );
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-  return { url, stop: () => Promise.resolve() };
+  await checkPostgres('TEST_DATABASE_URL', url);
+  return { url, stop: leaveRunning };
 }
 
 const ownRedis = (): Promise<Server> => startRedisServer();

@@ -1,3 +1,4 @@
 export { startPostgresServer, startRedisServer, type OwnServer } from './own-server.ts';
+export { sampleSubmission } from './sample-submission.ts';
 export { testDatabase } from './test-database.ts';
 export { testRedis } from './test-redis.ts';

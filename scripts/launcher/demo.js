@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { ROOT } from '../prepare.js';
+import { StartError } from '../servers/process.js';
+
+/** @typedef {{ id: string, name: string }} Workspace */
+/** @typedef {{ status: string, captureUrl: string | null }} Link */
+
+const WORKSPACE = 'Demo';
+
+const FIELDS = [
+  ['--name', 'plano', '--label', 'Plano de interesse', '--type', 'select'].concat(
+    ['ouro', 'prata', 'bronze'].flatMap((option) => ['--option', option]),
+  ),
+  ['--name', 'renda', '--label', 'Renda mensal', '--type', 'number'],
+  ['--name', 'cliente', '--label', 'Já é cliente', '--type', 'boolean'],
+];
+
+/**
+ * The URL of an open capture link, made with a demo workspace and a few custom fields where the
+ * database holds no workspace. Null where it holds some and no open link: it is somebody's, and
+ * nothing is added to it.
+ * @param {NodeJS.ProcessEnv} env says where the servers are
+ * @returns {Promise<string | null>}
+ */
+export async function openCaptureUrl(env) {
+  const workspaces = /** @type {Workspace[]} */ (await leadgate(env, ['workspace', 'list']));
+  const isDemo = workspaces.length === 1 && workspaces[0]?.name === WORKSPACE;
+  const links = /** @type {Link[]} */ (await leadgate(env, ['link', 'list']));
+  // A first start may have been killed half-way through.
+  if (workspaces.length === 0 || (isDemo && links.length === 0))
+    return makeDemo(env, workspaces.length === 0);
+  return links.find(({ status }) => status === 'open')?.captureUrl ?? null;
+}
+
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @param {boolean} withWorkspace
+ */
+async function makeDemo(env, withWorkspace) {
+  if (withWorkspace) await leadgate(env, ['workspace', 'create', WORKSPACE]);
+  const fields = /** @type {{ name: string }[]} */ (
+    await leadgate(env, ['field', 'list', WORKSPACE])
+  );
+  const names = new Set(fields.map(({ name }) => name));
+  for (const field of FIELDS)
+    if (!names.has(field[1] ?? '')) await leadgate(env, ['field', 'create', WORKSPACE, ...field]);
+  const made = await leadgate(env, ['link', 'create', WORKSPACE, '--label', 'Demo landing page']);
+  return /** @type {Link} */ (made).captureUrl;
+}
+
+/**
+ * Runs a command of the CLI and returns what it printed as JSON. Its sentence is ours when it fails.
+ * @param {NodeJS.ProcessEnv} env
+ * @param {string[]} args
+ * @returns {Promise<unknown>}
+ */
+export function leadgate(env, args) {
+  const child = spawn(
+    process.execPath,
+    [join(ROOT, 'apps/cli/bin/leadgate.js'), ...args, '--json'],
+    { cwd: ROOT, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk) => {
+    out += String(chunk);
+  });
+  child.stderr.on('data', (chunk) => {
+    err += String(chunk);
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status) => {
+      if (status === 0) resolve(JSON.parse(out));
+      else reject(new StartError(`leadgate ${args.join(' ')} failed: ${err.trim()}`));
+    });
+  });
+}

@@ -1,0 +1,341 @@
+import { accessSync, constants, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { startApp } from './launcher/apps.js';
+import { leadgate, openCaptureUrl } from './launcher/demo.js';
+import { rotateLog, watchLog } from './launcher/log-watch.js';
+import { supervise } from './launcher/supervise.js';
+import { ROOT, checkNode, prepare, say } from './prepare.js';
+import { checkPostgres, checkRedis } from './servers/given.js';
+import { openLedger } from './servers/ledger.js';
+import { readJson, writePrivateJson } from './servers/place.js';
+import { startPostgres } from './servers/postgres.js';
+import { StartError, choosePort, isPortFree } from './servers/process.js';
+import { startRedis } from './servers/redis.js';
+import { runMain } from './run-main.js';
+
+/** @typedef {import('./servers/process.js').RunningProcess} RunningProcess */
+/** @typedef {import('./servers/ledger.js').OpenLedger} OpenLedger */
+
+const USAGE = `npm start
+
+Starts Leadgate here: installs and builds what is missing, gets and starts a private Postgres and
+Redis, migrates, starts the receiver and the worker, and makes a demo capture link at the first start.
+Ctrl-C stops all of it. Data, logs and run.json (where everything is) are in .leadgate/.
+
+  RECEIVER_PORT   port of the receiver (3000)
+  RECEIVER_HOST   address it listens on (127.0.0.1; 0.0.0.0 for every interface)
+  WORKER_PORT     port of the worker's /live and /ready (a free one)
+  DATABASE_URL    a Postgres to use instead of a private one
+  REDIS_URL       a Redis to use instead of a private one
+  LEADGATE_HOME   folder for data and logs (.leadgate)
+`;
+
+/** Of the ten seconds that a stop may take, what each stage has before it is killed. */
+const STOP_MS = { receiver: 3500, worker: 3500, server: 2000 };
+
+/** npm passes a terminal's Ctrl-C on although the terminal sent it already: that is no second one. */
+const SAME_SIGNAL_MS = 1000;
+
+await runMain(async () => {
+  if (process.argv.includes('--help')) {
+    process.stdout.write(USAGE);
+    return;
+  }
+  checkNode();
+  const home = makeHome();
+  const ledger = await openLedger(join(home, 'launcher.json'), say);
+  const stopping = stopOnSignals(ledger);
+  /** @type {Undo[]} */
+  const undo = [];
+  try {
+    await launch({ home, ledger, stopping, undo });
+    await aborted(stopping);
+    say('stopping');
+  } catch (error) {
+    if (!stopping.aborted) throw error;
+  } finally {
+    rmSync(join(home, 'run.json'), { force: true });
+    await undoAll(undo);
+    ledger.killAll();
+    ledger.close();
+    process.removeAllListeners('SIGINT').removeAllListeners('SIGTERM').removeAllListeners('SIGHUP');
+  }
+  say('stopped');
+});
+
+/**
+ * What stops one thing; those of one stage stop together, the last stage first.
+ * @typedef {{ name: string, stage: number, stop: () => Promise<boolean> }} Undo
+ */
+
+/**
+ * @param {object} context
+ * @param {string} context.home
+ * @param {OpenLedger} context.ledger
+ * @param {AbortSignal} context.stopping
+ * @param {Undo[]} context.undo
+ */
+async function launch({ home, ledger, stopping, undo }) {
+  const runFile = join(home, 'run.json');
+  rmSync(runFile, { force: true });
+  const receiver = await receiverAddress();
+  await prepare(stopping);
+  mkdirSync(join(home, 'logs'), { recursive: true, mode: 0o700 });
+
+  /** @type {Record<string, number>} */
+  const pids = { launcher: process.pid };
+  /** @type {Record<string, unknown> | null} */
+  let run = null;
+  /** @param {RunningProcess} process */
+  const onProcess = (process) => {
+    ledger.add(process);
+    pids[process.name] = process.pid;
+    if (run) writeRunFile(runFile, run);
+  };
+  /** @param {string} name */
+  const logOf = (name) => join(home, 'logs', `${name}.log`);
+  /**
+   * @param {string} name
+   * @param {number} stage
+   * @param {number} stopMs
+   * @param {() => Promise<import('./launcher/supervise.js').Running>} start
+   */
+  const keep = async (name, stage, stopMs, start) => {
+    rotateLog(logOf(name));
+    const kept = await supervise(name, start, stopping);
+    undo.push({ name, stage, stop: () => kept.stop(stopMs) });
+  };
+  /**
+   * @param {'redis' | 'postgres'} name
+   * @param {typeof startRedis | typeof startPostgres} start
+   */
+  const keepServer = async (name, start) => {
+    let url = '';
+    await keep(name, 0, STOP_MS.server, async () => {
+      const server = await start({ home, log: logOf(name), say, onProcess });
+      // A server that comes back does so on its port: the apps know no other.
+      if (url !== '' && server.url !== url) say(`${name} has another port now: restart npm start`);
+      url = server.url;
+      return { process: server.process, stop: server.stop };
+    });
+    return url;
+  };
+
+  const [databaseUrl, redisUrl] = await allOrFirstError([
+    given('DATABASE_URL', checkPostgres) ?? keepServer('postgres', startPostgres),
+    given('REDIS_URL', checkRedis) ?? keepServer('redis', startRedis),
+  ]);
+  stopping.throwIfAborted();
+
+  const servers = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, RECEIVER_URL: receiver.url };
+  await leadgate(servers, ['migrate']);
+  stopping.throwIfAborted();
+
+  const worker = await workerAddress(home);
+  for (const name of ['receiver', 'worker']) {
+    const end = watchLog(name, logOf(name));
+    undo.push({
+      name: `log of ${name}`,
+      stage: -1,
+      stop: () => Promise.resolve(end()).then(() => true),
+    });
+  }
+  await allOrFirstError([
+    keep('worker', 1, STOP_MS.worker, () =>
+      startApp({
+        name: 'worker',
+        readyUrl: `${worker.url}/ready`,
+        log: logOf('worker'),
+        env: {
+          ...servers,
+          WORKER_HOST: worker.host,
+          WORKER_PORT: worker.port.toString(),
+          SHUTDOWN_TIMEOUT_MS: process.env.SHUTDOWN_TIMEOUT_MS ?? '3000',
+        },
+        onProcess,
+      }),
+    ),
+    keep('receiver', 2, STOP_MS.receiver, () =>
+      startApp({
+        name: 'receiver',
+        readyUrl: `${receiver.url}/ready`,
+        log: logOf('receiver'),
+        // The public side is given no way to Postgres.
+        env: {
+          REDIS_URL: redisUrl,
+          DATABASE_URL: undefined,
+          RECEIVER_HOST: receiver.host,
+          RECEIVER_PORT: receiver.port.toString(),
+        },
+        onProcess,
+      }),
+    ),
+  ]);
+  stopping.throwIfAborted();
+
+  const captureUrl = await openCaptureUrl(servers);
+  run = { receiverUrl: receiver.url, captureUrl, databaseUrl, redisUrl, pids };
+  writeRunFile(runFile, run);
+  tell({ home, runFile, receiverUrl: receiver.url, captureUrl });
+}
+
+/** The folder for data and logs, made. */
+function makeHome() {
+  const home = resolve(process.env.LEADGATE_HOME?.trim() || join(ROOT, '.leadgate'));
+  try {
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    accessSync(home, constants.W_OK);
+  } catch (error) {
+    throw new StartError(
+      `cannot write to ${home} (${error instanceof Error ? error.message : String(error)}): ` +
+        'set LEADGATE_HOME to a folder of yours',
+    );
+  }
+  return home;
+}
+
+/** Where the receiver will listen. Throws a StartError when the port is taken. */
+async function receiverAddress() {
+  const host = process.env.RECEIVER_HOST?.trim() || '127.0.0.1';
+  const wanted = readPort('RECEIVER_PORT', 3000);
+  const port = wanted === 0 ? await choosePort(undefined) : wanted;
+  if (!(await isPortFree(port, host)))
+    throw new StartError(
+      `port ${port.toString()} is taken: stop what listens there, or choose another one, ` +
+        `like RECEIVER_PORT=${(port + 10).toString()} npm start`,
+    );
+  // Of every interface, the one that is always there.
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  const url = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port.toString()}`;
+  return { host, port, url };
+}
+
+/**
+ * Where the worker tells how it is: for this launcher only.
+ * @param {string} home
+ */
+async function workerAddress(home) {
+  const host = '127.0.0.1';
+  const file = join(home, 'worker.json');
+  const known = /** @type {{ port?: number } | null} */ (readJson(file));
+  const wanted = readPort('WORKER_PORT', 0);
+  if (wanted !== 0 && !(await isPortFree(wanted, host)))
+    throw new StartError(`port ${wanted.toString()} is taken: choose another WORKER_PORT`);
+  const port = wanted === 0 ? await choosePort(known?.port) : wanted;
+  writePrivateJson(file, { port });
+  return { host, port, url: `http://${host}:${port.toString()}` };
+}
+
+/**
+ * @param {string} variable
+ * @param {number} otherwise
+ */
+function readPort(variable, otherwise) {
+  const text = process.env[variable]?.trim();
+  if (!text) return otherwise;
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new StartError(`${variable} is "${text}", which is no port: give a number up to 65535`);
+}
+
+/**
+ * The URL of a server that was given, checked; undefined where none was.
+ * @param {string} variable
+ * @param {(variable: string, url: string) => Promise<void>} check
+ */
+function given(variable, check) {
+  const url = process.env[variable]?.trim();
+  return url ? check(variable, url).then(() => url) : undefined;
+}
+
+/**
+ * Waits for all of them, so that nothing is still starting when the first error is thrown.
+ * @template {readonly unknown[]} T
+ * @param {[...T]} promises
+ * @returns {Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }>}
+ */
+async function allOrFirstError(promises) {
+  const results = await Promise.allSettled(promises);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  return Promise.all(promises);
+}
+
+/**
+ * Aborted by the first signal; a second one ends everything at once.
+ * @param {OpenLedger} ledger
+ * @returns {AbortSignal}
+ */
+function stopOnSignals(ledger) {
+  const stop = new AbortController();
+  let first = 0;
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+    process.on(signal, () => {
+      if (first === 0) {
+        first = Date.now();
+        stop.abort();
+      } else if (Date.now() - first > SAME_SIGNAL_MS) {
+        say('stopping at once');
+        ledger.killAll();
+        ledger.close();
+        process.exit(1);
+      }
+    });
+  return stop.signal;
+}
+
+/** @param {AbortSignal} signal */
+function aborted(signal) {
+  // The timer keeps the process alive where nothing else does (servers are given, children unheard).
+  const alive = setInterval(() => undefined, 60_000);
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', resolve, { once: true });
+  }).finally(() => {
+    clearInterval(alive);
+  });
+}
+
+/** @param {Undo[]} undo */
+async function undoAll(undo) {
+  const stages = [...new Set(undo.map(({ stage }) => stage))].sort((a, b) => b - a);
+  for (const stage of stages)
+    await Promise.all(
+      undo
+        .filter((one) => one.stage === stage)
+        .map(async ({ name, stop }) => {
+          if (await stop()) return;
+          say(`${name} did not stop in time and was killed`);
+          process.exitCode = 1;
+        }),
+    );
+}
+
+/**
+ * Written beside and moved, so that nobody reads half of it.
+ * @param {string} path
+ * @param {Record<string, unknown>} run
+ */
+function writeRunFile(path, run) {
+  writePrivateJson(`${path}.new`, run);
+  renameSync(`${path}.new`, path);
+}
+
+/** @param {{ home: string, runFile: string, receiverUrl: string, captureUrl: string | null }} where */
+function tell({ home, runFile, receiverUrl, captureUrl }) {
+  const lines = [
+    '',
+    `Leadgate takes leads at ${receiverUrl}`,
+    `  logs      ${join(home, 'logs')}`,
+    `  servers   ${runFile}`,
+  ];
+  if (captureUrl)
+    lines.push(
+      ...['', 'Post a lead:', ''],
+      `  curl -i ${captureUrl} -H 'Content-Type: application/json' \\`,
+      `    -d '{"name":"Ana Souza","email":"ana@example.com","telephone":"(11) 98765-4321","customFields":{"plano":"ouro"}}'`,
+      ...['', 'and see it:', '', '  npx leadgate lead find ana@example.com', ''],
+    );
+  else lines.push('', 'No capture link is open: npx leadgate link create --help', '');
+  lines.push('Ctrl-C stops it.', '');
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
