@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { LINK } from './fake-services.ts';
 import { openapiDocument } from './openapi.ts';
 
 test('the committed document is the one of the routes (npm run openapi writes it)', async () => {
@@ -14,5 +13,6 @@ test('the document tells what a stranger has to send, and nothing of the inside'
   const text = JSON.stringify(await openapiDocument());
   for (const word of ['customFields', 'birthday', 'Idempotency-Key', 'application/problem+json'])
     expect(text).toContain(word);
-  for (const word of Object.keys(LINK)) expect(text).not.toContain(`"${word}"`);
+  for (const word of ['linkId', 'workspaceId', 'dummyPhones', 'expiresAt'])
+    expect(text).not.toContain(word);
 });

@@ -2,15 +2,19 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import type { Health } from '../health.ts';
 
-const Live = Type.Object({ status: Type.Literal('live') });
+const Live = Type.Object({ status: Type.Literal('live') }, { description: 'It runs.' });
 
-const Ready = Type.Object({
-  status: Type.Union([Type.Literal('ready'), Type.Literal('not-ready')]),
-  reasons: Type.Array(Type.String(), { description: 'Why it is not ready.' }),
-  warnings: Type.Array(Type.String(), {
-    description: 'What makes its promises weaker than they should be.',
-  }),
-});
+const ready = (status: 'ready' | 'not-ready', description: string) =>
+  Type.Object(
+    {
+      status: Type.Literal(status),
+      reasons: Type.Array(Type.String(), { description: 'Why it is not ready.' }),
+      warnings: Type.Array(Type.String(), {
+        description: 'What makes its promises weaker than they should be.',
+      }),
+    },
+    { description },
+  );
 
 /** GET /live: the event loop turns. GET /ready: leads can be taken. */
 export const healthRoutes: FastifyPluginAsyncTypebox<{ health: Health }> = async (
@@ -29,14 +33,17 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{ health: Health }> = async
       schema: {
         operationId: 'ready',
         summary: 'Whether it can take leads',
-        response: { 200: Ready, 503: Ready },
+        response: {
+          200: ready('ready', 'It can.'),
+          503: ready('not-ready', 'It cannot, for these reasons.'),
+        },
       },
     },
     async (_request, reply) => {
       const { ready, reasons, warnings } = await health.readiness();
-      return reply
-        .code(ready ? 200 : 503)
-        .send({ status: ready ? 'ready' : 'not-ready', reasons, warnings });
+      return ready
+        ? reply.code(200).send({ status: 'ready', reasons, warnings })
+        : reply.code(503).send({ status: 'not-ready', reasons, warnings });
     },
   );
 };

@@ -25,6 +25,14 @@ function problemAnswers() {
   );
 }
 
+const RECEIPT = {
+  description: 'The lead is durable.',
+  content: { 'application/json': { schema: Type.Ref('Receipt') } },
+  headers: {
+    'Submission-Id': { type: 'string', format: 'uuid', description: 'Of this submission.' },
+  },
+};
+
 export const ingestSchema = {
   operationId: 'postLead',
   summary: 'Send a lead to a capture link',
@@ -40,7 +48,7 @@ export const ingestSchema = {
   }),
   body: Type.Ref('Lead'),
   response: {
-    202: Type.Unsafe<Receipt>(Type.Ref('Receipt')),
+    202: Type.Unsafe<Receipt>(RECEIPT),
     303: Type.Unsafe<never>({
       type: 'null',
       description: 'To the link’s redirect address: a plain HTML form, from a link that has one.',
