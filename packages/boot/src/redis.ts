@@ -23,7 +23,7 @@ const ROLES = {
   // No commandTimeout: it breaks blocking reads.
   worker: { maxRetriesPerRequest: null },
   subscriber: { maxRetriesPerRequest: null },
-  admin: { maxRetriesPerRequest: 2, commandTimeout: 10_000 },
+  admin: { maxRetriesPerRequest: 5, commandTimeout: 10_000 },
 } satisfies Record<RedisRole, RedisOptions>;
 
 const LONGEST_RETRY_MS: Record<RedisRole, number> = {

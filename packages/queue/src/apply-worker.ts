@@ -84,6 +84,7 @@ export async function startApplyWorker(
     {
       connection: redis,
       prefix: PREFIX,
+      autorun: false,
       concurrency,
       maxStalledCount: STALLS_ALLOWED,
       lockDuration: lockMs,
@@ -106,6 +107,7 @@ export async function startApplyWorker(
   const holds = createHolds(worker);
   logAndBackOff(worker, holds, logger);
   await worker.waitUntilReady();
+  worker.run().catch((err: unknown) => logger.error({ err }, 'taking jobs ended'));
 
   return {
     pause: () => holds.add('caller'),

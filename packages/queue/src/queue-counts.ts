@@ -1,6 +1,6 @@
-import { Queue } from 'bullmq';
+import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { APPLY_QUEUE, PREFIX } from './queue-names.ts';
+import { withQueue } from './with-queue.ts';
 
 export interface QueueCounts {
   waiting: number;
@@ -9,30 +9,24 @@ export interface QueueCounts {
   delayed: number;
   /** Out of attempts; kept until somebody retries or removes them. */
   failed: number;
+  /** Whether an operator has paused the queue: no worker takes jobs. */
+  paused: boolean;
 }
 
 /** How many jobs stand where. Rejects when Redis does not answer. */
-export async function queueCounts(redis: Redis): Promise<QueueCounts> {
-  const queue = new Queue(APPLY_QUEUE, {
-    connection: redis,
-    prefix: PREFIX,
-    skipMetasUpdate: true,
-    skipWaitingForReady: true,
-    skipVersionCheck: true,
-  });
-  queue.on('error', () => {});
-  try {
-    return await countsOf(queue);
-  } finally {
-    await queue.close();
-  }
+export function queueCounts(redis: Redis): Promise<QueueCounts> {
+  return withQueue(redis, countsOf);
 }
 
-export async function countsOf(queue: {
-  getJobCounts: Queue['getJobCounts'];
-}): Promise<QueueCounts> {
-  const counts = await queue.getJobCounts('wait', 'active', 'delayed', 'failed');
+export async function countsOf(
+  queue: Pick<Queue, 'getJobCounts' | 'isPaused'>,
+): Promise<QueueCounts> {
+  const [counts, paused] = await Promise.all([
+    queue.getJobCounts('wait', 'active', 'delayed', 'failed'),
+    queue.isPaused(),
+  ]);
   return {
+    paused,
     waiting: counts.wait ?? 0,
     active: counts.active ?? 0,
     delayed: counts.delayed ?? 0,

@@ -1,0 +1,47 @@
+import type { Logger } from '@leadgate/boot';
+import type { GroupResult } from '@leadgate/store';
+import type { GroupItem } from './groups/group-commit.ts';
+
+export interface ApplyJobs {
+  /** One transaction for all of them. */
+  applyGroup: (items: GroupItem[]) => Promise<GroupResult>;
+  /** Lets Redis follow where Postgres found another owner. */
+  moveIdentities: (moved: GroupResult['moved']) => Promise<void>;
+  logger: Pick<Logger, 'info' | 'debug' | 'warn'>;
+}
+
+/**
+ * Applies a group, lets the identities in Redis follow, and writes what happened to the log: a line
+ * a group, and at level debug a line a submission, with the request it came from.
+ */
+export function createCommit({
+  applyGroup,
+  moveIdentities,
+  logger,
+}: ApplyJobs): (items: GroupItem[]) => Promise<void> {
+  return async (items) => {
+    const start = performance.now();
+    const { applied, moved } = await applyGroup(items);
+    const ms = Math.round(performance.now() - start);
+    logger.info({ submissions: items.length, ...countOutcomes(applied), ms }, 'group applied');
+    const requestIds = new Map(items.map(({ submission: s }) => [s.id, s.requestId]));
+    for (const { submissionId, leadId, outcome } of applied)
+      logger.debug(
+        { submissionId, leadId, outcome, requestId: requestIds.get(submissionId) },
+        'submission applied',
+      );
+    if (moved.length === 0) return;
+    try {
+      await moveIdentities(moved);
+    } catch (err) {
+      // The commit stands, and a key that stays behind is found and moved by its next submission.
+      logger.warn({ err, identities: moved.length }, 'identities in Redis could not follow');
+    }
+  };
+}
+
+function countOutcomes(applied: GroupResult['applied']): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of applied) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+}

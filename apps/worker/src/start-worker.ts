@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { connectRedis, type Logger } from '@leadgate/boot';
+import { moveIdentities } from '@leadgate/intake';
+import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
+import { queueCounts, startApplyWorker } from '@leadgate/queue';
+import {
+  applyGroup,
+  failureOf,
+  openStore,
+  refillSource,
+  saveRejected,
+  type GroupResult,
+} from '@leadgate/store';
+import type { Redis } from 'ioredis';
+import { createCommit } from './apply-jobs.ts';
+import type { WorkerConfig } from './config.ts';
+import { createGroupCommit } from './groups/group-commit.ts';
+import type { Wait } from './groups/outage.ts';
+import { createHealthChecks } from './health/checks.ts';
+import { startHealthServer } from './health/health-server.ts';
+import { startCaretaker } from './refill/caretaker.ts';
+import { createRefillChore } from './refill/refill-chore.ts';
+import { createRejectedChore } from './refill/rejected-chore.ts';
+import { requirePostgres } from './require-postgres.ts';
+import { requireRedis } from './require-redis.ts';
+
+export interface WorkerOptions {
+  logger: Logger;
+  /** Is told how to close what was opened; to be called in reverse order. */
+  onClose: (name: string, close: () => Promise<void> | void) => void;
+}
+
+const rules = { emptyLead, applySubmissions, resolveCustomFields };
+
+const CARETAKER_PAUSE_MS = 1_000;
+
+/**
+ * A job that went down with its worker once was in bad company, perhaps; twice, it may be what took
+ * the worker down, and no other should go down with it.
+ */
+const STALLS_TO_BE_ALONE = 2;
+
+/**
+ * Starts the worker: it takes jobs, applies them in groups, and looks after what Redis holds of
+ * Postgres. Resolves with the port of its health server once it takes jobs. Throws a StartError when
+ * Redis or Postgres cannot be used.
+ */
+export async function startWorker(
+  config: WorkerConfig,
+  { logger, onClose }: WorkerOptions,
+): Promise<{ port: number }> {
+  const jobsRedis = connectRedis(config.REDIS_URL, {
+    role: 'worker',
+    logger,
+    connectionName: 'leadgate-worker',
+  });
+  onClose('redis', () => jobsRedis.disconnect());
+  // Gives up where the other one waits: nothing here may hang on Redis, it comes round again.
+  const upkeepRedis = connectRedis(config.REDIS_URL, {
+    role: 'admin',
+    connectionName: 'leadgate-worker-upkeep',
+  });
+  onClose('redis of upkeep', () => upkeepRedis.disconnect());
+  const warnings = await requireRedis(upkeepRedis, logger);
+
+  const store = openStore({
+    url: config.DATABASE_URL,
+    poolSize: config.DATABASE_POOL_SIZE,
+    logger,
+  });
+  onClose('postgres', store.close);
+  await requirePostgres(store, config.DATABASE_URL);
+
+  const caretaker = startCaretaker({
+    chores: [
+      createRefillChore(upkeepRedis, refillSource(store)),
+      createRejectedChore(upkeepRedis, (bodies) => saveRejected(store, bodies), failureOf, logger),
+    ],
+    pauseMs: CARETAKER_PAUSE_MS,
+    wait,
+    logger,
+  });
+  onClose('caretaker', caretaker.close);
+
+  const groups = createGroupCommit({
+    commit: createCommit({
+      applyGroup: (items) => applyGroup(store, items, rules),
+      moveIdentities: (moved) => moveAll(upkeepRedis, moved),
+      logger,
+    }),
+    failureOf,
+    maxGroupSize: config.WORKER_GROUP_SIZE,
+    maxGroups: config.WORKER_GROUPS,
+    onOutage: (away) => {
+      if (away) jobs.pause();
+      else jobs.resume();
+      logger.warn(away ? 'Postgres is away; jobs wait' : 'Postgres is back');
+    },
+    wait,
+    logger,
+  });
+  // Before any job is taken, as the port may be taken.
+  const health = await startHealthServer(
+    createHealthChecks({
+      progress: () => jobs.progress(),
+      counts: () => queueCounts(upkeepRedis),
+      redisIsReady: () => jobsRedis.status === 'ready',
+      postgresIsAway: () => groups.away,
+      warnings,
+    }),
+    { host: config.WORKER_HOST, port: config.WORKER_PORT },
+  );
+  onClose('health', health.close);
+  const jobs = await startApplyWorker(jobsRedis, {
+    concurrency: config.WORKER_CONCURRENCY,
+    logger,
+    apply: (submission, { attempt, stalls, replay }) =>
+      groups.add({ submission, replay }, { alone: attempt > 1 || stalls >= STALLS_TO_BE_ALONE }),
+  });
+  onClose('jobs', async () => {
+    groups.stop();
+    await jobs.close({ timeoutMs: config.SHUTDOWN_TIMEOUT_MS });
+  });
+
+  logger.info({ port: health.port, concurrency: config.WORKER_CONCURRENCY }, 'worker started');
+  return { port: health.port };
+}
+
+const wait: Wait = (ms, signal) => delay(ms, undefined, { signal });
+
+async function moveAll(redis: Redis, moved: GroupResult['moved']): Promise<void> {
+  for (const workspaceId of new Set(moved.map((move) => move.workspaceId)))
+    await moveIdentities(
+      redis,
+      workspaceId,
+      moved.filter((move) => move.workspaceId === workspaceId),
+    );
+}

@@ -1,0 +1,142 @@
+import { awaitRedis, connectRedis } from '@leadgate/boot';
+import type { Submission } from '@leadgate/contract';
+import { sampleSubmission, startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { openProducer, type Producer } from './producer.ts';
+import { queueCounts } from './queue-counts.ts';
+
+const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
+
+async function open(url: string): Promise<{ redis: Redis; producer: Producer }> {
+  const redis = connectRedis(url, { role: 'producer' });
+  await awaitRedis(redis);
+  return { redis, producer: await openProducer(redis, { logger }) };
+}
+
+describe('a producer', () => {
+  let given: Awaited<ReturnType<typeof testRedis>>;
+  let redis: Redis;
+  let producer: Producer;
+  beforeAll(async () => {
+    given = await testRedis();
+    ({ redis, producer } = await open(given.url));
+  });
+  beforeEach(() => given.flush());
+  afterAll(async () => {
+    await producer.close();
+    redis.disconnect();
+  });
+
+  test('puts a submission in once, however often it is told to', async () => {
+    const submission = sampleSubmission();
+    await producer.enqueue(submission);
+    await Promise.all([producer.enqueue(submission), producer.enqueue(submission)]);
+    expect(await producer.counts()).toMatchObject({ waiting: 1 });
+  });
+
+  test('sends what is asked for in the same moment together, at most 200 at once', async () => {
+    const pipeline = vi.spyOn(redis, 'pipeline');
+    await Promise.all(Array.from({ length: 450 }, (_, n) => producer.enqueue(sampleSubmission(n))));
+    expect(pipeline).toHaveBeenCalledTimes(3);
+    expect(await producer.counts()).toMatchObject({ waiting: 450 });
+  });
+
+  test('counts through any connection', async () => {
+    await producer.enqueue(sampleSubmission());
+    const admin = connectRedis(given.url, { role: 'admin' });
+    expect(await queueCounts(admin)).toEqual({
+      waiting: 1,
+      active: 0,
+      delayed: 0,
+      failed: 0,
+      paused: false,
+    });
+    expect(await admin.ping()).toBe('PONG');
+    admin.disconnect();
+  });
+});
+
+test('a waiting lead of 450 bytes costs Redis at most 1.4 KB, all told', async () => {
+  const server = await startRedisServer();
+  const { redis, producer } = await open(server.url);
+  const put = (from: number, count: number) =>
+    Promise.all(
+      Array.from({ length: count }, (_, n) => producer.enqueue(sampleSubmission(from + n))),
+    );
+  expect(Buffer.byteLength(sampleSubmission().body)).toBeGreaterThan(440);
+  await put(0, 500);
+  const before = await usedMemory(redis);
+  for (let from = 500; from < 5_500; from += 500) await put(from, 500);
+  const bytes = ((await usedMemory(redis)) - before) / 5_000;
+  expect(bytes).toBeLessThan(1_400);
+  await producer.close();
+  redis.disconnect();
+  await server.stop();
+});
+
+describe('a producer whose Redis is full', () => {
+  let server: OwnServer;
+  beforeAll(async () => void (server = await startRedisServer({ settings: { maxmemory: '3mb' } })));
+  afterAll(() => server.stop());
+
+  test('rejects what Redis refused, loses nothing, and put in again it stands once', async () => {
+    const { redis, producer } = await open(server.url);
+    const all = Array.from({ length: 2_000 }, (_, n) => sampleSubmission(n));
+    const refused: Submission[] = [];
+    for (let from = 0; from < all.length; from += 250) {
+      const some = all.slice(from, from + 250);
+      const outcomes = await Promise.allSettled(some.map((one) => producer.enqueue(one)));
+      refused.push(...some.filter((_, n) => outcomes[n]?.status === 'rejected'));
+    }
+    expect(refused.length).toBeGreaterThan(0);
+    expect((await producer.counts()).waiting).toBeGreaterThanOrEqual(all.length - refused.length);
+    await redis.config('SET', 'maxmemory', '0');
+    for (let from = 0; from < refused.length; from += 250)
+      await Promise.all(refused.slice(from, from + 250).map((one) => producer.enqueue(one)));
+    expect(await producer.counts()).toMatchObject({ waiting: all.length });
+    await producer.close();
+    redis.disconnect();
+  });
+});
+
+describe('a producer whose Redis goes away', () => {
+  let server: OwnServer;
+  beforeAll(async () => void (server = await startRedisServer()));
+  afterAll(() => server.stop());
+
+  test('fails fast, keeps failing fast, and works again once Redis is back', async () => {
+    const { redis, producer } = await open(server.url);
+    await producer.enqueue(sampleSubmission(1));
+    await server.kill();
+    for (const n of [2, 3]) {
+      const start = performance.now();
+      await expect(producer.enqueue(sampleSubmission(n))).rejects.toThrow();
+      expect(performance.now() - start).toBeLessThan(700);
+    }
+    await server.restart();
+    await vi.waitFor(() => producer.enqueue(sampleSubmission(2)), 5_000);
+    // What was put in before Redis was killed is there: its log is synced before it answers.
+    expect(await producer.counts()).toMatchObject({ waiting: 2 });
+    await producer.close();
+    redis.disconnect();
+  });
+
+  test('gives up on a Redis that hangs, and the job it may have put in is put in once', async () => {
+    const { redis, producer } = await open(server.url);
+    const { waiting } = await producer.counts();
+    await server.kill('SIGSTOP');
+    const start = performance.now();
+    await expect(producer.enqueue(sampleSubmission(9))).rejects.toThrow(/timed out/);
+    expect(performance.now() - start).toBeLessThan(700);
+    await server.kill('SIGCONT');
+    await vi.waitFor(() => producer.enqueue(sampleSubmission(9)), 5_000);
+    expect(await producer.counts()).toMatchObject({ waiting: waiting + 1 });
+    await producer.close();
+    redis.disconnect();
+  });
+});
+
+async function usedMemory(redis: Redis): Promise<number> {
+  return Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+}
