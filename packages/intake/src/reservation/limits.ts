@@ -101,8 +101,10 @@ export class Limits {
   /** For the reserver: the totals of a departure's limits, in their order, at Redis's time (ms). */
   arrive({ limits, away }: Departure, totals: readonly number[], redisNow: number): void {
     this.#offsetMs = redisNow - Date.now();
+    this.#now();
     for (const { position, uses } of away.values()) position.away -= uses;
-    // A position of the minute before is one that nobody holds any more.
+    // Totals of the minute before, where this process is already in the next.
+    if (Math.floor(redisNow / WINDOW_MS) !== this.#window) return;
     limits.forEach(({ key }, i) => {
       const position = away.get(key)?.position;
       if (position) position.known = Math.max(position.known, totals[i] ?? 0);

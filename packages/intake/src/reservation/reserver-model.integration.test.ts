@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { testRedis } from '@leadgate/testkit';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stateKey } from '../keys.ts';
+import { openWorkspace } from './open-workspace.ts';
+import type { Reservation, ReservationRequest } from './reservation.ts';
+import { createReserver } from './reserver.ts';
+
+let redis: Redis;
+let other: Redis;
+beforeAll(async () => {
+  const { url } = await testRedis();
+  redis = new Redis(url);
+  other = new Redis(url);
+});
+afterAll(() => {
+  redis.disconnect();
+  other.disconnect();
+});
+
+type Reserved = Extract<Reservation, { kind: 'reserved' }>;
+
+/** What the reservation promises, one request after the other. */
+class Model {
+  #open = true;
+  readonly #owners = new Map<string, string>();
+  readonly #identities = new Map<string, number>();
+  readonly #uses = new Map<string, number>();
+  readonly #records = new Map<
+    string,
+    { bodyHash: string; submissionId: string; reserved: Reserved }
+  >();
+
+  set open(open: boolean) {
+    this.#open = open;
+  }
+
+  reserve(request: ReservationRequest, order: number): Reservation {
+    const { idempotency, submissionId, linkId } = request;
+    const recordName = `${linkId} ${idempotency?.key ?? ''}`;
+    const record = idempotency && this.#records.get(recordName);
+    if (record) {
+      this.#count(request);
+      if (record.bodyHash !== idempotency.bodyHash) return { kind: 'key-reused' };
+      const owners = new Map(record.reserved.identities.map(({ key, owner }) => [key, owner]));
+      const identities = request.identityKeys.map((key) => ({
+        key,
+        owner: owners.get(key) ?? null,
+      }));
+      return {
+        ...record.reserved,
+        kind: 'repeated',
+        submissionId: record.submissionId,
+        identities,
+      };
+    }
+    if (request.limits.some(({ key, max }) => (this.#uses.get(key) ?? 0) >= max))
+      return { kind: 'limited', retryAfterSeconds: 0 };
+    this.#count(request);
+    if (!this.#open) return { kind: 'behind' };
+    const known = request.identityKeys.flatMap((key) => this.#owners.get(key) ?? []);
+    const leadId = known[0] ?? request.offeredLeadId;
+    const identities = request.identityKeys.map((key) => ({
+      key,
+      owner: this.#claim(key, leadId),
+    }));
+    // Two places are kept for what a lead is created with, be they taken or not.
+    this.#identities.set(leadId, Math.max(2, this.#identities.get(leadId) ?? 0));
+    const reserved: Reserved = { kind: 'reserved', leadId, identities, order };
+    const { bodyHash } = idempotency ?? {};
+    if (bodyHash !== undefined) this.#records.set(recordName, { bodyHash, submissionId, reserved });
+    return reserved;
+  }
+
+  #count({ limits }: ReservationRequest): void {
+    for (const { key } of limits) this.#uses.set(key, (this.#uses.get(key) ?? 0) + 1);
+  }
+
+  #claim(key: string, leadId: string): string | null {
+    const owner = this.#owners.get(key);
+    if (owner !== undefined) return owner;
+    const identities = this.#identities.get(leadId) ?? 0;
+    if (identities >= 50) return null;
+    this.#owners.set(key, leadId);
+    this.#identities.set(leadId, identities + 1);
+    return leadId;
+  }
+}
+
+const keyOf = (kind: string) =>
+  fc.option(fc.constantFrom('1', '2', '3').map((n) => `${kind}:${n}`));
+const requestArb = fc.record({
+  email: keyOf('email'),
+  phone: keyOf('phone'),
+  // Now and then one that no other request has: a lead may come to more than it may have.
+  fresh: fc.nat({ max: 60 }),
+  key: fc.option(fc.constantFrom('k', 'l'), { freq: 2 }),
+  bodyHash: fc.constantFrom('x', 'y'),
+  linkId: fc.constantFrom('link a', 'link b'),
+  address: fc.constantFrom('address:1', 'address:2'),
+});
+const stepArb = fc.oneof(
+  { weight: 8, arbitrary: fc.array(requestArb, { minLength: 1, maxLength: 12 }) },
+  { weight: 1, arbitrary: fc.constantFrom('close' as const, 'open' as const) },
+);
+
+test('any history, however it is grouped and over two receivers, is the one of the model', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(stepArb, { maxLength: 12 }), async (history) => {
+      while (!(await sameAsModel(history)));
+    }),
+    { numRuns: 150 },
+  );
+});
+
+type Step = typeof stepArb extends fc.Arbitrary<infer T> ? T : never;
+
+/** False where the minute of Redis changed meanwhile, and with it the counts. */
+async function sameAsModel(history: Step[]): Promise<boolean> {
+  const workspaceId = randomUUID();
+  await openWorkspace(redis, workspaceId);
+  const reservers = [createReserver(redis), createReserver(other)];
+  const model = new Model();
+  const minute = async () => Math.floor(Number((await redis.time())[0]) / 60);
+  const before = await minute();
+  const answers: Reservation[] = [];
+  const expected: Reservation[] = [];
+  for (const [i, step] of history.entries()) {
+    if (step === 'open') await openWorkspace(redis, workspaceId);
+    else if (step === 'close') await redis.hdel(stateKey(workspaceId), 'open');
+    if (typeof step === 'string') {
+      model.open = step === 'open';
+      continue;
+    }
+    const requests = step.map((request) => toRequest(workspaceId, request));
+    const group = await Promise.all(requests.map((r) => reservers[i % 2]!.reserve(r)));
+    answers.push(...group);
+    group.forEach((answer, k) =>
+      expected.push(model.reserve(requests[k]!, 'order' in answer ? answer.order : NaN)),
+    );
+  }
+  if ((await minute()) !== before) return false;
+  expect(answers.map(withoutWait)).toEqual(expected);
+  const orders = answers.flatMap((answer) => (answer.kind === 'reserved' ? answer.order : []));
+  expect(orders).toEqual([...new Set(orders)].toSorted((a, b) => a - b));
+  return true;
+}
+
+type Request = typeof requestArb extends fc.Arbitrary<infer T> ? T : never;
+
+function toRequest(workspaceId: string, request: Request): ReservationRequest {
+  const { email, phone, fresh, key, bodyHash, linkId, address } = request;
+  const identityKeys = [email, phone].filter((k) => k !== null);
+  if (fresh > 40) for (let i = 40; i < fresh; i++) identityKeys.push(`phone:${randomUUID()}`);
+  return {
+    submissionId: randomUUID(),
+    workspaceId,
+    linkId,
+    offeredLeadId: randomUUID(),
+    identityKeys,
+    ...(key !== null && { idempotency: { key, bodyHash } }),
+    limits: [
+      { key: linkId, max: 40 },
+      { key: address, max: 30 },
+    ],
+  };
+}
+
+const withoutWait = (answer: Reservation): Reservation =>
+  answer.kind === 'limited' ? { ...answer, retryAfterSeconds: 0 } : answer;
