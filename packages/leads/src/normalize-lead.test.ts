@@ -293,6 +293,11 @@ describe('keys that are not fields', () => {
     expect({}).not.toHaveProperty('polluted');
   });
 
+  test('what a body only inherits was not sent', () => {
+    const inherited = { email: 'evil@example.com', address: { city: 'Recife' } };
+    expect(accept(Object.create(inherited)).lead).toEqual({});
+  });
+
   test('a custom field may be called __proto__', () => {
     const body: unknown = JSON.parse('{"customFields":{"__proto__":"x","constructor":"y"}}');
     const { customFields = {} } = accept(body).lead;

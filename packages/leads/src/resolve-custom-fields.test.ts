@@ -113,6 +113,14 @@ describe('two keys for one field', () => {
     expect(resolveCustomFields({ [loser]: 'lost', [winner]: 'won' }, fields)).toEqual(expected);
   });
 
+  test('of two forms of one key, the lower code point wins, not the lower UTF-16 unit', () => {
+    // Two compatibility forms of one ideograph, which NFC makes one.
+    const sent = { '\ufa30': 'won', '\u{2f805}': 'lost' };
+    expect(resolveCustomFields(sent, [field('a', { label: '\u4fae' })]).values).toEqual({
+      a: 'won',
+    });
+  });
+
   test('a winner whose value cannot be taken does not let the loser in', () => {
     const numbers = [field('a', { type: 'number' })];
     expect(resolveCustomFields({ a: 'x', 'a-name': 1 }, numbers).values).toEqual({});
