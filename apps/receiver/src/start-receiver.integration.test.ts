@@ -1,0 +1,370 @@
+import { connectRedis, createLogger, readConfig, type Shutdown } from '@leadgate/boot';
+import type { CaptureLink, RefillSource, Submission } from '@leadgate/contract';
+import { createReserver, refillAll, takeRejected, type RejectedBody } from '@leadgate/intake';
+import { openProducer, queueCounts, startApplyWorker } from '@leadgate/queue';
+import { startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
+import type { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ReceiverConfig } from './config.ts';
+import { CODE, fakeReceiver, LINK } from './fake-services.ts';
+import { startReceiver } from './start-receiver.ts';
+
+const logger = createLogger({ name: 'test', level: 'silent', pretty: false });
+
+/** What a test has opened, closed after it in reverse. */
+const closes: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (let close = closes.pop(); close; close = closes.pop()) await close();
+});
+
+interface Answer {
+  status: number;
+  headers: Headers;
+  body: { leadId?: string; code?: string; errors?: { pointer: string }[] };
+}
+
+interface Receiver {
+  url: string;
+  post(body: string | object, headers?: Record<string, string>): Promise<Answer>;
+}
+
+async function startOn(redisUrl: string, env: Record<string, string> = {}): Promise<Receiver> {
+  const mine: (() => Promise<void> | void)[] = [];
+  const onClose: Shutdown['add'] = (_name, close) => void mine.push(close);
+  closes.push(async () => {
+    for (let close = mine.pop(); close; close = mine.pop()) await close();
+  });
+  const config = readConfig(ReceiverConfig, {
+    REDIS_URL: redisUrl,
+    RECEIVER_HOST: '127.0.0.1',
+    RECEIVER_PORT: '0',
+    ...env,
+  });
+  const { url } = await startReceiver(config, { logger, onClose });
+  return {
+    url,
+    async post(body, headers = {}) {
+      const answer = await fetch(`${url}/ingest/${CODE}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      });
+      return {
+        status: answer.status,
+        headers: answer.headers,
+        body: (await answer.json()) as Answer['body'],
+      };
+    },
+  };
+}
+
+function connectTo(url: string, role: 'admin' | 'producer' | 'worker' = 'admin'): Redis {
+  const redis = connectRedis(url, { role });
+  closes.push(() => redis.disconnect());
+  return redis;
+}
+
+/** What the worker does before a receiver is ready: links and markers, here of one link. */
+async function refill(redis: Redis, link: Partial<CaptureLink> = {}): Promise<void> {
+  const source: RefillSource = {
+    directoryRevision: () => Promise.resolve(1),
+    workspaceIds: () => Promise.resolve([LINK.workspaceId]),
+    async *links() {
+      yield await Promise.resolve([{ code: CODE, link: { ...LINK, ...link } }]);
+    },
+    async *identities() {
+      yield await Promise.resolve([]);
+    },
+    highestOrder: () => Promise.resolve(0),
+  };
+  await refillAll(redis, source);
+}
+
+/** Takes every job out of the queue, as the worker decodes it. */
+async function takeJobs(url: string, count: number): Promise<Submission[]> {
+  const taken: Submission[] = [];
+  const worker = await startApplyWorker(connectTo(url, 'worker'), {
+    concurrency: 50,
+    logger,
+    apply: (submission) => {
+      taken.push(submission);
+      return Promise.resolve();
+    },
+  });
+  await vi.waitFor(() => expect(taken.length).toBeGreaterThanOrEqual(count), { timeout: 5_000 });
+  await worker.close({ timeoutMs: 5_000 });
+  return taken;
+}
+
+describe('on a Redis that is well', () => {
+  let url: string;
+  let flush: () => Promise<void>;
+  let redis: Redis;
+
+  beforeAll(async () => {
+    ({ url, flush } = await testRedis());
+  });
+  beforeEach(async () => {
+    redis = connectTo(url);
+    await refill(redis);
+  });
+  afterEach(() => flush());
+
+  test('the job in the queue is what was posted, under the ids that were answered', async () => {
+    const receiver = await startOn(url);
+    const body = '{"email":"Ana@Example.com","telephone":5511987654321,"shoe":38}';
+    const answer = await receiver.post(body, { referer: 'https://shop.example.com/sale' });
+    expect(answer.status).toBe(202);
+    const [submission, ...others] = await takeJobs(url, 1);
+    expect(others).toEqual([]);
+    expect(submission).toMatchObject({
+      id: answer.headers.get('submission-id'),
+      leadId: answer.body.leadId,
+      workspaceId: LINK.workspaceId,
+      linkId: LINK.linkId,
+      identities: [
+        { key: 'email:ana@example.com', owner: answer.body.leadId },
+        { key: 'phone:+5511987654321', owner: answer.body.leadId },
+      ],
+      lead: { email: 'ana@example.com', telephone: '5511987654321' },
+      notes: [{ field: '/shoe', code: 'unknown-key' }],
+      body,
+      page: 'https://shop.example.com/sale',
+      address: '127.0.0.1',
+    });
+    expect(submission?.stamp).toBe(submission?.order);
+  });
+
+  test('two hundred posts of one person from cold get one lead id', async () => {
+    const receiver = await startOn(url);
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () => receiver.post({ email: 'ana@example.com' })),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
+    expect(new Set(answers.map(({ body }) => body.leadId)).size).toBe(1);
+    const submissions = await takeJobs(url, 200);
+    expect(new Set(submissions.map(({ id }) => id)).size).toBe(200);
+    expect(new Set(submissions.map(({ order }) => order)).size).toBe(200);
+  });
+
+  test('two receivers give one person one lead id', async () => {
+    const [one, other] = [await startOn(url), await startOn(url)];
+    const answers = await Promise.all(
+      [one, other, one, other].map((receiver) => receiver.post({ telephone: '11900000001' })),
+    );
+    expect(new Set(answers.map(({ body }) => body.leadId)).size).toBe(1);
+  });
+
+  test('the email’s lead is answered where the phone is another’s', async () => {
+    const receiver = await startOn(url);
+    const email = await receiver.post({ email: 'ana@example.com' });
+    const phone = await receiver.post({ telephone: '11900000002' });
+    const both = await receiver.post({ email: 'Ana@Example.com', telephone: '(11) 90000-0002' });
+    expect(both.body.leadId).toBe(email.body.leadId);
+    const submissions = await takeJobs(url, 3);
+    expect(submissions.at(-1)?.identities.map(({ owner }) => owner)).toEqual([
+      email.body.leadId,
+      phone.body.leadId,
+    ]);
+  });
+
+  test('the same key and body is one submission; the same key and another body is 422', async () => {
+    const receiver = await startOn(url);
+    const key = { 'idempotency-key': 'k-1' };
+    const first = await receiver.post({ email: 'ana@example.com', name: 'Ana' }, key);
+    const again = await receiver.post('{ "name": "Ana", "email": "ana@example.com" }', key);
+    expect(again.status).toBe(202);
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get('submission-id')).toBe(first.headers.get('submission-id'));
+    const other = await receiver.post({ email: 'ana@example.com' }, key);
+    expect(other.body.code).toBe('idempotency-key-reused');
+    expect((await queueCounts(redis)).waiting).toBe(1);
+  });
+
+  test('a crash between reserving and enqueuing loses nothing: a retry enqueues the same submission', async () => {
+    const producer = await openProducer(connectTo(url, 'producer'), { logger });
+    closes.push(() => producer.close());
+    let crash = true;
+    const { post, enqueued } = await fakeReceiver({
+      services: {
+        reserver: createReserver(connectTo(url, 'producer')),
+        producer: {
+          enqueue: (submission) =>
+            crash ? Promise.reject(new Error('killed')) : producer.enqueue(submission),
+        },
+      },
+    });
+    const key = { headers: { 'idempotency-key': 'k-1' } };
+    expect((await post({ email: 'ana@example.com' }, key)).statusCode).toBe(503);
+    expect(enqueued).toEqual([]);
+    crash = false;
+    const answers = [
+      await post({ email: 'ana@example.com' }, key),
+      await post({ email: 'ana@example.com' }, key),
+    ];
+    const [submission, ...others] = await takeJobs(url, 1);
+    expect(others).toEqual([]);
+    for (const answer of answers) {
+      expect(answer.headers['submission-id']).toBe(submission?.id);
+      expect(answer.json()).toEqual({ leadId: submission?.leadId });
+    }
+  });
+
+  test('a refused body reaches the list of its link', async () => {
+    const receiver = await startOn(url);
+    const body = '{"email":"ana@example.com","telephone":"abc","birthday":"31/02/1981"}';
+    const answer = await receiver.post(body);
+    expect(answer.body.errors?.map(({ pointer }) => pointer)).toEqual(['/telephone', '/birthday']);
+    const kept: RejectedBody[] = [];
+    await vi.waitFor(async () => {
+      await takeRejected(redis, (rejected) => Promise.resolve(void kept.push(...rejected)));
+      expect(kept).toHaveLength(1);
+    });
+    expect(kept[0]).toMatchObject({ linkId: LINK.linkId, code: 'invalid-lead', body });
+    expect((await queueCounts(redis)).waiting).toBe(0);
+  });
+
+  test('limits hold across receivers', async () => {
+    await refill(redis, { linkLimit: 10 });
+    const receivers = [await startOn(url), await startOn(url)];
+    // A minute that is about to end would give its limit twice.
+    const left = 60_000 - (Date.now() % 60_000);
+    if (left < 3_000) await new Promise((resolve) => setTimeout(resolve, left));
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => receivers[i % 2]?.post({ name: `Ana ${i}` })),
+    );
+    const accepted = answers.filter((answer) => answer?.status === 202);
+    expect(accepted).toHaveLength(10);
+    const limited = answers.find((answer) => answer?.status === 429);
+    expect(Number(limited?.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  test('a link is 404 only when the directory is complete, and found as soon as it is there', async () => {
+    await flush();
+    const receiver = await startOn(url);
+    expect((await receiver.post({})).status).toBe(503);
+    expect((await fetch(`${receiver.url}/ready`)).status).toBe(503);
+    await refill(redis);
+    await expect.poll(async () => (await receiver.post({})).status).toBe(202);
+    const unknown = await fetch(`${receiver.url}/ingest/nope`, { method: 'POST', body: '{}' });
+    expect(unknown.status).toBe(404);
+    expect((await fetch(`${receiver.url}/ready`)).status).toBe(200);
+  });
+
+  test('a workspace whose marker is gone is 503, and nothing is claimed', async () => {
+    const receiver = await startOn(url);
+    await redis.del(`leadgate:{${LINK.workspaceId}}:state`);
+    const answer = await receiver.post({ email: 'ana@example.com' });
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).not.toBeNull();
+    expect(await redis.keys(`leadgate:{${LINK.workspaceId}}:i:*`)).toEqual([]);
+  });
+
+  test('counts of what was answered name nobody', async () => {
+    const receiver = await startOn(url);
+    const info = vi.spyOn(logger, 'info');
+    await receiver.post({ email: 'ana@example.com' });
+    await receiver.post('{');
+    for (let close = closes.pop(); close; close = closes.pop()) await close();
+    expect(info).toHaveBeenCalledWith(
+      { answers: { accepted: 1, 'malformed-json': 1 } },
+      'answered',
+    );
+  });
+});
+
+describe('on a Redis that fails', () => {
+  let server: OwnServer;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    const redis = connectTo(server.url);
+    await redis.flushall();
+    await refill(redis);
+  });
+
+  /** The deadline is 700 ms; what is beyond is for a machine that does much else. */
+  const SOON_MS = 2_000;
+  const timed = async (work: Promise<Answer>): Promise<Answer & { ms: number }> => {
+    const start = performance.now();
+    return { ...(await work), ms: performance.now() - start };
+  };
+
+  test('a killed Redis is a 503 and no hang, and leads are taken again once it is back', async () => {
+    const receiver = await startOn(server.url);
+    expect((await receiver.post({ email: 'ana@example.com' })).status).toBe(202);
+    await server.kill();
+    const down = await timed(receiver.post({ email: 'bia@example.com' }));
+    expect(down).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    expect(down.ms).toBeLessThan(SOON_MS);
+    expect(down.headers.get('retry-after')).not.toBeNull();
+    expect(down.headers.get('access-control-allow-origin')).toBe('*');
+    expect((await fetch(`${receiver.url}/live`)).status).toBe(200);
+    await vi.waitFor(async () => expect((await fetch(`${receiver.url}/ready`)).status).toBe(503), {
+      timeout: 3_000,
+    });
+    await server.restart();
+    await vi.waitFor(
+      async () => expect((await receiver.post({ email: 'bia@example.com' })).status).toBe(202),
+      { timeout: 10_000, interval: 50 },
+    );
+    await vi.waitFor(async () => expect((await fetch(`${receiver.url}/ready`)).status).toBe(200), {
+      timeout: 5_000,
+    });
+  });
+
+  test('a Redis that hangs is a 503 and no hang of ours, for everybody at once', async () => {
+    const receiver = await startOn(server.url);
+    await receiver.post({});
+    await server.kill('SIGSTOP');
+    try {
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, i) => timed(receiver.post({ email: `a${i}@example.com` }))),
+      );
+      for (const { status, ms } of answers) {
+        expect(status).toBe(503);
+        expect(ms).toBeLessThan(SOON_MS);
+      }
+    } finally {
+      await server.kill('SIGCONT');
+    }
+    await vi.waitFor(async () => expect((await receiver.post({})).status).toBe(202), {
+      timeout: 10_000,
+      interval: 50,
+    });
+  });
+
+  test('a receiver that starts without Redis is not ready, and becomes so by itself', async () => {
+    await server.kill();
+    const receiver = await startOn(server.url);
+    expect((await receiver.post({})).status).toBe(503);
+    const notReady = await fetch(`${receiver.url}/ready`);
+    expect(notReady.status).toBe(503);
+    expect(await notReady.json()).toMatchObject({
+      reasons: expect.arrayContaining(['Redis does not answer.']) as string[],
+    });
+    await server.restart();
+    await vi.waitFor(async () => expect((await receiver.post({})).status).toBe(202), {
+      timeout: 15_000,
+      interval: 50,
+    });
+  });
+
+  test('a Redis that may throw leads away is no Redis to start on', async () => {
+    await connectTo(server.url).config('SET', 'maxmemory-policy', 'allkeys-lru');
+    await expect(startOn(server.url)).rejects.toThrow(/maxmemory-policy to noeviction/);
+    await connectTo(server.url).config('SET', 'maxmemory-policy', 'noeviction');
+  });
+
+  test('a Redis that syncs late is named, and leads are taken', async () => {
+    await connectTo(server.url).config('SET', 'appendfsync', 'everysec');
+    const receiver = await startOn(server.url);
+    const ready = await fetch(`${receiver.url}/ready`);
+    expect(ready.status).toBe(200);
+    expect(((await ready.json()) as { warnings: string[] }).warnings.join()).toContain('everysec');
+    await connectTo(server.url).config('SET', 'appendfsync', 'always');
+  });
+});
