@@ -10,7 +10,8 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: ['source', 'node'] } },
   test: {
     include: ['{apps,packages,scripts}/**/*.test.{ts,js}'],
-    exclude: ['**/node_modules/**', '**/dist/**', '**/generated/**'],
+    // Those need a browser: `npm run test:browser`.
+    exclude: ['**/node_modules/**', '**/dist/**', '**/generated/**', '**/*.browser.test.ts'],
     globalSetup: ['packages/testkit/src/global-setup.ts'],
     reporters: ['default', './scripts/test-count.js'],
     maxWorkers: 2,

@@ -1,0 +1,62 @@
+import {
+  ADDRESS_FIELDS,
+  LEAD_FIELDS,
+  UTM_FIELDS,
+  type Lead as ContractLead,
+} from '@leadgate/contract';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { leadPath, pointerOf } from './lead-path.ts';
+import type { Address, Lead } from './lead.ts';
+
+describe('where an input goes, by its name', () => {
+  test.each([...LEAD_FIELDS, ...UTM_FIELDS])('every field of the contract: %s', (field) => {
+    expect(leadPath(field)).toEqual([field]);
+  });
+
+  test.each(ADDRESS_FIELDS)('an address in brackets and with a dot: %s', (field) => {
+    expect(leadPath(`address[${field}]`)).toEqual(['address', field]);
+    expect(leadPath(`address.${field}`)).toEqual(['address', field]);
+  });
+
+  test.each([
+    ['utm_source', ['utmSource']],
+    ['utm_term', ['utmTerm']],
+    ['utm_id', ['customFields', 'utm_id']],
+    ['customFields[plan]', ['customFields', 'plan']],
+    ['customFields.plan', ['customFields', 'plan']],
+    ['customFields[Renda / mês]', ['customFields', 'Renda / mês']],
+    ['customFields[interests][]', ['customFields', 'interests']],
+    ['interests[]', ['customFields', 'interests']],
+    ['plan', ['customFields', 'plan']],
+    ['Email', ['customFields', 'Email']],
+    ['address', ['customFields', 'address']],
+  ])('%s', (name, path) => {
+    expect(leadPath(name)).toEqual(path);
+  });
+
+  test.each([
+    '',
+    '[]',
+    '_token',
+    '_gotcha',
+    '__proto__',
+    'csrfmiddlewaretoken',
+    'authenticity_token',
+    'g-recaptcha-response',
+    'h-captcha-response',
+    'cf-turnstile-response',
+    'password',
+    'senha',
+  ])('never anywhere: %j', (name) => {
+    expect(leadPath(name)).toBeUndefined();
+  });
+});
+
+test('a pointer escapes what its steps hold', () => {
+  expect(pointerOf(['customFields', 'a/b~c'])).toBe('/customFields/a~1b~0c');
+});
+
+test('a lead of the service is one of the snippet’s, field by field', () => {
+  expectTypeOf<keyof Lead>().toEqualTypeOf<keyof ContractLead>();
+  expectTypeOf<keyof Address>().toEqualTypeOf<keyof NonNullable<ContractLead['address']>>();
+});
