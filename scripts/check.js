@@ -23,7 +23,7 @@ const STEPS = [
     name: 'import law',
     command: [
       ...['dependency-cruiser/bin/dependency-cruise.mjs', '--config', '.dependency-cruiser.js'],
-      ...['apps', 'packages', 'scripts'],
+      ...['apps', 'packages', 'scripts', 'e2e'],
     ],
     fix: 'the imports it names; the law is in docs/architecture.md',
   },
