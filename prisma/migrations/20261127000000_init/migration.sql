@@ -177,3 +177,64 @@ CREATE TABLE rejected_submission (
   created_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX rejected_submission_link_id_idx ON rejected_submission (link_id, id);
+
+-- Who may use the console. Names are in the audit log by value, so that a row can go.
+CREATE TABLE operator (
+  id uuid PRIMARY KEY,
+  name text NOT NULL UNIQUE,
+  role text NOT NULL CHECK (role IN ('viewer', 'operator')),
+  -- scrypt, with its parameters and salt.
+  password_hash text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- Secrets are kept as SHA-256: they are long and random, there is nothing to guess.
+CREATE TABLE operator_session (
+  token_hash bytea PRIMARY KEY,
+  operator_id uuid NOT NULL REFERENCES operator (id) ON DELETE CASCADE,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  expires_at timestamptz NOT NULL
+);
+CREATE INDEX operator_session_operator_id_idx ON operator_session (operator_id);
+CREATE INDEX operator_session_expires_at_idx ON operator_session (expires_at);
+
+CREATE TABLE api_token (
+  id uuid PRIMARY KEY,
+  name text NOT NULL,
+  role text NOT NULL CHECK (role IN ('viewer', 'operator')),
+  token_hash bytea NOT NULL UNIQUE,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  -- To the minute.
+  last_used_at timestamptz,
+  revoked_at timestamptz
+);
+CREATE UNIQUE INDEX api_token_name_idx ON api_token (name) WHERE revoked_at IS NULL;
+
+-- The one-time code that makes the first operator.
+CREATE TABLE first_code (
+  only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  code_hash bytea NOT NULL,
+  expires_at timestamptz NOT NULL
+);
+
+-- Slows sign-ins down. Names and addresses are folded into 65,536 buckets each, so that it stays
+-- small whatever is tried, and holds neither.
+CREATE TABLE sign_in_attempt (
+  bucket text PRIMARY KEY,
+  attempts integer NOT NULL,
+  last_at timestamptz NOT NULL,
+  free_at timestamptz NOT NULL
+);
+
+-- Who did what, when, to what: ids and names of operators, no personal data of leads.
+CREATE TABLE audit_entry (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at timestamptz NOT NULL DEFAULT now(),
+  actor_kind text NOT NULL CHECK (actor_kind IN ('operator', 'token', 'code', 'command-line')),
+  actor_name text NOT NULL,
+  action text NOT NULL,
+  subject jsonb NOT NULL DEFAULT '{}',
+  -- Written before the action; null where the process went away in the middle of it.
+  outcome text CHECK (outcome IN ('done', 'refused', 'failed')),
+  request_id text
+);
