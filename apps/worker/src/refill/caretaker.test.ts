@@ -1,0 +1,79 @@
+import { expect, test, vi } from 'vitest';
+import { startCaretaker, type Chore } from './caretaker.ts';
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Runs rounds until the chores were asked `rounds` times. */
+async function runRounds(chores: Chore[], rounds: number) {
+  const logger = { info: vi.fn(), warn: vi.fn() };
+  let waits = 0;
+  let caretaker: ReturnType<typeof startCaretaker> | undefined = undefined;
+  await new Promise<void>((resolve) => {
+    caretaker = startCaretaker({
+      chores,
+      pauseMs: 1_000,
+      wait: async () => {
+        await turn();
+        if (++waits === rounds) resolve();
+      },
+      logger,
+    });
+  });
+  await (caretaker as ReturnType<typeof startCaretaker> | undefined)?.close();
+  return logger;
+}
+
+test('a chore that keeps failing is logged once, keeps no other from running, and once it works', async () => {
+  let failures = 3;
+  const other = vi.fn(() => Promise.resolve(null));
+  const logger = await runRounds(
+    [
+      {
+        name: 'refill',
+        run: () => (failures-- > 0 ? Promise.reject(new Error('away')) : Promise.resolve(null)),
+      },
+      { name: 'other', run: other },
+    ],
+    5,
+  );
+  expect(logger.warn).toHaveBeenCalledTimes(1);
+  expect(logger.info.mock.calls).toEqual([[{ chore: 'refill' }, 'chore works again']]);
+  expect(other.mock.calls.length).toBeGreaterThanOrEqual(5);
+});
+
+test('only a chore that did something is in the log', async () => {
+  const logger = await runRounds(
+    [
+      { name: 'idle', run: () => Promise.resolve(null) },
+      { name: 'busy', run: () => Promise.resolve({ links: 3 }) },
+    ],
+    1,
+  );
+  expect(logger.info).toHaveBeenCalledWith(
+    { chore: 'busy', links: 3, ms: expect.any(Number) as number },
+    'chore done',
+  );
+  expect(JSON.stringify(logger.info.mock.calls)).not.toContain('idle');
+});
+
+test('closing waits for the chore that runs, and starts no other', async () => {
+  let finish = (): void => {};
+  const running = new Promise<null>((resolve) => (finish = () => resolve(null)));
+  const other = vi.fn(() => Promise.resolve(null));
+  const caretaker = startCaretaker({
+    chores: [
+      { name: 'slow', run: () => running },
+      { name: 'other', run: other },
+    ],
+    pauseMs: 1,
+    wait: turn,
+    logger: { info: vi.fn(), warn: vi.fn() },
+  });
+  const closed = vi.fn();
+  const closing = caretaker.close().then(closed);
+  await turn();
+  expect(closed).not.toHaveBeenCalled();
+  finish();
+  await closing;
+  expect(other).not.toHaveBeenCalled();
+});

@@ -1,0 +1,54 @@
+import { connectRedis } from '@leadgate/boot';
+import { pushRejected, type RejectedBody } from '@leadgate/intake';
+import { testRedis } from '@leadgate/testkit';
+import { afterEach, expect, test, vi } from 'vitest';
+import { createCloses } from '../worker-under-test.ts';
+import { createRejectedChore } from './rejected-chore.ts';
+
+const closes = createCloses();
+afterEach(closes.all);
+
+async function redisWith(bodies: RejectedBody[]) {
+  const redis = connectRedis((await testRedis()).url, { role: 'admin' });
+  closes.add('redis', () => redis.disconnect());
+  for (const body of bodies) await pushRejected(redis, body);
+  return redis;
+}
+
+const rejected = (id: string): RejectedBody => ({
+  id,
+  workspaceId: 'w',
+  linkId: 'l',
+  stamp: 1,
+  code: 'invalid-lead',
+  errors: [],
+  body: '{}',
+  bodyType: 'json',
+});
+const refusing = new Error('data');
+const failureOf = (error: unknown) => (error === refusing ? 'data' : 'unavailable');
+
+test('a refused body that Postgres cannot hold does not keep the others from moving', async () => {
+  const redis = await redisWith(['a', 'poison', 'b'].map(rejected));
+  const saved: string[] = [];
+  const save = (bodies: RejectedBody[]) => {
+    if (bodies.some(({ id }) => id === 'poison')) return Promise.reject(refusing);
+    saved.push(...bodies.map(({ id }) => id));
+    return Promise.resolve();
+  };
+  const logger = { warn: vi.fn() };
+  const chore = createRejectedChore(redis, save, failureOf, logger);
+  await chore.run();
+  expect(saved).toEqual(['a', 'b']);
+  expect(logger.warn).toHaveBeenCalledOnce();
+  expect(await chore.run()).toBeNull();
+});
+
+test('refused bodies stay in Redis while Postgres is away', async () => {
+  const redis = await redisWith(['a', 'b'].map(rejected));
+  const save = vi.fn(() => Promise.reject(new Error('away')));
+  const chore = createRejectedChore(redis, save, failureOf, { warn: vi.fn() });
+  await expect(chore.run()).rejects.toThrow('away');
+  save.mockImplementation(() => Promise.resolve() as never);
+  expect(await chore.run()).toEqual({ bodies: 2 });
+});

@@ -1,0 +1,255 @@
+import { connectRedis, StartError } from '@leadgate/boot';
+import { createReserver, directoryRevision as revisionInRedis } from '@leadgate/intake';
+import type { Submission } from '@leadgate/contract';
+import type { Producer } from '@leadgate/queue';
+import {
+  createLink,
+  directoryRevision,
+  findLeads,
+  listSubmissions,
+  openStore,
+  showSubmission,
+  type Store,
+} from '@leadgate/store';
+import { sampleSubmission, startRedisServer, testDatabase, testRedis } from '@leadgate/testkit';
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import {
+  createCloses,
+  makeWorkspace,
+  producerUnderTest,
+  workerUnderTest,
+} from './worker-under-test.ts';
+
+const closes = createCloses();
+afterEach(closes.all);
+
+let servers: { databaseUrl: string; redisUrl: string };
+let flush: () => Promise<void>;
+let store: Store;
+let producer: Producer;
+let workspaceId: string;
+beforeEach(async () => {
+  const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+  closes.add('database', database.drop);
+  servers = { databaseUrl: database.url, redisUrl: redis.url };
+  flush = redis.flush;
+  store = openStore({ url: database.url, poolSize: 2 });
+  closes.add('store', store.close);
+  producer = await producerUnderTest(redis.url, closes);
+  workspaceId = await makeWorkspace(store);
+});
+
+async function start(env?: Record<string, string>) {
+  const worker = await workerUnderTest(servers, env);
+  closes.add('worker', worker.close);
+  return worker;
+}
+
+const sample = (n: number, change: Partial<Submission> = {}) =>
+  sampleSubmission(n, { workspaceId, ...change });
+const samples = (count: number) => Array.from({ length: count }, (_, n) => sample(n));
+const enqueueAll = (submissions: ReturnType<typeof samples>) =>
+  Promise.all(submissions.map((one) => producer.enqueue(one)));
+const queueIs = (counts: object) =>
+  vi.waitFor(async () => expect(await producer.counts()).toMatchObject(counts), 10_000);
+const nothingLeft = { waiting: 0, active: 0, delayed: 0, failed: 0 };
+
+describe('a worker', () => {
+  test('applies every submission of a burst once, in few transactions', async () => {
+    const submissions = samples(300);
+    await enqueueAll(submissions);
+    const worker = await start({ WORKER_GROUP_SIZE: '100' });
+    await queueIs(nothingLeft);
+    const stored = await listSubmissions(store, {}, 1_000);
+    expect(stored.map((one) => one.submissionId).toSorted()).toEqual(
+      submissions.map((one) => one.id).toSorted(),
+    );
+    expect(await findLeads(store, { name: 'Maria' }, 1_000)).toHaveLength(300);
+    expect(worker.log().match(/"group applied"/g)?.length).toBeLessThan(60);
+  });
+
+  test('applies a submission that is enqueued again no second time', async () => {
+    const [submission] = samples(1);
+    await start();
+    await enqueueAll(samples(1));
+    await queueIs(nothingLeft);
+    const [before] = await findLeads(store, { email: 'maria.silva.0@example.com' }, 2);
+    await enqueueAll(samples(1));
+    await queueIs(nothingLeft);
+    expect(await findLeads(store, { email: 'maria.silva.0@example.com' }, 2)).toEqual([before]);
+    expect(before?.leadId).toBe(submission?.leadId);
+  });
+
+  test('fails a poison submission alone, with its reason, and applies all that came with it', async () => {
+    const poison = sample(1_000, { linkId: 'not-a-uuid' });
+    const submissions = samples(40);
+    await enqueueAll([...submissions.slice(0, 20), poison, ...submissions.slice(20)]);
+    const worker = await start();
+    await queueIs({ waiting: 0, active: 0, delayed: 1 });
+    expect(await listSubmissions(store, {}, 100)).toHaveLength(40);
+    expect(await showSubmission(store, poison.id)).toBeNull();
+    expect(worker.log()).toContain('"failure":"data"');
+    expect(worker.log()).toContain(poison.id);
+  });
+
+  test('writes no personal data to its log, whatever happens', async () => {
+    await enqueueAll([...samples(3), sample(9, { linkId: 'maria.silva.9@example.com' })]);
+    const worker = await start();
+    await queueIs({ waiting: 0, active: 0, delayed: 1 });
+    expect(worker.log()).toContain('submission applied');
+    expect(worker.log()).not.toMatch(/maria|@example|5511980000|203\.0\.113/i);
+  });
+
+  test('stopped in the middle of a burst loses nothing, and the next one does the rest', async () => {
+    const submissions = samples(400);
+    await enqueueAll(submissions);
+    const first = await start({ WORKER_CONCURRENCY: '20', WORKER_GROUP_SIZE: '5' });
+    await vi.waitFor(() => expect(first.log()).toContain('group applied'), { interval: 1 });
+    await first.close();
+    const { waiting, active, delayed, failed } = await producer.counts();
+    expect({ active, delayed, failed }).toEqual({ active: 0, delayed: 0, failed: 0 });
+    expect(waiting).toBeGreaterThan(0);
+    expect(await listSubmissions(store, {}, 1_000)).toHaveLength(400 - waiting);
+    await start();
+    await queueIs(nothingLeft);
+    expect(await listSubmissions(store, {}, 1_000)).toHaveLength(400);
+  });
+
+  test('two at once share the work, and every submission is applied once', async () => {
+    // Every person twice: the groups of the two meet on the same leads.
+    const submissions = samples(200).flatMap((one, n) => [
+      one,
+      sample(n, {
+        id: randomUUID(),
+        order: one.order + 1_000,
+        identities: one.identities,
+      }),
+    ]);
+    await enqueueAll(submissions);
+    await Promise.all([start({ WORKER_GROUP_SIZE: '20' }), start({ WORKER_GROUP_SIZE: '20' })]);
+    await queueIs(nothingLeft);
+    expect(await listSubmissions(store, {}, 1_000)).toHaveLength(400);
+    expect(await findLeads(store, { name: 'Maria' }, 1_000)).toHaveLength(200);
+  });
+
+  test('answers /live and /ready, and nothing else', async () => {
+    const { port } = await start();
+    const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+    const [live, ready, other] = await Promise.all([get('/live'), get('/ready'), get('/')]);
+    expect([live.status, ready.status, other.status]).toEqual([200, 200, 404]);
+    expect(await live.json()).toMatchObject({ kind: 'alive', active: 0 });
+    expect(await ready.json()).toMatchObject({ redis: 'ok', postgres: 'ok' });
+  });
+});
+
+describe('the caretaker', () => {
+  test('brings links and identities back to a Redis that was emptied', async () => {
+    await makeLink(workspaceId);
+    const redis = connectRedis(servers.redisUrl, { role: 'admin' });
+    closes.add('redis', () => redis.disconnect());
+    await start();
+    const revision = await directoryRevision(store);
+    const isRefilled = () =>
+      vi.waitFor(async () => expect(await revisionInRedis(redis)).toBe(revision), 5_000);
+    await isRefilled();
+
+    const leadId = randomUUID();
+    const ana = sample(1, { leadId });
+    await producer.enqueue(ana);
+    await queueIs(nothingLeft);
+    await flush();
+    await isRefilled();
+
+    const reserver = createReserver(redis);
+    await vi.waitFor(async () => {
+      const reservation = await reserver.reserve({
+        submissionId: randomUUID(),
+        workspaceId,
+        linkId: ana.linkId,
+        offeredLeadId: randomUUID(),
+        identityKeys: ['email:maria.silva.1@example.com'],
+        limits: [],
+      });
+      expect(reservation).toMatchObject({ kind: 'reserved', leadId });
+      if (reservation.kind === 'reserved') expect(reservation.order).toBeGreaterThan(ana.order);
+    }, 5_000);
+  });
+
+  test('follows a link that changes in Postgres only', async () => {
+    await makeLink(workspaceId);
+    const redis = connectRedis(servers.redisUrl, { role: 'admin' });
+    closes.add('redis', () => redis.disconnect());
+    const worker = await start();
+    await vi.waitFor(async () => expect(await revisionInRedis(redis)).not.toBeNull(), 5_000);
+    await makeLink(workspaceId);
+    const revision = await directoryRevision(store);
+    await vi.waitFor(async () => expect(await revisionInRedis(redis)).toBe(revision), 5_000);
+    expect(worker.log()).toContain('"chore":"refill"');
+  });
+
+  async function makeLink(workspaceId: string): Promise<void> {
+    const created = await createLink(store, workspaceId, {
+      label: '',
+      mode: 'strict',
+      requireIdentity: false,
+      origins: [],
+      allowServers: true,
+      redirectUrl: null,
+      linkLimit: null,
+      addressLimit: null,
+      expiresAt: null,
+    });
+    expect(created.kind).toBe('created');
+  }
+});
+
+describe('a worker does not start, and says why in a sentence', () => {
+  const refusal = async (change: Partial<typeof servers>, env: Record<string, string> = {}) => {
+    const error = await workerUnderTest({ ...servers, ...change }, env).catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(Error);
+    return error as Error;
+  };
+
+  test('on a Redis that may throw leads away', async () => {
+    const server = await startRedisServer({ settings: { 'maxmemory-policy': 'allkeys-lru' } });
+    closes.add('own redis', server.stop);
+    const error = await refusal({ redisUrl: server.url });
+    expect(error).toBeInstanceOf(StartError);
+    expect(error.message).toMatch(
+      /maxmemory-policy allkeys-lru.*set maxmemory-policy to noeviction/,
+    );
+  });
+
+  test('on a Postgres that is not there, without its password', async () => {
+    const error = await refusal({ databaseUrl: 'postgresql://me:hunter2@127.0.0.1:1/leads' });
+    expect(error).toBeInstanceOf(StartError);
+    expect(error.message).toMatch(
+      /^Postgres cannot be used at 127\.0\.0\.1:1\/leads \(.+\): start it/,
+    );
+    expect(error.message).not.toContain('hunter2');
+  });
+
+  test('on a Postgres without its tables', async () => {
+    const url = new URL(servers.databaseUrl);
+    url.pathname = '/postgres';
+    const error = await refusal({ databaseUrl: url.href });
+    expect(error.message).toMatch(/apply the migrations first/);
+  });
+
+  test('on a port that is taken', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    closes.add('other', () => other.close());
+    const address = other.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const error = await refusal({}, { WORKER_PORT: String(port) });
+    expect(error).toMatchObject({ code: 'EADDRINUSE', port });
+  });
+
+  test('with a setting that is no number', async () => {
+    const error = await refusal({}, { WORKER_CONCURRENCY: 'many' });
+    expect(error.message).toMatch(/WORKER_CONCURRENCY \(how many jobs the worker holds at once\)/);
+  });
+});
