@@ -17,6 +17,7 @@ for i = 2, #ARGV do
     call('XDEL', KEYS[1], ARGV[i])
   end
 end
+if freed == 0 then return end
 call('HINCRBY', KEYS[2], 'all', -freed)
 if call('XLEN', KEYS[1]) == 0 then
   call('DEL', KEYS[1])
