@@ -16,7 +16,7 @@ await runMain(async () => {
     process.stdout.write(USAGE);
     return;
   }
-  prepareSources();
+  await prepareSources();
   const config = ['--config', 'vitest.browser.config.ts'];
   const vitest = spawn(
     process.execPath,

@@ -42,6 +42,8 @@ function mark(input: Input, text: string): void {
   };
   (input.closest('label') || input).after(note);
   note.id = `leadgate-${undos.length}`;
+  // Legible on light and dark; by script, which a strict CSP lets pass.
+  note.style.color = 'crimson';
   describe(true, `${described} ${note.id}`);
   undos.push(() => describe(false, described));
 }

@@ -42,7 +42,7 @@ export function forget(key: string): void {
 }
 
 /** The kept leads that are not too old, oldest first, but for one with the key `except`. */
-export function unsent(except?: string): Delivery[] {
+function unsent(except?: string): Delivery[] {
   const stored = readStored('localStorage') as Delivery[] | undefined;
   const since = Date.now() - OLDEST;
   return ([] as Delivery[])

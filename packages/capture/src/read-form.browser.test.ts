@@ -33,9 +33,8 @@ async function leadOf(inputs: string): Promise<unknown> {
     document.forms[0]?.requestSubmit();
   }, inputs);
   await page.waitForSelector('.leadgate-note');
-  const { _idempotencyKey, ...lead } = JSON.parse(receiver.posts.at(-1)?.body ?? '') as {
-    _idempotencyKey: string;
-  };
+  const lead = JSON.parse(receiver.posts.at(-1)?.body ?? '') as { _idempotencyKey?: string };
+  delete lead._idempotencyKey;
   return lead;
 }
 

@@ -8,7 +8,7 @@ export interface RealReceiver extends Links {
   url: string;
 }
 
-export interface StagedAnswer {
+interface StagedAnswer {
   status: number;
   retryAfter?: number;
 }
