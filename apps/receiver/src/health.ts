@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { durabilityFindings, inspectRedis } from '@leadgate/boot';
 
-export interface Readiness {
+interface Readiness {
   ready: boolean;
   /** Why it is not ready. */
   reasons: string[];

@@ -6,7 +6,7 @@ try {
   const config = readConfig(ReceiverConfig, process.env);
   const logger = createLogger({ name: 'receiver', level: config.LOG_LEVEL });
   const shutdown = createShutdown({ logger, timeoutMs: 9_000 });
-  await startReceiver(config, { logger, onClose: shutdown.add });
+  await startReceiver(config, { logger, onClose: (name, close) => shutdown.add(name, close) });
 } catch (error) {
   failStart(error);
 }

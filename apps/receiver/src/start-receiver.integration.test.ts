@@ -185,7 +185,7 @@ describe('on a Redis that is well', () => {
     const producer = await openProducer(connectTo(url, 'producer'), { logger });
     closes.push(() => producer.close());
     let crash = true;
-    const { post, enqueued } = await fakeReceiver({
+    const receiver = await fakeReceiver({
       services: {
         reserver: createReserver(connectTo(url, 'producer')),
         producer: {
@@ -195,12 +195,12 @@ describe('on a Redis that is well', () => {
       },
     });
     const key = { headers: { 'idempotency-key': 'k-1' } };
-    expect((await post({ email: 'ana@example.com' }, key)).statusCode).toBe(503);
-    expect(enqueued).toEqual([]);
+    expect((await receiver.post({ email: 'ana@example.com' }, key)).statusCode).toBe(503);
+    expect(receiver.enqueued).toEqual([]);
     crash = false;
     const answers = [
-      await post({ email: 'ana@example.com' }, key),
-      await post({ email: 'ana@example.com' }, key),
+      await receiver.post({ email: 'ana@example.com' }, key),
+      await receiver.post({ email: 'ana@example.com' }, key),
     ];
     const [submission, ...others] = await takeJobs(url, 1);
     expect(others).toEqual([]);
@@ -226,16 +226,17 @@ describe('on a Redis that is well', () => {
 
   test('limits hold across receivers', async () => {
     await refill(redis, { linkLimit: 10 });
-    const receivers = [await startOn(url), await startOn(url)];
+    const one = await startOn(url);
+    const other = await startOn(url);
     // A minute that is about to end would give its limit twice.
     const left = 60_000 - (Date.now() % 60_000);
     if (left < 3_000) await new Promise((resolve) => setTimeout(resolve, left));
     const answers = await Promise.all(
-      Array.from({ length: 30 }, (_, i) => receivers[i % 2]?.post({ name: `Ana ${i}` })),
+      Array.from({ length: 30 }, (_, i) => (i % 2 ? one : other).post({ name: `Ana ${i}` })),
     );
-    const accepted = answers.filter((answer) => answer?.status === 202);
+    const accepted = answers.filter((answer) => answer.status === 202);
     expect(accepted).toHaveLength(10);
-    const limited = answers.find((answer) => answer?.status === 429);
+    const limited = answers.find((answer) => answer.status === 429);
     expect(Number(limited?.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 

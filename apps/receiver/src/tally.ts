@@ -1,8 +1,8 @@
 /** Counts by name since the last look. */
 export interface Tally {
-  count(name: string): void;
+  count: (name: string) => void;
   /** The counts, which start again from nothing. */
-  take(): Record<string, number>;
+  take: () => Record<string, number>;
 }
 
 export function createTally(): Tally {
