@@ -1,3 +1,6 @@
+export type { AuditActor, AuditEntry } from './audit/audit-entry.ts';
+export { listAudit } from './audit/list-audit.ts';
+export { recordAction, recordOutcome } from './audit/record-action.ts';
 export { isUuid } from './display-text.ts';
 export { archiveField } from './fields/archive-field.ts';
 export { createField, type FieldCreation, type NewField } from './fields/create-field.ts';
@@ -15,6 +18,22 @@ export type { Link, LinkCode, LinkSettings } from './links/link.ts';
 export { listLinks } from './links/list-links.ts';
 export { rotateLink, type LinkRotation } from './links/rotate-link.ts';
 export { setLinkState } from './links/set-link-state.ts';
+export { addOperator, type NewOperator, type OperatorAddition } from './operators/add-operator.ts';
+export {
+  createToken,
+  findToken,
+  listTokens,
+  revokeToken,
+  type ApiToken,
+  type TokenCreation,
+} from './operators/api-tokens.ts';
+export { changePassword, type PasswordChange } from './operators/change-password.ts';
+export { issueFirstCode, signInFirst, type FirstSignIn } from './operators/first-operator.ts';
+export { listOperators } from './operators/list-operators.ts';
+export { ROLES, type Operator, type Role } from './operators/operator.ts';
+export { removeOperator } from './operators/remove-operator.ts';
+export { endSession, findSession } from './operators/sessions.ts';
+export { signIn, type SignIn, type SignInRequest } from './operators/sign-in.ts';
 export { listSubmissions, type SubmissionFilter } from './submissions/list-submissions.ts';
 export { showSubmission, type SubmissionDetails } from './submissions/show-submission.ts';
 export type { SubmissionSummary } from './submissions/submission-row.ts';
@@ -37,6 +56,7 @@ export { mergeLeads, type Merge } from './apply/merge-leads.ts';
 export { directoryRevision } from './directory-revision.ts';
 export { failureOf, StoreError, type Failure } from './failure-of.ts';
 export { migrate, MigrationError } from './migrate.ts';
+export { migrationState, type MigrationState } from './migration-state.ts';
 export { openStore, type Store, type StoreOptions } from './open-store.ts';
 export { refillSource } from './refill-source.ts';
 export { saveRejected } from './save-rejected.ts';
