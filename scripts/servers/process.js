@@ -134,7 +134,7 @@ export function send(pid, signal) {
  * @param {number} timeoutMs
  * @returns {Promise<boolean>} false when the time is over
  */
-export async function waitUntil(condition, timeoutMs) {
+async function waitUntil(condition, timeoutMs) {
   const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {
     if (Date.now() > deadline) return false;
@@ -167,7 +167,7 @@ export async function waitReady(running, { ready, timeoutMs, log }) {
  * @param {string} log
  * @param {number} [lines]
  */
-export function endOf(log, lines = 8) {
+function endOf(log, lines = 8) {
   try {
     return readFileSync(log, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
   } catch {

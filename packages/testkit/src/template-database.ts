@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
-import { migrate } from '../../store/src/migrate.ts';
+import { migrate } from '@leadgate/store';
 import pg from 'pg';
 import { databaseUrl, madeAt } from './database-name.ts';
 

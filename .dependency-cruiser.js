@@ -1,0 +1,143 @@
+/**
+ * The import law of docs/architecture.md. Tests may import more than what they test: they are
+ * exempt where a rule is about what runs.
+ * @type {import('dependency-cruiser').IConfiguration}
+ */
+
+const TEST = '[.]test[.](ts|js)$';
+
+/** What a package may import, by its folder under packages/; of itself always. */
+const ALLOWED = {
+  contract: { packages: [], modules: ['typebox'] },
+  leads: { packages: ['contract'], modules: ['libphonenumber-js'] },
+};
+
+export default {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      comment: 'What needs each other is one thing, or has a third one in it. Types may.',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'no-missing',
+      severity: 'error',
+      comment: 'An import that cannot be found here is not found in production either.',
+      from: { pathNot: TEST },
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-undeclared',
+      severity: 'error',
+      comment: 'A package declares what it imports, in its own package.json.',
+      from: { path: '^(apps|packages)/', pathNot: TEST },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    ...Object.entries(ALLOWED).flatMap(([name, { packages, modules }]) => [
+      {
+        name: `${name}-is-pure`,
+        severity: 'error',
+        comment: `${name} imports ${[...packages, ...modules].join(' and ')} and nothing that does I/O or reads a clock.`,
+        from: { path: `^packages/${name}/src/`, pathNot: TEST },
+        to: {
+          path: '.',
+          pathNot: [
+            `^packages/${name}/src/`,
+            ...packages.map((one) => `^packages/${one}/src/`),
+            ...modules.map((one) => `^node_modules/${one}/`),
+          ],
+        },
+      },
+    ]),
+    ...['store', 'intake', 'queue'].flatMap((name) => {
+      const others = ['store', 'intake', 'queue'].filter((one) => one !== name);
+      return [
+        {
+          name: `${name}-stands-alone`,
+          severity: 'error',
+          comment: 'store, intake and queue never import each other: an app puts them together.',
+          from: { path: `^packages/${name}/src/`, pathNot: TEST },
+          to: { path: `^packages/(${others.join('|')})/` },
+        },
+        {
+          name: `${name}-takes-only-types-of-leads`,
+          severity: 'error',
+          comment: 'The rules are passed in as functions.',
+          from: { path: `^packages/${name}/src/`, pathNot: TEST },
+          to: { path: '^packages/leads/', dependencyTypesNot: ['type-only'] },
+        },
+      ];
+    }),
+    {
+      name: 'boot-knows-nothing-of-leads',
+      severity: 'error',
+      comment: 'boot is configuration, log and shutdown, for any service.',
+      from: { path: '^packages/boot/src/', pathNot: TEST },
+      to: { path: '^packages/(?!boot/)' },
+    },
+    {
+      name: 'packages-import-no-app',
+      severity: 'error',
+      comment: 'Apps import packages, never the other way.',
+      from: { path: '^packages/' },
+      to: { path: '^apps/' },
+    },
+    {
+      name: 'apps-stand-alone',
+      severity: 'error',
+      comment: 'Apps never import each other: what two need is a package.',
+      from: { path: '^apps/([^/]+)/' },
+      to: { path: '^apps/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'packages-by-name',
+      severity: 'error',
+      comment: 'Another package is imported by its name, never by a path into it.',
+      from: { path: '^(apps|packages)/([^/]+)/', pathNot: '^packages/testkit/' },
+      to: { path: '^packages/', pathNot: '^packages/$2/', dependencyTypes: ['local'] },
+    },
+    {
+      name: 'testkit-in-tests-only',
+      severity: 'error',
+      comment: 'testkit starts servers: nothing that runs in production knows it.',
+      from: { pathNot: [TEST, '^packages/testkit/', '^e2e/'] },
+      to: { path: '^packages/testkit/' },
+    },
+    {
+      name: 'bullmq-in-queue-only',
+      severity: 'error',
+      comment: 'Only queue imports bullmq.',
+      from: { pathNot: '^packages/queue/' },
+      to: { path: '^node_modules/bullmq/' },
+    },
+    {
+      name: 'prisma-in-store-only',
+      severity: 'error',
+      comment: 'Only store imports Prisma.',
+      from: { pathNot: ['^packages/store/', '^prisma[.]config[.]ts$'] },
+      to: { path: ['^node_modules/(@prisma|prisma)/', '^packages/store/src/generated/'] },
+    },
+    {
+      name: 'no-tests-outside-of-tests',
+      severity: 'error',
+      comment: 'What runs imports no test.',
+      from: { pathNot: TEST },
+      to: { path: TEST },
+    },
+  ],
+  options: {
+    doNotFollow: { path: ['node_modules', '/generated/'] },
+    exclude: { path: ['/dist/'] },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: 'specify',
+    combinedDependencies: false,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['source', 'import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.js', '.json'],
+    },
+    cache: { folder: 'node_modules/.cache/dependency-cruiser', strategy: 'content' },
+  },
+};
