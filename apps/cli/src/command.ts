@@ -17,12 +17,13 @@ export interface JsonOption {
 export function addCommand(
   parent: Command,
   usage: string,
-  help: { summary: string; examples: [string, ...string[]] },
+  help: { summary: string; details?: string; examples: [string, ...string[]] },
 ): Command {
   const lines = help.examples.map((example) => `  $ leadgate ${example}\n`).join('');
   return parent
     .command(usage)
-    .description(help.summary)
+    .summary(help.summary)
+    .description([help.summary, help.details ?? ''].join(' ').trim())
     .option('--json', 'print JSON, for programs')
     .addHelpText('after', `\nExample:\n${lines.trimEnd()}`);
 }
@@ -33,7 +34,7 @@ export function addNoun(parent: Command, name: string, summary: string): Command
 }
 
 /** Gathers the values of an option that may be repeated. */
-export function collect(value: string, before: readonly string[]): string[] {
+export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }
 

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { readFileSync } from 'node:fs';
 import { addDoctor } from './commands/doctor.ts';
 import { addFieldCommands } from './commands/field.ts';
 import { addLeadCommands } from './commands/lead.ts';
@@ -46,18 +47,13 @@ function buildProgram(context: Context): Command {
   const { io } = context;
   const program = new Command('leadgate')
     .description('Workspaces, capture links, custom fields and leads of Leadgate, at a prompt.')
+    .version(version(), '--version', 'print the version')
     .addHelpText('after', ABOUT)
     .exitOverride()
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,
-      outputError: (text, write) => {
-        const lines = text
-          .replace(/^error: /, '')
-          .trimEnd()
-          .split('\n');
-        write(`leadgate: ${lines.map(showable).join('\n')}\n`);
-      },
+      outputError: (text, write) => write(`leadgate: ${usageSentence(text)}\n`),
     })
     .configureHelp({ showGlobalOptions: false })
     .showSuggestionAfterError();
@@ -70,4 +66,20 @@ function buildProgram(context: Context): Command {
   addRebuild(program, context);
   addMigrate(program, context);
   return program;
+}
+
+/** Commander's message, with what to do where it does not say it. */
+function usageSentence(text: string): string {
+  const message = text
+    .replace(/^error: /, '')
+    .trim()
+    .split('\n')
+    .map(showable)
+    .join(' ');
+  return /[.?)]$/.test(message) ? message : `${message}: add --help to see how it is used.`;
+}
+
+function version(): string {
+  const file = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(file) as { version: string }).version;
 }

@@ -1,6 +1,7 @@
 import { linkEntries } from '@leadgate/store';
 import { putLinks } from '@leadgate/intake';
 import type { Redis } from 'ioredis';
+import { explain } from './explain.ts';
 import { remark, type Context } from './command.ts';
 
 /**
@@ -10,12 +11,13 @@ import { remark, type Context } from './command.ts';
 export async function tellRedis(
   { io, session }: Context,
   tell: (redis: Redis) => Promise<void>,
-  { otherwise = 'receivers follow by themselves once Redis and a worker run.' } = {},
+  { otherwise = 'receivers follow by themselves once Redis and a worker run' } = {},
 ): Promise<void> {
   try {
     await tell(await session.redis());
-  } catch {
-    remark(io, `stored in Postgres, but Redis could not be told: ${otherwise}`);
+  } catch (error) {
+    const why = explain(error, session).sentence.replace(/\.$/, '');
+    remark(io, `stored in Postgres; ${otherwise}. For now: ${why}.`);
   }
 }
 

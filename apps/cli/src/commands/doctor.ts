@@ -6,8 +6,8 @@ import { table } from '../print/table.ts';
 
 export function addDoctor(program: Command, context: Context): void {
   addCommand(program, 'doctor', {
-    summary:
-      'Check Postgres, Redis, the link directory, the workspaces and the queue. Exit status 1 when something fails.',
+    summary: 'Check Postgres, Redis, the link directory and the queue.',
+    details: 'Says what to do about what is wrong. Exit status 1 when a check fails.',
     examples: ['doctor', 'doctor --json'],
   }).action((options: JsonOption) => doctor(context, options));
 }

@@ -14,7 +14,7 @@ interface CreateOptions extends JsonOption {
   name: string;
   label?: string;
   type: CustomFieldType;
-  option: string[];
+  option?: string[];
 }
 
 interface RenameOptions extends JsonOption {
@@ -26,10 +26,11 @@ const WORKSPACE = 'name or id of the workspace';
 const FIELD = 'name or id of the field';
 
 export function addFieldCommands(program: Command, context: Context): void {
-  const field = addNoun(program, 'field', 'custom fields of a workspace');
+  const field = addNoun(program, 'field', 'Create and change the custom fields of a workspace.');
 
   addCommand(field, 'create', {
-    summary: 'Create a custom field. Its type stays as it is.',
+    summary: 'Create a custom field.',
+    details: 'Name and label can be changed later, its type cannot.',
     examples: [
       'field create "My agency" --name renda --label "Renda mensal" --type number',
       'field create "My agency" --name plano --type select --option ouro --option prata',
@@ -45,9 +46,8 @@ export function addFieldCommands(program: Command, context: Context): void {
     )
     .option(
       '--option <value>',
-      'a value that a select or multi-select takes; repeated, in the order shown',
+      'a value that a select or multi-select takes; repeat it, in the order shown',
       collect,
-      [],
     )
     .action((workspace: string, options: CreateOptions) => create(context, workspace, options));
 
@@ -84,7 +84,7 @@ export function addFieldCommands(program: Command, context: Context): void {
 async function create(
   { io, session }: Context,
   workspaceName: string,
-  { name, label = name, type, option, ...options }: CreateOptions,
+  { name, label = name, type, option = [], ...options }: CreateOptions,
 ): Promise<void> {
   const workspace = await findWorkspace(session.store(), workspaceName);
   const outcome = await createField(

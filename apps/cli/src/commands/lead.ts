@@ -36,11 +36,11 @@ interface ShowOptions extends JsonOption {
 const LEAD = 'any id of the lead that was ever answered';
 
 export function addLeadCommands(program: Command, context: Context): void {
-  const lead = addNoun(program, 'lead', 'the people who were captured');
+  const lead = addNoun(program, 'lead', 'Show, find and merge the people who were captured.');
 
   addCommand(lead, 'find', {
-    summary:
-      'Find leads by email, telephone, name, id, or a part of one. Finding none is no failure.',
+    summary: 'Find leads by email, telephone, name, id, or a part of one.',
+    details: 'Finding none is no failure.',
     examples: [
       'lead find --email ana@example.com',
       'lead find --telephone "(11) 98765-4321" --workspace "My agency"',
@@ -68,8 +68,8 @@ export function addLeadCommands(program: Command, context: Context): void {
     .action((id: string, options: ShowOptions) => show(context, id, options));
 
   addCommand(lead, 'merge', {
-    summary:
-      'Make one lead of two, as if every submission had been of the first. Both ids then stand for it. Cannot be undone.',
+    summary: 'Make one lead of two, as if every submission had been of the first.',
+    details: 'Both ids then stand for it. Cannot be undone.',
     examples: [
       'lead merge 7c9e6679-7425-40de-944b-e07fc1f90ae7 1b4e28ba-2fa1-4d3b-a3f5-ef19b5a7633b',
     ],
@@ -144,7 +144,7 @@ async function merge(
   if (outcome.kind === 'merged')
     await tellRedis(context, (redis) => moveIdentities(redis, workspaceId, outcome.moved), {
       otherwise:
-        'the old id, which stands for the kept lead, is answered until leadgate rebuild runs.',
+        'the old id, which stands for the kept lead, is answered until leadgate rebuild runs',
     });
   const lead = await existing(store, outcome.leadId);
   answer(

@@ -20,10 +20,10 @@ import { refused } from '../refused.ts';
 import { tellLink } from '../tell-redis.ts';
 
 interface CreateOptions extends JsonOption {
-  label: string;
+  label?: string;
   mode: 'strict' | 'lenient';
-  requireIdentity: boolean;
-  origin: string[];
+  requireIdentity?: boolean;
+  origin?: string[];
   allowServers: boolean;
   redirectUrl?: string;
   expires?: Date;
@@ -31,11 +31,16 @@ interface CreateOptions extends JsonOption {
   addressLimit?: number;
 }
 
+const WEEK = 604_800;
 const LINK = 'code or id of the link, or its capture URL';
 const WHEN = '2027-01-31, 2027-01-31T18:00:00-03:00, or from now: 30d, 12h';
 
 export function addLinkCommands(program: Command, context: Context): void {
-  const link = addNoun(program, 'link', 'capture links, which landing pages post leads to');
+  const link = addNoun(
+    program,
+    'link',
+    'Create and change capture links, which landing pages post leads to.',
+  );
 
   addCommand(link, 'create', {
     summary: 'Create an open capture link.',
@@ -45,7 +50,7 @@ export function addLinkCommands(program: Command, context: Context): void {
     ],
   })
     .argument('<workspace>', 'name or id of the workspace')
-    .option('--label <label>', 'what operators see; need not be unique', '')
+    .option('--label <label>', 'what operators see; need not be unique')
     .addOption(
       new Option(
         '--mode <mode>',
@@ -54,12 +59,11 @@ export function addLinkCommands(program: Command, context: Context): void {
         .choices(['strict', 'lenient'])
         .default('strict'),
     )
-    .option('--require-identity', 'refuse leads without email and telephone', false)
+    .option('--require-identity', 'refuse leads without email and telephone')
     .option(
       '--origin <origin>',
-      'an origin (scheme://host[:port]) that may post; repeated; any where left out',
+      'an origin (scheme://host[:port]) that may post; may be repeated (default: any)',
       collect,
-      [],
     )
     .option('--allow-servers', 'with origins: take posts without an Origin header too', true)
     .option('--no-allow-servers', 'with origins: refuse posts without an Origin header')
@@ -101,8 +105,12 @@ export function addLinkCommands(program: Command, context: Context): void {
     ],
   })
     .argument('<link>', LINK)
-    .option('--overlap <duration>', 'how long old codes stay valid: 0, 12h, 7d', duration, 604_800)
-    .action((named: string, options: JsonOption & { overlap: number }) =>
+    .option(
+      '--overlap <duration>',
+      'how long old codes stay valid: 0, 12h, 2d (default: 7d)',
+      duration,
+    )
+    .action((named: string, options: JsonOption & { overlap?: number }) =>
       rotate(context, named, options),
     );
 
@@ -131,10 +139,10 @@ async function create(
   const store = context.session.store();
   const workspace = await findWorkspace(store, workspaceName);
   const outcome = await createLink(store, workspace.id, {
-    label: options.label,
+    label: options.label ?? '',
     mode: options.mode,
-    requireIdentity: options.requireIdentity,
-    origins: options.origin,
+    requireIdentity: options.requireIdentity ?? false,
+    origins: options.origin ?? [],
     allowServers: options.allowServers,
     redirectUrl: options.redirectUrl ?? null,
     linkLimit: options.linkLimit ?? null,
@@ -186,11 +194,11 @@ async function setState(
 async function rotate(
   context: Context,
   named: string,
-  options: JsonOption & { overlap: number },
+  options: JsonOption & { overlap?: number },
 ): Promise<void> {
   const store = context.session.store();
   const { id } = await findLinkNamed(store, named);
-  const outcome = await rotateLink(store, id, options.overlap);
+  const outcome = await rotateLink(store, id, options.overlap ?? WEEK);
   if (outcome.kind === 'unknown-link') throw new Failure('The link is gone.');
   if (outcome.kind === 'expired')
     throw new Failure(

@@ -5,7 +5,8 @@ import { migrationsFolder } from '../migrations-folder.ts';
 
 export function addMigrate(program: Command, context: Context): void {
   addCommand(program, 'migrate', {
-    summary: 'Bring the tables of Postgres up to this version. npm start does it by itself.',
+    summary: 'Bring the tables of Postgres up to this version.',
+    details: 'npm start does it by itself.',
     examples: ['migrate'],
   }).action((options: JsonOption) => run(context, options));
 }

@@ -6,8 +6,9 @@ import { addCommand, answer, type Context, type JsonOption } from '../command.ts
 
 export function addRebuild(program: Command, context: Context): void {
   addCommand(program, 'rebuild', {
-    summary:
-      'Fill Redis from Postgres: the link directory, and who owns which email and phone. Safe while leads come in; nothing is claimed by two, and nothing in Redis that is newer is overwritten.',
+    summary: 'Fill Redis from Postgres: links, and who owns which email and phone.',
+    details:
+      'Safe while leads come in: what Redis knows better is left as it is, and no identity gets a second owner.',
     examples: ['rebuild'],
   }).action((options: JsonOption) => rebuild(context, options));
 }

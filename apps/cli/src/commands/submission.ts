@@ -1,3 +1,4 @@
+import { UTM_FIELDS } from '@leadgate/contract';
 import {
   isUuid,
   listSubmissions,
@@ -11,7 +12,7 @@ import { addCommand, addNoun, answer, remark, type Context, type JsonOption } fr
 import { EXIT, Failure } from '../failure.ts';
 import { findLinkNamed } from '../find-link.ts';
 import { findWorkspace } from '../find-workspace.ts';
-import { notesText } from '../print/lead.ts';
+import { leadValues } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, table } from '../print/table.ts';
 import { shortTime } from '../print/time.ts';
@@ -26,7 +27,7 @@ interface ListOptions extends JsonOption {
 }
 
 export function addSubmissionCommands(program: Command, context: Context): void {
-  const submission = addNoun(program, 'submission', 'what was posted and accepted');
+  const submission = addNoun(program, 'submission', 'Look at what was posted and accepted.');
 
   addCommand(submission, 'list', {
     summary: 'List submissions, newest first.',
@@ -92,16 +93,14 @@ function readId(text: string, what: string): string {
 
 function submissionTable(submissions: readonly SubmissionSummary[]): string {
   return table(
-    ['accepted', 'submission', 'lead', 'name', 'email', 'telephone', 'link', 'notes'],
+    ['accepted', 'submission', 'lead', 'from', 'link', 'notes'],
     submissions.map(({ acceptedAt, submissionId, leadId, lead, linkLabel, linkId, notes }) => [
       shortTime(acceptedAt),
       submissionId,
       leadId,
-      lead.name ?? null,
-      lead.email ?? null,
-      lead.telephone ?? null,
+      lead.name ?? lead.email ?? lead.telephone ?? null,
       linkLabel || linkId,
-      notesText(notes),
+      notes.length,
     ]),
   );
 }
@@ -125,14 +124,13 @@ function submissionText(submission: SubmissionDetails): string {
     ['User agent', submission.userAgent],
     ['Request', submission.requestId],
   ]);
-  const { address = {}, customFields = {}, ...rest } = lead;
   const values = [
-    ...Object.entries(rest),
-    ...Object.entries(address).map(([field, value]) => [`address.${field}`, value] as const),
-    ...Object.entries(customFields).map(
+    ...leadValues(lead),
+    ...UTM_FIELDS.map((field) => [field, lead[field]] as const),
+    ...Object.entries(lead.customFields ?? {}).map(
       ([field, value]) => [`customFields.${field}`, JSON.stringify(value)] as const,
     ),
-  ];
+  ].flatMap(([field, value]) => (value === undefined ? [] : [[field, value]]));
   const sections = [
     head,
     values.length === 0 ? '' : table(['field', 'read as'], values),

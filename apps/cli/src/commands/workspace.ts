@@ -12,11 +12,15 @@ import { tellRedis } from '../tell-redis.ts';
 
 interface CreateOptions extends JsonOption {
   country: string;
-  dummy: string[];
+  dummy?: string[];
 }
 
 export function addWorkspaceCommands(program: Command, context: Context): void {
-  const workspace = addNoun(program, 'workspace', 'tenants, which own links, fields and leads');
+  const workspace = addNoun(
+    program,
+    'workspace',
+    'Create workspaces, which own links, fields and leads.',
+  );
 
   addCommand(workspace, 'create', {
     summary: 'Create a workspace.',
@@ -32,7 +36,6 @@ export function addWorkspaceCommands(program: Command, context: Context): void {
       '--dummy <phone>',
       'a phone that identifies nobody, besides those of one repeated digit; may be repeated',
       collect,
-      [],
     )
     .action((name: string, options: CreateOptions) => create(context, name, options));
 
@@ -45,7 +48,7 @@ export function addWorkspaceCommands(program: Command, context: Context): void {
 async function create(context: Context, name: string, options: CreateOptions): Promise<void> {
   const { io, session } = context;
   const country = options.country.trim().toUpperCase();
-  const dummyPhones = options.dummy.map((phone) => phoneOf(phone, country));
+  const dummyPhones = (options.dummy ?? []).map((phone) => phoneOf(phone, country));
   const outcome = await createWorkspace(
     session.store(),
     { name, country, dummyPhones },

@@ -1,4 +1,4 @@
-import { durabilityFindings, inspectRedis } from '@leadgate/boot';
+import { durabilityFindings, inspectRedis, type RedisDurability } from '@leadgate/boot';
 import { directoryRevision, refillNeeds } from '@leadgate/intake';
 import { oldestWaiting, queueCounts } from '@leadgate/queue';
 import type { Redis } from 'ioredis';
@@ -30,20 +30,36 @@ const OVERLOAD_SHARE = 0.8;
 
 async function durability(redis: Redis): Promise<Finding[]> {
   const state = await inspectRedis(redis);
-  const { fatal, warnings } = durabilityFindings(state);
   const { version, evictionPolicy, aof, appendfsync, noAppendfsyncOnRewrite } = state;
-  const told = (value: boolean | 'unknown') => (value === 'unknown' ? value : value ? 'yes' : 'no');
-  const settings = `Redis ${version}; maxmemory-policy ${evictionPolicy}, appendonly ${told(aof)}, appendfsync ${appendfsync}, no-appendfsync-on-rewrite ${told(noAppendfsyncOnRewrite)}`;
-  const todo = [...fatal, ...warnings].join(' ');
+  const rewrite = noAppendfsyncOnRewrite === true ? 'yes' : noAppendfsyncOnRewrite || 'no';
   return [
-    {
-      check: 'durability',
-      status: fatal.length > 0 ? 'fail' : warnings.length > 0 ? 'warn' : 'ok',
-      found: settings,
-      todo: todo === '' ? null : todo,
-    },
+    judge('redis version', version, { version }),
+    judge('eviction', `maxmemory-policy ${evictionPolicy}`, { evictionPolicy }),
+    judge('log of writes', aof ? `appendonly yes, appendfsync ${appendfsync}` : 'appendonly no', {
+      aof,
+      appendfsync,
+    }),
+    judge('log rewrite', `no-appendfsync-on-rewrite ${rewrite}`, { noAppendfsyncOnRewrite }),
     memory(state),
   ];
+}
+
+const FLAWLESS: RedisDurability = {
+  version: '7.2.0',
+  evictionPolicy: 'noeviction',
+  aof: true,
+  appendfsync: 'always',
+  noAppendfsyncOnRewrite: false,
+  maxmemory: 0,
+  usedMemory: 0,
+};
+
+/** What the rules say of these settings alone, all others being right. */
+function judge(check: string, found: string, settings: Partial<RedisDurability>): Finding {
+  const { fatal, warnings } = durabilityFindings({ ...FLAWLESS, ...settings });
+  const todo = [...fatal, ...warnings].join(' ');
+  const status = fatal.length > 0 ? 'fail' : warnings.length > 0 ? 'warn' : 'ok';
+  return { check, status, found, todo: todo === '' ? null : todo };
 }
 
 function memory({ usedMemory, maxmemory }: { usedMemory: number; maxmemory: number }): Finding {
@@ -66,7 +82,7 @@ function memory({ usedMemory, maxmemory }: { usedMemory: number; maxmemory: numb
   };
 }
 
-const UNKNOWN = 'cannot be compared while Postgres is away';
+const UNKNOWN = 'not compared: Postgres cannot be asked';
 const REFILL = 'A running worker refills it within seconds; else run leadgate rebuild.';
 
 async function directory(redis: Redis, truth: Truth | null): Promise<Finding> {
@@ -99,7 +115,12 @@ async function workspaces(redis: Redis, truth: Truth | null): Promise<Finding> {
   );
   const closed = known.filter(({ id }) => needs.workspaces.includes(id));
   if (closed.length === 0)
-    return { check, status: 'ok', found: `all ${known.length} can be claimed in`, todo: null };
+    return {
+      check,
+      status: 'ok',
+      found: `identities complete in Redis, of ${known.length} in all`,
+      todo: null,
+    };
   const names = closed.slice(0, 5).map(({ name }) => `"${name}"`);
   const more = closed.length > names.length ? ` and ${closed.length - names.length} more` : '';
   return {

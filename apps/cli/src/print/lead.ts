@@ -3,9 +3,11 @@ import {
   LEAD_FIELDS,
   UTM_FIELDS,
   type FieldPath,
+  type Lead,
   type Note,
 } from '@leadgate/contract';
 import type { HistoryEntry, LeadDetails, LeadSummary } from '@leadgate/store';
+import { showable } from './showable.ts';
 import { pairs, table } from './table.ts';
 import { shortTime } from './time.ts';
 
@@ -44,18 +46,9 @@ function head(lead: LeadDetails): string {
 }
 
 function fields(lead: LeadDetails): string {
-  const values: [FieldPath, string | undefined][] = [
-    ...LEAD_FIELDS.map((field): [FieldPath, string | undefined] => [field, lead[field]]),
-    ...ADDRESS_FIELDS.map((field): [FieldPath, string | undefined] => [
-      `address.${field}`,
-      lead.address?.[field],
-    ]),
-  ];
-  const rows = values.flatMap(([path, value]) => {
+  const rows = leadValues(lead).map(([path, value]) => {
     const source = lead.provenance[path];
-    return value === undefined
-      ? []
-      : [[path, value, source ? shortTime(source.at) : null, source?.submissionId ?? null]];
+    return [path, value, source ? shortTime(source.at) : null, source?.submissionId ?? null];
   });
   return rows.length === 0 ? '' : table(['field', 'value', 'set', 'by submission'], rows);
 }
@@ -112,32 +105,46 @@ function duplicates({ possibleDuplicates }: LeadDetails): string {
 
 function history({ history: entries, submissions }: LeadDetails): string {
   if (entries.length === 0) return '';
-  const rows = entries.map((entry) => [
-    shortTime(entry.acceptedAt),
-    entry.linkLabel || entry.linkId,
-    sentFields(entry).join(', '),
-    entry.stands.join(', '),
-    notesText(entry.notes),
-    entry.submissionId,
-  ]);
-  const more =
-    entries.length < submissions
-      ? `The newest ${entries.length} of ${submissions} submissions; --history N shows more.\n`
-      : '';
-  return table(['accepted', 'link', 'sent', 'still stands', 'notes', 'submission'], rows) + more;
+  const total = `${submissions} ${submissions === 1 ? 'submission' : 'submissions'}`;
+  const isCut = entries.length < submissions;
+  const heading = `HISTORY  ${isCut ? `${entries.length} of ` : ''}${total}, newest first (* stands still)\n`;
+  return heading + entries.map(historyEntry).join('') + (isCut ? 'More: --history N\n' : '');
 }
 
-/** The fields of a submission by path. The five marks of a touch are one, as they win together. */
-function sentFields({ sent, at, acceptedAt }: HistoryEntry): string[] {
-  const isUtm = (field: string) => UTM_FIELDS.some((utm) => utm === field);
-  const { address = {}, customFields: custom = {}, ...rest } = sent;
+function historyEntry(entry: HistoryEntry): string {
+  const { acceptedAt, at, submissionId, linkLabel, linkId, source, notes } = entry;
+  const facts = at === acceptedAt ? '' : `, as of ${shortTime(at)}`;
+  const from = `${source === 'import' ? 'imported by' : 'by'} ${showable(linkLabel || linkId)}`;
   return [
-    ...Object.keys(rest).filter((field) => !isUtm(field)),
-    ...Object.keys(address).map((field) => `address.${field}`),
-    ...(Object.keys(rest).some(isUtm) ? ['utm'] : []),
-    ...(Object.keys(custom).length > 0 ? ['customFields'] : []),
-    ...(at === acceptedAt ? [] : [`(as of ${shortTime(at)})`]),
+    `${shortTime(acceptedAt)}  ${submissionId}  ${from}${facts}`,
+    `  sent   ${sentFields(entry).map(showable).join(', ') || 'nothing'}`,
+    ...(notes.length === 0 ? [] : [`  notes  ${showable(notesText(notes))}`]),
+  ]
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** The fields of a submission by path, those that stand marked. The five marks of a touch are one. */
+function sentFields({ sent, stands }: HistoryEntry): string[] {
+  const touch = UTM_FIELDS.some((field) => sent[field] !== undefined);
+  const custom = Object.keys(sent.customFields ?? {}).length > 0;
+  const paths = [
+    ...leadValues(sent).map(([path]) => path),
+    ...(touch ? ['utm'] : []),
+    ...(custom ? ['customFields'] : []),
   ];
+  return paths.map((path) => (stands.includes(path) ? `${path}*` : path));
+}
+
+/** The standard fields that a lead has, by path, in the order of the contract. */
+export function leadValues(lead: Lead): [FieldPath, string][] {
+  const fields = LEAD_FIELDS.map((field) => [field, lead[field]] as const);
+  const address = ADDRESS_FIELDS.map(
+    (field) => [`address.${field}` as const, lead.address?.[field]] as const,
+  );
+  return [...fields, ...address].flatMap(([path, value]): [FieldPath, string][] =>
+    value === undefined ? [] : [[path, value]],
+  );
 }
 
 /** Notes as `code field`, or nothing. */

@@ -25,7 +25,7 @@ export function checkLinkSettings(input: LinkSettings): CheckedLinkSettings {
     if (origin === null)
       refuse(
         `/origins/${at}`,
-        `Origin ${at + 1} is not scheme://host[:port] and nothing after it, such as https://example.com.`,
+        `Origin ${at + 1} is not scheme://host[:port] and nothing after it, such as ${exampleFor(text)}.`,
       );
     return origin ?? '';
   });
@@ -55,6 +55,14 @@ function readOrigin(text: string): string | null {
   const url = new URL(trimmed);
   // For schemes it does not know (an app's own), URL has no origin but leaves the host as written.
   return url.origin === 'null' ? `${url.protocol}//${url.host.toLowerCase()}` : url.origin;
+}
+
+/** The origin that was probably meant. */
+function exampleFor(text: string): string {
+  const address = text.includes('://') ? text : `https://${text}`;
+  const url = URL.canParse(address) ? new URL(address) : null;
+  const isPlain = url !== null && /^https?:$/.test(url.protocol) && /^[\w.-]+$/.test(url.hostname);
+  return isPlain ? url.origin : 'https://example.com';
 }
 
 function readRedirectUrl(text: string): string | null {
