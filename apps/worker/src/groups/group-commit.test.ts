@@ -109,6 +109,22 @@ describe('gathering', () => {
     expect(await done).toEqual(allApplied('abc'));
   });
 
+  test('a group beside another one starts when it is full, or after a moment', async () => {
+    const held = latch();
+    const { addAll, groups, waits } = setUp(() => held.promise, { maxGroupSize: 2, maxGroups: 3 });
+    const adding = [addAll('a')];
+    await vi.waitFor(() => expect(groups).toEqual(['a']));
+    adding.push(addAll('bc'));
+    await turn();
+    expect(groups).toEqual(['a', 'bc']);
+    expect(waits).toEqual([]);
+    adding.push(addAll('d'));
+    await vi.waitFor(() => expect(groups).toEqual(['a', 'bc', 'd']));
+    expect(waits).toEqual([10]);
+    held.open();
+    await Promise.all(adding);
+  });
+
   test('nothing is reported applied before the commit', async () => {
     const commit = latch();
     const { groupCommit, groups } = setUp(() => commit.promise);

@@ -49,9 +49,13 @@ interface Entry {
 const MOST_CONFLICTS = 5;
 const CONFLICT_WAIT_MS = 20;
 
+/** Jobs come back from Redis one by one: what came first is worth a transaction once more are there. */
+const FILL_MS = 10;
+
 /**
  * Gathers submissions into groups that are committed as one: while a group commits, the next one
- * gathers, so that a group is as large as the load makes it and a lone submission waits for nobody.
+ * gathers, so that a group is as large as the load makes it. A lone submission waits for nobody, or
+ * for a few milliseconds where another group is committing.
  *
  * A group that fails for its data, or for a bug, is halved until what fails stands alone; the rest
  * is applied. While Postgres is away, groups keep what they have and try again.
@@ -64,6 +68,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const loners: Entry[] = [];
   let committing = 0;
   let scheduled = false;
+  let filling: 'no' | 'yes' | 'over' = 'no';
 
   /** Groups start at the end of the turn, so that jobs which arrived together go together. */
   function schedule(): void {
@@ -89,7 +94,26 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   function nextGroup(): Entry[] {
     const loner = loners.shift();
-    return loner === undefined ? gathering.splice(0, maxGroupSize) : [loner];
+    if (loner !== undefined) return [loner];
+    if (committing > 0 && gathering.length < maxGroupSize && filling !== 'over') {
+      if (gathering.length > 0) fill();
+      return [];
+    }
+    filling = 'no';
+    return gathering.splice(0, maxGroupSize);
+  }
+
+  /** Lets a group beside another one fill for a moment. The first one never waits. */
+  function fill(): void {
+    if (filling === 'yes') return;
+    filling = 'yes';
+    void wait(FILL_MS, stopping.signal)
+      .catch(() => {})
+      .then(() => {
+        if (filling !== 'yes') return;
+        filling = 'over';
+        startGroups();
+      });
   }
 
   /** Resolves when every entry is resolved or rejected. Never rejects. */
