@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
+import { Prisma } from '../generated/client.ts';
 import type { Store } from '../open-store.ts';
 
 /** What is tried freely before it is slowed. */
@@ -39,17 +40,17 @@ export async function forgetAttempts(store: Store, attempt: SignInAttempt): Prom
 
 /** Doubles the wait with every attempt beyond the free ones. */
 async function count(store: Store, bucket: string, longest: number): Promise<number | null> {
+  const old = Prisma.sql`(a.last_at < now() - make_interval(secs => ${FORGOTTEN_AFTER_SECONDS}::float8))`;
   const counted = await store.prisma.$queryRaw<unknown[]>`
     INSERT INTO sign_in_attempt AS a (bucket, attempts, last_at, free_at)
-    VALUES (${bucket}, 1, now(), now())
+    VALUES (${bucket}, 1, now(), to_timestamp(0))
     ON CONFLICT (bucket) DO UPDATE SET
-      attempts = CASE WHEN a.last_at < now() - make_interval(secs => ${FORGOTTEN_AFTER_SECONDS}::float8)
-                      THEN 1 ELSE least(a.attempts + 1, 1000) END,
+      attempts = CASE WHEN ${old} THEN 1 ELSE least(a.attempts + 1, 1000) END,
       last_at = now(),
-      free_at = now() + make_interval(secs =>
-        CASE WHEN a.attempts + 1 < ${FREE}::int
-               OR a.last_at < now() - make_interval(secs => ${FORGOTTEN_AFTER_SECONDS}::float8)
-             THEN 0 ELSE least(${longest}::float8, power(2, least(a.attempts + 1 - ${FREE}::int, 20))) END)
+      -- Not now(): of attempts at once, the transaction of one may have begun before this one's.
+      free_at = CASE WHEN ${old} OR a.attempts + 1 < ${FREE}::int THEN to_timestamp(0)
+        ELSE now() + make_interval(secs =>
+          least(${longest}::float8, power(2, least(a.attempts + 1 - ${FREE}::int, 20)))) END
     WHERE a.free_at <= now()
     RETURNING 1`;
   if (counted.length > 0) return null;

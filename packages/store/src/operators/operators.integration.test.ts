@@ -1,0 +1,192 @@
+import { testDatabase } from '@leadgate/testkit';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openStore, type Store } from '../open-store.ts';
+import { addOperator } from './add-operator.ts';
+import { createToken, findToken, listTokens, revokeToken } from './api-tokens.ts';
+import { changePassword } from './change-password.ts';
+import { issueFirstCode, signInFirst } from './first-operator.ts';
+import { listOperators } from './list-operators.ts';
+import { removeOperator } from './remove-operator.ts';
+import { endSession, findSession } from './sessions.ts';
+import { signIn } from './sign-in.ts';
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let store: Store;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  store = openStore({ url: database.url, poolSize: 4 });
+});
+
+afterAll(async () => {
+  await store.close();
+  await database.drop();
+});
+
+beforeEach(async () => {
+  await store.prisma.$executeRaw`
+    TRUNCATE operator, operator_session, api_token, first_code, sign_in_attempt`;
+});
+
+const PASSWORD = 'correct horse battery';
+const ADDRESS = '198.51.100.7';
+const add = (name: string) => addOperator(store, { name, password: PASSWORD, role: 'operator' });
+const enter = (name: string, password = PASSWORD, address = ADDRESS) =>
+  signIn(store, { name, password, address });
+
+async function tokenOf(name: string): Promise<string> {
+  const outcome = await enter(name);
+  if (outcome.kind !== 'signed-in') throw new Error(outcome.kind);
+  return outcome.session.token;
+}
+
+test('a name and its password open a session, which signing out ends', async () => {
+  await add(' Ana ');
+  const token = await tokenOf('Ana');
+  expect(await findSession(store, token)).toMatchObject({ name: 'Ana', role: 'operator' });
+  await endSession(store, token);
+  expect(await findSession(store, token)).toBeNull();
+});
+
+test('an expired session is none', async () => {
+  await add('Ana');
+  const token = await tokenOf('Ana');
+  await store.prisma.operatorSession.updateMany({ data: { expiresAt: new Date() } });
+  expect(await findSession(store, token)).toBeNull();
+});
+
+test('nothing in the tables lets a reader of them sign in', async () => {
+  await add('Ana');
+  const token = await tokenOf('Ana');
+  const created = await createToken(store, { name: 'ci', role: 'viewer' });
+  const issued = created.kind === 'created' ? created.secret : '';
+  const rows = JSON.stringify([
+    await store.prisma.operator.findMany(),
+    await store.prisma.operatorSession.findMany(),
+    await store.prisma.apiToken.findMany(),
+  ]);
+  for (const secret of [PASSWORD, token, issued.slice(3)]) expect(rows).not.toContain(secret);
+});
+
+test('removing an operator, or changing their password, ends their sessions', async () => {
+  await add('Ana');
+  const before = await tokenOf('Ana');
+  expect(await changePassword(store, 'Ana', 'another long password')).toEqual({ kind: 'changed' });
+  expect(await findSession(store, before)).toBeNull();
+  expect(await enter('Ana')).toEqual({ kind: 'refused' });
+  const after = await enter('Ana', 'another long password');
+  expect(await removeOperator(store, 'Ana')).toBe(true);
+  expect(
+    after.kind === 'signed-in' ? await findSession(store, after.session.token) : after,
+  ).toBeNull();
+  expect(await removeOperator(store, 'Ana')).toBe(false);
+  expect(await changePassword(store, 'Ana', PASSWORD)).toEqual({ kind: 'unknown-operator' });
+});
+
+test('every fault of a new operator is named at once, and a name is taken once', async () => {
+  const wrong = await addOperator(store, { name: ' ', password: 'short', role: 'operator' });
+  expect(wrong).toMatchObject({
+    kind: 'invalid',
+    errors: [{ pointer: '/name' }, { pointer: '/password' }],
+  });
+  const outcomes = await Promise.all([add('Ana'), add('Ana'), add('Ana')]);
+  expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual([
+    'added',
+    'name-taken',
+    'name-taken',
+  ]);
+  expect(await listOperators(store)).toHaveLength(1);
+});
+
+test('guessing many passwords at once gets no more tries than one after the other', async () => {
+  await add('Ana');
+  const outcomes = await Promise.all(Array.from({ length: 20 }, (_, n) => enter('Ana', `no ${n}`)));
+  const tried = outcomes.filter(({ kind }) => kind === 'refused');
+  expect(tried).toHaveLength(5);
+  expect(await enter('Ana')).toMatchObject({ kind: 'slowed' });
+});
+
+test('an address that tries many names is slowed, and another address is not', async () => {
+  await add('Ana');
+  for (let n = 0; n < 5; n++) await enter(`nobody ${n}`, 'wrong', '2001:db8:1:2::1');
+  expect(await enter('Ana', PASSWORD, '2001:db8:1:2:ffff::2')).toMatchObject({ kind: 'slowed' });
+  expect(await enter('Ana', PASSWORD, '2001:db8:1:3::1')).toMatchObject({ kind: 'signed-in' });
+});
+
+test('a name that somebody else keeps trying is free again within half a minute', async () => {
+  await add('Ana');
+  await enter('Ana', 'wrong');
+  await store.prisma.signInAttempt.updateMany({
+    where: { bucket: { startsWith: 'name:' } },
+    data: { attempts: 999 },
+  });
+  await enter('Ana', 'wrong', '203.0.113.9');
+  const slowed = await enter('Ana', PASSWORD, '203.0.113.10');
+  expect(slowed.kind === 'slowed' ? slowed.retryAfterSeconds : 0).toBeLessThanOrEqual(30);
+});
+
+test('whatever is tried, the table of attempts holds neither names nor addresses', async () => {
+  await enter('maria.silva@example.com', 'wrong', '203.0.113.77');
+  const rows = await store.prisma.signInAttempt.findMany();
+  expect(rows.every(({ bucket }) => /^(name|address):[0-9a-f]{4}$/.test(bucket))).toBe(true);
+});
+
+test('the one-time code makes one first operator, even of two who type it at once', async () => {
+  const issued = await issueFirstCode(store);
+  if (issued.kind !== 'issued') throw new Error(issued.kind);
+  const typed = ` ${issued.code.toLowerCase().replaceAll('-', ' ')} `;
+  const outcomes = await Promise.all(
+    ['Ana', 'Bia'].map((name) =>
+      signInFirst(store, { code: typed, name, password: PASSWORD, address: ADDRESS }),
+    ),
+  );
+  expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['refused', 'signed-in']);
+  expect(await listOperators(store)).toMatchObject([{ role: 'operator' }]);
+  expect(await issueFirstCode(store)).toEqual({ kind: 'not-needed' });
+});
+
+test.each([
+  ['a wrong code', (code: string) => (code.startsWith('0') ? '1' : '0') + code.slice(1), 0],
+  ['no code', () => '', 0],
+  ['an expired code', (code: string) => code, 16],
+])('%s makes no operator', async (_, typed, minutesLater) => {
+  const issued = await issueFirstCode(store);
+  if (issued.kind !== 'issued') throw new Error(issued.kind);
+  await store.prisma.$executeRaw`
+    UPDATE first_code SET expires_at = expires_at - make_interval(mins => ${minutesLater}::int)`;
+  const first = { name: 'Ana', password: PASSWORD, address: ADDRESS };
+  expect(await signInFirst(store, { ...first, code: typed(issued.code) })).toEqual({
+    kind: 'refused',
+  });
+  expect(await listOperators(store)).toEqual([]);
+});
+
+test('a code is replaced by the next, and cannot be guessed at leisure', async () => {
+  const first = await issueFirstCode(store);
+  const second = await issueFirstCode(store);
+  const code = first.kind === 'issued' ? first.code : '';
+  const request = { name: 'Ana', password: PASSWORD, address: ADDRESS };
+  expect(await signInFirst(store, { ...request, code })).toEqual({ kind: 'refused' });
+  for (let n = 0; n < 4; n++) await signInFirst(store, { ...request, code: `${n}` });
+  const right = second.kind === 'issued' ? second.code : '';
+  expect(await signInFirst(store, { ...request, code: right })).toMatchObject({ kind: 'slowed' });
+});
+
+test('a token works until it is revoked, and its name is free again then', async () => {
+  const created = await createToken(store, { name: 'reports', role: 'viewer' });
+  if (created.kind !== 'created') throw new Error(created.kind);
+  expect(created.secret).toMatch(/^lg_[\w-]{43}$/);
+  expect(await findToken(store, created.secret)).toMatchObject({ name: 'reports', role: 'viewer' });
+  expect((await listTokens(store))[0]?.lastUsedAt).toBeInstanceOf(Date);
+  expect(await createToken(store, { name: 'reports', role: 'viewer' })).toMatchObject({
+    kind: 'name-taken',
+  });
+  expect(await revokeToken(store, 'reports')).toMatchObject({ id: created.token.id });
+  expect(await revokeToken(store, 'reports')).toBeNull();
+  expect(await findToken(store, created.secret)).toBeNull();
+  expect(await findToken(store, `lg_${randomUUID()}`)).toBeNull();
+  expect(await createToken(store, { name: 'reports', role: 'viewer' })).toMatchObject({
+    kind: 'created',
+  });
+});
