@@ -134,8 +134,10 @@ describe('Postgres', () => {
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
     await expect
-      .poll(async () => (await queueCounts(system.redis)).active, { timeout: 10_000 })
-      .toBe(30);
+      .poll(() => system.workers[0]?.output(), { timeout: 10_000 })
+      .toContain('Postgres is away');
+    const waiting = await queueCounts(system.redis);
+    expect(waiting.waiting + waiting.active).toBe(30);
 
     await postgres.restart();
     await system.settle();

@@ -6,7 +6,16 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { queueCounts } from '@leadgate/queue';
-import { migrate } from '@leadgate/store';
+import { openWorkspace, putLinks } from '@leadgate/intake';
+import { isPhoneCountry } from '@leadgate/leads';
+import {
+  createLink,
+  createWorkspace,
+  linkEntries,
+  migrate,
+  openStore,
+  type LinkSettings,
+} from '@leadgate/store';
 import { testDatabase, testRedis, type OwnServer } from '@leadgate/testkit';
 import { vi } from 'vitest';
 
@@ -33,8 +42,8 @@ export interface System {
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
   /** Runs the command line and parses what it printed with --json. */
   cli<Result>(...args: string[]): Promise<Result>;
-  /** A fresh workspace with an open link. */
-  openLink(options?: string[]): Promise<{ workspace: string; code: string }>;
+  /** A fresh workspace with an open link, made without the command line, which takes longer. */
+  openLink(settings?: Partial<LinkSettings>): Promise<{ workspace: string; code: string }>;
   startReceiver(env?: Record<string, string>): Promise<{ url: string; member: Member }>;
   startWorker(env?: Record<string, string>): Promise<Member>;
   /** Waits until no job is waiting, delayed or active. */
@@ -52,19 +61,32 @@ export interface SystemOptions {
   postgres?: OwnServer;
 }
 
+const OPEN_LINK = {
+  label: '',
+  mode: 'strict',
+  requireIdentity: false,
+  origins: [],
+  allowServers: true,
+  redirectUrl: null,
+  linkLimit: null,
+  addressLimit: null,
+  expiresAt: null,
+} as const;
+
 /** Starts receivers and workers as processes, from what was built. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   const database =
     options.postgres === undefined ? await testDatabase() : await ownDatabase(options.postgres);
-  const store = options.redis === undefined ? await testRedis() : ownRedis(options.redis);
-  const redis = new Redis(store.url, { maxRetriesPerRequest: null });
+  const redisServer = options.redis === undefined ? await testRedis() : ownRedis(options.redis);
+  const redis = new Redis(redisServer.url, { maxRetriesPerRequest: null });
   redis.on('error', () => undefined);
   const pool = new pg.Pool({ connectionString: database.url, max: 4 });
   pool.on('error', () => undefined);
+  const store = openStore({ url: database.url, poolSize: 2 });
   const members: Member[] = [];
   const receivers: { url: string; member: Member }[] = [];
   const workers: Member[] = [];
-  const servers = { DATABASE_URL: database.url, REDIS_URL: store.url, LOG_LEVEL: 'info' };
+  const servers = { DATABASE_URL: database.url, REDIS_URL: redisServer.url, LOG_LEVEL: 'info' };
 
   const start = (name: string, script: string, env: Record<string, string>): Member => {
     const member = startMember(name, script, env);
@@ -130,7 +152,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   let made = 0;
   return {
     databaseUrl: database.url,
-    redisUrl: store.url,
+    redisUrl: redisServer.url,
     receivers,
     workers,
     redis,
@@ -140,11 +162,19 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     startWorker,
     query: async <Row extends pg.QueryResultRow>(sql: string, values: unknown[] = []) =>
       (await pool.query<Row>(sql, values)).rows,
-    openLink: async (linkOptions = []) => {
-      const workspace = `workspace-${++made}`;
-      await cli('workspace', 'create', workspace);
-      const link = await cli<{ code: string }>('link', 'create', workspace, ...linkOptions);
-      return { workspace, code: link.code };
+    openLink: async (settings = {}) => {
+      const name = `workspace-${++made}`;
+      const creation = await createWorkspace(
+        store,
+        { name, country: 'BR', dummyPhones: [] },
+        { isPhoneCountry },
+      );
+      if (creation.kind !== 'created') throw new Error(`workspace: ${creation.kind}`);
+      await openWorkspace(redis, creation.workspace.id);
+      const linking = await createLink(store, creation.workspace.id, { ...OPEN_LINK, ...settings });
+      if (linking.kind !== 'created') throw new Error(`link: ${linking.kind}`);
+      await putLinks(redis, await linkEntries(store, linking.link.id));
+      return { workspace: name, code: linking.link.codes[0]?.code ?? '' };
     },
     stop: async () => {
       await Promise.all(receivers.map(({ member }) => member.stop()));
@@ -152,7 +182,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       await pool.end();
       await redis.quit();
       await database.drop();
-      await store.flush();
+      await store.close();
+      await redisServer.flush();
     },
   };
 }
