@@ -6,6 +6,9 @@ import type { Store } from '../open-store.ts';
 /** What is tried freely before it is slowed. */
 const FREE = 5;
 
+/** The first wait; it doubles from then on. */
+const FIRST_WAIT_SECONDS = 15;
+
 /**
  * The longest wait in seconds. A name's is short, so that a stranger who knows it cannot keep its
  * owner out: even so a name can be tried no more than 3,000 times a day.
@@ -50,7 +53,7 @@ async function count(store: Store, bucket: string, longest: number): Promise<num
       -- Not now(): of attempts at once, the transaction of one may have begun before this one's.
       free_at = CASE WHEN ${old} OR a.attempts + 1 < ${FREE}::int THEN to_timestamp(0)
         ELSE now() + make_interval(secs =>
-          least(${longest}::float8, power(2, least(a.attempts + 1 - ${FREE}::int, 20)))) END
+          least(${longest}::float8, ${FIRST_WAIT_SECONDS}::float8 * power(2, least(a.attempts + 1 - ${FREE}::int, 20)))) END
     WHERE a.free_at <= now()
     RETURNING 1`;
   if (counted.length > 0) return null;
