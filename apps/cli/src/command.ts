@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { showableJson } from './print/showable.ts';
 import type { Session } from './session.ts';

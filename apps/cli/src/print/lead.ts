@@ -148,6 +148,6 @@ export function leadValues(lead: Lead): [FieldPath, string][] {
 }
 
 /** Notes as `code field`, or nothing. */
-export function notesText(notes: readonly Note[]): string {
+function notesText(notes: readonly Note[]): string {
   return notes.map(({ field, code }) => `${code} ${field}`.trim()).join(', ');
 }

@@ -78,6 +78,6 @@ export function linkText(link: PrintedLink): string {
 }
 
 /** The address to post to, or what of it is known. */
-export function whereToPost({ captureUrl, code }: PrintedLink): string {
+function whereToPost({ captureUrl, code }: PrintedLink): string {
   return captureUrl ?? `…/ingest/${code} (set RECEIVER_URL to see it whole)`;
 }
