@@ -116,10 +116,10 @@ function sentence(variable: string, setting: Setting, wrong: string): string {
 }
 
 function exampleOf(setting: Setting): string | null {
-  const example =
-    (Array.isArray(setting.examples) ? (setting.examples as unknown[])[0] : undefined) ??
-    setting.default ??
-    choicesOf(setting)[0];
-  if (example === undefined || example === '') return null;
-  return Array.isArray(example) ? example.join(',') : String(example as string | number | boolean);
+  const examples: unknown[] = Array.isArray(setting.examples) ? setting.examples : [];
+  const example = examples[0] ?? setting.default ?? choicesOf(setting)[0];
+  if (Array.isArray(example)) return example.length > 0 ? example.join(',') : null;
+  return typeof example === 'string' || typeof example === 'number' || typeof example === 'boolean'
+    ? String(example) || null
+    : null;
 }

@@ -133,7 +133,8 @@ async function run(
       throw new WaitingError();
     }
     logger.warn({ submissionId: submission.id, attempt, err: error }, 'attempt failed');
-    throw new Error(reasonToKeep(error));
+    // BullMQ keeps the message and the stack with the job, and nothing of the cause.
+    throw new Error(reasonToKeep(error), { cause: error });
   }
 }
 

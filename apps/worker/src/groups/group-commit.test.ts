@@ -52,15 +52,11 @@ function setUp(
   });
   /** Adds them in one turn; the outcome of each, by id. */
   const addAll = async (ids: string): Promise<Record<string, string>> => {
-    const outcomes = await Promise.allSettled(
-      [...ids].map((id) => groupCommit.add(item(id), { alone: false })),
-    );
-    return Object.fromEntries(
-      outcomes.map((outcome, i) => [
-        [...ids][i],
-        outcome.status === 'fulfilled' ? 'applied' : String(outcome.reason),
-      ]),
-    );
+    const outcomes = [...ids].map(async (id): Promise<[string, string]> => {
+      const outcome = groupCommit.add(item(id), { alone: false });
+      return [id, await outcome.then(() => 'applied', String)];
+    });
+    return Object.fromEntries(await Promise.all(outcomes));
   };
   return { groupCommit, groups, waits, onOutage, addAll };
 }
