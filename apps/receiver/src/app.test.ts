@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { CODE, fakeReceiver } from './fake-services.ts';
+import type { FastifyBaseLogger } from 'fastify';
+import { CODE, fakeReceiver, LINK } from './fake-services.ts';
 
 const ORIGIN = 'https://shop.example.com';
 const PREFLIGHT = {
@@ -95,6 +96,61 @@ describe('CORS headers', () => {
       'access-control-allow-origin': '*',
       'access-control-expose-headers': 'Retry-After, Submission-Id',
     });
+  });
+});
+
+describe('the log', () => {
+  function listeningLogger(): { logger: FastifyBaseLogger; lines: unknown[][] } {
+    const lines: unknown[][] = [];
+    const line = (...args: unknown[]): void => void lines.push(args);
+    const logger: FastifyBaseLogger = {
+      level: 'trace',
+      ...{ fatal: line, error: line, warn: line, info: line, debug: line, trace: line },
+      silent: line,
+      child: () => logger,
+    };
+    return { logger, lines };
+  }
+
+  test('at its most talkative names the submission and the link, and nobody', async () => {
+    const { logger, lines } = listeningLogger();
+    const receiver = await fakeReceiver({ logger });
+    const url = `/ingest/${CODE}?email=query@example.com`;
+    const headers = { referer: 'https://page.example.com/', 'idempotency-key': 'secret-key' };
+    await receiver.post({ email: 'ana@example.com' }, { url, headers });
+    await receiver.post({ email: 'not-an-email' }, { url, headers });
+    await receiver.post({}, { url: '/ingest/some-code' });
+    const text = JSON.stringify(lines);
+    for (const word of ['accepted', 'invalid-lead', 'unknown-link', LINK.linkId])
+      expect(text).toContain(word);
+    expect(text).toContain(receiver.submission().id);
+    for (const word of [
+      CODE,
+      'some-code',
+      'example.com',
+      'not-an-email',
+      'secret-key',
+      '127.0.0.1',
+    ])
+      expect(text).not.toContain(word);
+  });
+
+  test('tells of a bug, with its submission', async () => {
+    const { logger, lines } = listeningLogger();
+    const bug = new Error('bug');
+    const receiver = await fakeReceiver({
+      logger,
+      services: {
+        clock: () => {
+          throw bug;
+        },
+      },
+    });
+    await receiver.post({ email: 'ana@example.com' });
+    expect(lines).toContainEqual([
+      { err: bug, submissionId: expect.any(String) as string },
+      'request failed',
+    ]);
   });
 });
 

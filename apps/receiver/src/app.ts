@@ -54,7 +54,7 @@ function answerError(
 ): FastifyReply {
   if (error.statusCode === 415) return sendProblem(reply, 'unsupported-media-type');
   // The sender has gone away in the middle of its body: nobody reads the answer.
-  if (request.raw.aborted || request.raw.destroyed) request.log.debug('the sender went away');
+  if (request.raw.socket.destroyed) request.log.debug('the sender went away');
   else request.log.error({ err: error, submissionId: request.id }, 'request failed');
   return sendProblem(reply, 'internal');
 }

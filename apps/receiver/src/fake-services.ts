@@ -1,7 +1,7 @@
 import { createLogger } from '@leadgate/boot';
 import type { CaptureLink, Submission } from '@leadgate/contract';
 import type { RejectedBody, Reservation, ReservationRequest } from '@leadgate/intake';
-import type { FastifyInstance, InjectOptions } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, InjectOptions } from 'fastify';
 import type { Answer } from './answer.ts';
 import { receiverApp } from './app.ts';
 import { createServer } from './server.ts';
@@ -46,6 +46,7 @@ export interface FakeOptions {
   link?: Partial<CaptureLink>;
   services?: Partial<ReceiverServices>;
   server?: Partial<Parameters<typeof createServer>[0]>;
+  logger?: FastifyBaseLogger;
 }
 
 export async function fakeReceiver(options: FakeOptions = {}): Promise<FakeReceiver> {
@@ -101,7 +102,7 @@ export async function fakeReceiver(options: FakeOptions = {}): Promise<FakeRecei
       KEEP_ALIVE_TIMEOUT_MS: 72_000,
       ...options.server,
     },
-    createLogger({ name: 'test', level: 'silent', pretty: false }),
+    options.logger ?? createLogger({ name: 'test', level: 'silent', pretty: false }),
   );
   await app.register(receiverApp, services);
   await app.ready();

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import { problem, type ProblemCode } from '@leadgate/contract';
@@ -10,6 +11,8 @@ import { BODY_LIMIT_BYTES } from './read-body.ts';
 
 /** How often Node looks for requests that take too long. Its default is 30 seconds. */
 const CHECK_TIMEOUTS_MS = 500;
+
+const DRAIN_MS = 250;
 
 /** Closing gives open requests this long before their connections are cut. */
 const CLOSE_WITHIN_MS = 5_000;
@@ -48,10 +51,7 @@ export function createServer(config: ServerConfig, logger: FastifyBaseLogger): F
     },
     clientErrorHandler: answerClientError,
   });
-  app.addHook('preClose', (done) => {
-    closeConnections(app);
-    done();
-  });
+  app.addHook('preClose', () => drain(app));
   return app;
 }
 
@@ -83,11 +83,13 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
 }
 
 /**
- * Fastify closes idle connections once, but one that is answered a moment later is idle then, and
- * would hold the server for as long as its sender keeps it.
+ * Every answer now ends its connection, so for a moment the senders at work leave by themselves: an
+ * idle connection that is closed just as its sender writes to it is a lead that gets no answer. Then
+ * the rest is closed as it becomes idle, which Fastify does only once, and at last cut.
  */
-function closeConnections({ server }: FastifyInstance): void {
+async function drain({ server }: FastifyInstance): Promise<void> {
   if (!server.listening) return;
+  await delay(DRAIN_MS);
   const whenIdle = setInterval(() => server.closeIdleConnections(), 50);
   const afterAll = setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
   server.once('close', () => {

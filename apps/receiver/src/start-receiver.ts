@@ -54,6 +54,7 @@ export async function startReceiver(
   const health = createHealth({ redis, directoryIsComplete: () => directory.complete, clock });
 
   const tally = createTally();
+  logCounts(logger, tally, onClose);
   const app = createServer(config, logger);
   await app.register(receiverApp, {
     config,
@@ -70,12 +71,9 @@ export async function startReceiver(
   onClose('server', () => app.close());
   await app.listen({ host: config.RECEIVER_HOST, port: config.RECEIVER_PORT });
   onClose('readiness', () => health.stop());
-  logCounts(logger, tally, onClose);
 
   const { address, port, family } = app.server.address() as AddressInfo;
-  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-  logger.info({ url }, 'receiver listens');
-  return { url };
+  return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}` };
 }
 
 async function checkRedis(redis: Redis, logger: Logger): Promise<void> {
