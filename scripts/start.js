@@ -140,37 +140,36 @@ async function launch({ home, ledger, stopping, undo }) {
       stop: () => Promise.resolve(end()).then(() => true),
     });
   }
-  await allOrFirstError([
-    keep('worker', 1, STOP_MS.worker, () =>
-      startApp({
-        name: 'worker',
-        readyUrl: `${worker.url}/ready`,
-        log: logOf('worker'),
-        env: {
-          ...servers,
-          WORKER_HOST: worker.host,
-          WORKER_PORT: worker.port.toString(),
-          SHUTDOWN_TIMEOUT_MS: process.env.SHUTDOWN_TIMEOUT_MS ?? '3000',
-        },
-        onProcess,
-      }),
-    ),
-    keep('receiver', 2, STOP_MS.receiver, () =>
-      startApp({
-        name: 'receiver',
-        readyUrl: `${receiver.url}/ready`,
-        log: logOf('receiver'),
+  // The worker first: it fills Redis with the links that the receiver waits for.
+  await keep('worker', 1, STOP_MS.worker, () =>
+    startApp({
+      name: 'worker',
+      readyUrl: `${worker.url}/ready`,
+      log: logOf('worker'),
+      env: {
+        ...servers,
+        WORKER_HOST: worker.host,
+        WORKER_PORT: worker.port.toString(),
+        SHUTDOWN_TIMEOUT_MS: process.env.SHUTDOWN_TIMEOUT_MS ?? '3000',
+      },
+      onProcess,
+    }),
+  );
+  await keep('receiver', 2, STOP_MS.receiver, () =>
+    startApp({
+      name: 'receiver',
+      readyUrl: `${receiver.url}/ready`,
+      log: logOf('receiver'),
+      env: {
+        REDIS_URL: redisUrl,
         // The public side is given no way to Postgres.
-        env: {
-          REDIS_URL: redisUrl,
-          DATABASE_URL: undefined,
-          RECEIVER_HOST: receiver.host,
-          RECEIVER_PORT: receiver.port.toString(),
-        },
-        onProcess,
-      }),
-    ),
-  ]);
+        DATABASE_URL: undefined,
+        RECEIVER_HOST: receiver.host,
+        RECEIVER_PORT: receiver.port.toString(),
+      },
+      onProcess,
+    }),
+  );
   stopping.throwIfAborted();
 
   const captureUrl = await openCaptureUrl(servers);

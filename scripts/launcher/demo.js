@@ -24,9 +24,10 @@ const FIELDS = [
  * @returns {Promise<string | null>}
  */
 export async function openCaptureUrl(env) {
-  const workspaces = /** @type {Workspace[]} */ (await leadgate(env, ['workspace', 'list']));
+  const [workspaces, links] = /** @type {[Workspace[], Link[]]} */ (
+    await Promise.all([leadgate(env, ['workspace', 'list']), leadgate(env, ['link', 'list'])])
+  );
   const isDemo = workspaces.length === 1 && workspaces[0]?.name === WORKSPACE;
-  const links = /** @type {Link[]} */ (await leadgate(env, ['link', 'list']));
   // A first start may have been killed half-way through.
   if (workspaces.length === 0 || (isDemo && links.length === 0))
     return makeDemo(env, workspaces.length === 0);
@@ -42,11 +43,13 @@ async function makeDemo(env, withWorkspace) {
   const fields = /** @type {{ name: string }[]} */ (
     await leadgate(env, ['field', 'list', WORKSPACE])
   );
-  const names = new Set(fields.map(({ name }) => name));
-  for (const field of FIELDS)
-    if (!names.has(field[1] ?? '')) await leadgate(env, ['field', 'create', WORKSPACE, ...field]);
-  const made = await leadgate(env, ['link', 'create', WORKSPACE, '--label', 'Demo landing page']);
-  return /** @type {Link} */ (made).captureUrl;
+  const missing = FIELDS.filter(([, name]) => !fields.some((field) => field.name === name));
+  await Promise.all(
+    missing.map((field) => leadgate(env, ['field', 'create', WORKSPACE, ...field])),
+  );
+  // Last: with a link, the demo is whole.
+  const link = await leadgate(env, ['link', 'create', WORKSPACE, '--label', 'Demo landing page']);
+  return /** @type {Link} */ (link).captureUrl;
 }
 
 /**
