@@ -9,8 +9,8 @@ export interface IdentityRef {
 }
 
 /**
- * Many small hashes cost a third of one large one: Redis keeps a hash of up to 128 short fields as a
- * packed list. 128 bits of SHA-256 do not collide at any number of identities.
+ * Many small hashes cost a third of one large one: Redis keeps a hash of a few hundred short fields as
+ * a packed list. 128 bits of SHA-256 do not collide at any number of identities.
  */
 export function identityRef(key: string): IdentityRef {
   const digest = hash('sha256', key, 'buffer');

@@ -5,7 +5,7 @@ export { refillDirectory } from './refill/refill-directory.ts';
 export { directoryRevision, refillNeeds } from './refill/refill-needs.ts';
 export { refillWorkspace } from './refill/refill-workspace.ts';
 export { pushRejected } from './rejected/push-rejected.ts';
-export type { RejectedBody } from './rejected/rejected-body.ts';
+export type { RejectedBody } from '@leadgate/contract';
 export { takeRejected } from './rejected/take-rejected.ts';
 export { closeOlderWorkspace } from './reservation/close-older-workspace.ts';
 export { createLimits, type Limits } from './reservation/limits.ts';

@@ -1,7 +1,7 @@
+import type { RejectedBody } from '@leadgate/contract';
 import type { Redis } from 'ioredis';
 import { REJECTED_BYTES, rejectedStream } from '../keys.ts';
 import { script } from '../script.ts';
-import type { RejectedBody } from './rejected-body.ts';
 
 const MAX_ENTRIES = 1_000;
 const MAX_LINK_BYTES = 4 * 1024 * 1024;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { RejectedBody } from '@leadgate/contract';
 import { testRedis } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { REJECTED_BYTES, rejectedStream } from '../keys.ts';
 import { pushRejected } from './push-rejected.ts';
-import type { RejectedBody } from './rejected-body.ts';
 import { takeRejected } from './take-rejected.ts';
 
 let redis: Redis;

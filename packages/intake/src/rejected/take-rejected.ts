@@ -1,7 +1,8 @@
+import type { RejectedBody } from '@leadgate/contract';
 import type { Redis } from 'ioredis';
 import { REJECTED_BYTES, rejectedStream } from '../keys.ts';
 import { script } from '../script.ts';
-import { readRejectedBody, type RejectedBody } from './rejected-body.ts';
+import { readRejectedBody } from './rejected-body.ts';
 
 /** Of up to 64 KiB each. */
 const BATCH = 50;

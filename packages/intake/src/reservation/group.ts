@@ -7,7 +7,9 @@ import type { Reservation, ReservationRequest } from './reservation.ts';
 import { RECORD_ORDER } from './reserve-script.ts';
 
 /** What a character of the script's shape can count. */
-const MAX_COUNT = 64;
+const MAX_KEYS = 64;
+/** Those of a whole group are one argument list of a command in Lua, which takes some thousands. */
+const MAX_LIMITS = 8;
 
 /** A request with all that can be worked out before its group is gathered. */
 export interface PreparedRequest {
@@ -29,8 +31,8 @@ export interface GroupReply {
 /** Throws a TypeError or RangeError on a request that the script cannot take. */
 export function prepareRequest(request: ReservationRequest): PreparedRequest {
   const { identityKeys, idempotency, limits, workspaceId } = request;
-  if (identityKeys.length > MAX_COUNT || limits.length > MAX_COUNT)
-    throw new RangeError(`a request has at most ${MAX_COUNT} identities and as many limits`);
+  if (identityKeys.length > MAX_KEYS || limits.length > MAX_LIMITS)
+    throw new RangeError(`a request has at most ${MAX_KEYS} identities and ${MAX_LIMITS} limits`);
   return {
     request,
     offered: packUuid(request.offeredLeadId),

@@ -13,7 +13,7 @@ export interface Reserver {
    * Reserves a lead id and an order for a submission, in one script call with whatever else is asked
    * for its workspace in the same turn of the event loop. Rejects with a ReservationError when Redis
    * fails or does not answer, and the caller holds the deadline; with a TypeError or RangeError where
-   * an id is no UUID or a request has more than 64 identities or limits.
+   * an id is no UUID, or there are more than 64 identities or 8 limits.
    */
   reserve(request: ReservationRequest): Promise<Reservation>;
 }
