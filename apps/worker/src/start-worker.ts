@@ -5,6 +5,7 @@ import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/lead
 import { queueCounts, startApplyWorker } from '@leadgate/queue';
 import {
   applyGroup,
+  directoryRevision,
   failureOf,
   openStore,
   refillSource,
@@ -106,6 +107,7 @@ export async function startWorker(
       counts: () => queueCounts(upkeepRedis),
       redisIsReady: () => jobsRedis.status === 'ready',
       postgresIsAway: () => groups.away,
+      askPostgres: () => directoryRevision(store),
       warnings,
     }),
     { host: config.WORKER_HOST, port: config.WORKER_PORT },

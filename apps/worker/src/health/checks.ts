@@ -7,12 +7,15 @@ export interface HealthSources {
   /** Rejects or never resolves where Redis is away. */
   counts: () => Promise<QueueCounts>;
   redisIsReady: () => boolean;
+  /** As jobs found it. */
   postgresIsAway: () => boolean;
+  /** Rejects where Postgres cannot be used. */
+  askPostgres: () => Promise<unknown>;
   /** What is weaker than it should be; told in /ready, which stays good. */
   warnings: string[];
 }
 
-const COUNT_TIMEOUT_MS = 1_000;
+const ANSWER_TIMEOUT_MS = 1_000;
 const STUCK_AFTER_MS = 60_000;
 
 /** What /live and /ready answer: alive by progress; ready where both servers answer. */
@@ -20,7 +23,7 @@ export function createHealthChecks(sources: HealthSources): HealthChecks {
   const judge = createLiveness({ stuckAfterMs: STUCK_AFTER_MS });
   return {
     async live() {
-      const counts = await countsOrNull(sources);
+      const counts = sources.redisIsReady() ? await inTime(sources.counts()) : null;
       const progress = sources.progress();
       const liveness = judge({
         now: Date.now(),
@@ -30,25 +33,26 @@ export function createHealthChecks(sources: HealthSources): HealthChecks {
       });
       return { ok: liveness.kind === 'alive', body: { ...liveness, ...progress } };
     },
-    ready() {
+    async ready() {
       const redis = sources.redisIsReady() ? 'ok' : 'away';
-      const postgres = sources.postgresIsAway() ? 'away' : 'ok';
-      return Promise.resolve({
+      const answer = sources.postgresIsAway() ? null : await inTime(sources.askPostgres());
+      const postgres = answer === null ? 'away' : 'ok';
+      return {
         ok: redis === 'ok' && postgres === 'ok',
         body: { redis, postgres, warnings: sources.warnings },
-      });
+      };
     },
   };
 }
 
-async function countsOrNull({ counts, redisIsReady }: HealthSources): Promise<QueueCounts | null> {
-  if (!redisIsReady()) return null;
+/** The answer, or null where there is none in time. */
+async function inTime<T>(answer: Promise<T>): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), COUNT_TIMEOUT_MS);
+    timer = setTimeout(() => resolve(null), ANSWER_TIMEOUT_MS);
   });
   try {
-    return await Promise.race([counts().catch(() => null), late]);
+    return await Promise.race([answer.catch(() => null), late]);
   } finally {
     clearTimeout(timer);
   }

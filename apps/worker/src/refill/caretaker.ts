@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@leadgate/boot';
 import type { Wait } from '../groups/outage.ts';
 
@@ -6,6 +7,9 @@ export interface Chore {
   name: string;
   run: () => Promise<Record<string, unknown> | null>;
 }
+
+/** A long refill is not worth a slow shutdown: cut off, it leaves the markers as they were. */
+const PATIENCE_MS = 2_000;
 
 /**
  * Runs the chores one after the other, and again after `pauseMs`, until closed. A chore that fails
@@ -53,7 +57,7 @@ export function startCaretaker({
   return {
     async close() {
       closing.abort();
-      await looping;
+      await Promise.race([looping, delay(PATIENCE_MS, undefined, { ref: false })]);
     },
   };
 }
