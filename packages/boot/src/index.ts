@@ -2,6 +2,13 @@ export { ConfigError, readConfig } from './config.ts';
 export { errorFacts, type ErrorFacts } from './error-facts.ts';
 export { failStart } from './fail-start.ts';
 export { createLogger, type Logger, type LoggerOptions } from './logger.ts';
+export {
+  createMetrics,
+  serveMetrics,
+  type GaugeDefinition,
+  type GaugesDefinition,
+  type MetricsRegistry,
+} from './metrics.ts';
 export { redactUrl } from './redact-url.ts';
 export { durabilityFindings, inspectRedis, type RedisDurability } from './redis-durability.ts';
 export { awaitRedis, connectRedis, type ConnectRedisOptions, type RedisRole } from './redis.ts';

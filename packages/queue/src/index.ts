@@ -10,4 +10,5 @@ export { AttemptFailed, GiveBack } from './job-outcome.ts';
 export { oldestWaiting } from './oldest-waiting.ts';
 export { pauseQueue, resumeQueue } from './pause-queue.ts';
 export { openProducer, type Producer } from './producer.ts';
+export { queueGauges } from './queue-gauges.ts';
 export { queueCounts, type QueueCounts } from './queue-counts.ts';

@@ -1,0 +1,140 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+interface Named {
+  /** As Prometheus names metrics: `leadgate_…`, with the unit, `_total` for counters. */
+  name: string;
+  help: string;
+}
+
+/** The label of a metric with every value that it can have: the number of series is bounded. */
+interface Labelled<Value extends string> {
+  label: string;
+  values: readonly Value[];
+}
+
+/** A number that is looked up when somebody asks; null where it is not known now. */
+export interface GaugeDefinition extends Named {
+  read: () => Promise<number | null> | number | null;
+}
+
+/** Numbers by the value of a label, looked up when somebody asks. */
+export interface GaugesDefinition<Value extends string> extends Named, Labelled<Value> {
+  read: () => Promise<Readonly<Record<Value, number>> | null>;
+}
+
+/** The metrics of one process. A name is registered once. */
+export interface MetricsRegistry {
+  counter(definition: Named): (by?: number) => void;
+  /** Every value of the label starts at 0. Others are not counted. */
+  counters<Value extends string>(
+    definition: Named & Labelled<Value>,
+  ): (value: Value, by?: number) => void;
+  histogram(definition: Named & { buckets: number[] }): (value: number) => void;
+  gauge(definition: GaugeDefinition): void;
+  gauges<Value extends string>(definition: GaugesDefinition<Value>): void;
+  /** The exposition format of Prometheus. Never rejects because of one that cannot be read. */
+  text(): Promise<string>;
+  contentType: string;
+  /** The names of all metrics, those of Node included. */
+  names(): string[];
+}
+
+/** A gauge that does not answer must not keep the others from being read. */
+const READ_TIMEOUT_MS = 2_000;
+
+/** A registry with the metrics of the process itself, event-loop delay and memory among them. */
+export function createMetrics(service: string): MetricsRegistry {
+  const registry = new Registry();
+  registry.setDefaultLabels({ service });
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    counter(definition) {
+      const counter = new Counter({ ...definition, registers });
+      return (by = 1) => counter.inc(by);
+    },
+    counters({ name, help, label, values }) {
+      const counter = new Counter({ name, help, labelNames: [label], registers });
+      for (const value of values) counter.inc({ [label]: value }, 0);
+      const known = new Set<string>(values);
+      return (value, by = 1) => {
+        if (known.has(value)) counter.inc({ [label]: value }, by);
+      };
+    },
+    histogram(definition) {
+      const histogram = new Histogram({ ...definition, registers });
+      return (value) => histogram.observe(value);
+    },
+    gauge({ name, help, read }) {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        registers,
+        collect: async () => {
+          gauge.set((await within(read)) ?? Number.NaN);
+        },
+      });
+    },
+    gauges({ name, help, label, values, read }) {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers,
+        collect: async () => {
+          const numbers = await within(read);
+          for (const value of values) gauge.set({ [label]: value }, numbers?.[value] ?? Number.NaN);
+        },
+      });
+    },
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+    names: () => registry.getMetricsAsArray().map(({ name }) => name),
+  };
+}
+
+async function within<T>(read: () => Promise<T | null> | T | null): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), READ_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([Promise.resolve(read()), late]);
+  } catch {
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Serves GET /metrics on a port of its own, for a network that the public does not reach. */
+export async function serveMetrics(
+  metrics: MetricsRegistry,
+  { host, port }: { host: string; port: number },
+): Promise<{ port: number; close: () => Promise<void> }> {
+  const server = createServer((request, response) => {
+    if (request.url !== '/metrics' || request.method !== 'GET') {
+      response.writeHead(404).end();
+      return;
+    }
+    metrics.text().then(
+      (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  server.requestTimeout = 5_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve, reject) => {
+        server.close((error) => (error ? reject(error) : resolve()));
+        server.closeAllConnections();
+      }),
+  };
+}
