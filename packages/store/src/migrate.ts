@@ -41,7 +41,8 @@ const MIGRATIONS_TABLE = `
  * keeps. Processes that start at once take turns. Migrations that only the database knows are left
  * alone: a newer version made them.
  *
- * Returns the names applied. Throws a MigrationError that says what to do when the database does
+ * Needs a connection of its own: not through a PgBouncer that pools transactions, where the lock
+ * would not hold. Returns the names applied. Throws a MigrationError that says what to do when the database does
  * not exist, an applied migration was edited, an earlier one failed, or one fails now (nothing of
  * it stays).
  */

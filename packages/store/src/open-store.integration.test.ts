@@ -118,6 +118,19 @@ test('a statement that takes too long is ended', async () => {
   expect(await failure(prisma.$queryRaw`SELECT pg_sleep(10)::text`)).toBe('unavailable');
 });
 
+test('a process that is stopped in the middle of a transaction does not keep its rows', async () => {
+  const { prisma } = open({ statementTimeoutMs: 100 });
+  const stalled = prisma.$transaction(
+    async (tx) => {
+      await tx.$executeRaw`UPDATE directory_revision SET revision = revision`;
+      await admin.query('UPDATE directory_revision SET revision = revision');
+      await tx.$queryRaw`SELECT 1`;
+    },
+    { timeout: 10_000 },
+  );
+  expect(await failure(stalled)).toBe('unavailable');
+});
+
 test('a transaction that finds no free connection means to wait', async () => {
   const { prisma } = open({ poolSize: 1 });
   await prisma.$transaction(async (tx) => {

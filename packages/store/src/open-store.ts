@@ -55,7 +55,7 @@ export function openStore(options: StoreOptions): Store {
 
 /**
  * Prisma writes and reads times as UTC without saying so: a session in another time zone stores
- * them shifted. PgBouncer refuses start-up parameters; behind it the role carries both settings
+ * them shifted. PgBouncer refuses start-up parameters; behind it the role carries these settings
  * (ALTER ROLE … SET).
  */
 function connectionOf(url: string, statementTimeoutMs: number) {
@@ -70,5 +70,7 @@ function connectionOf(url: string, statementTimeoutMs: number) {
     connectionString: connection.href,
     options: [...(given === null ? [] : [given]), '-c TimeZone=UTC'].join(' '),
     statement_timeout: statementTimeoutMs,
+    // A process that is stopped in a transaction must not hold its rows from the others.
+    idle_in_transaction_session_timeout: statementTimeoutMs,
   };
 }

@@ -70,6 +70,7 @@ export async function applyGroup(
   items: readonly GroupItem[],
   rules: GroupRules,
 ): Promise<GroupResult> {
+  if (items.length === 0) return { applied: [], moved: [] };
   const group = readItems(items);
   return transact(store, (tx) => applyOnce(tx, group, rules));
 }
@@ -117,10 +118,9 @@ async function applyOnce(
   if (!(await insertIdentities(tx, plan.claims))) throw new StartAgain();
   await insertPossibleDuplicates(tx, plan.duplicates);
 
-  const replayed = fresh.filter(({ submission }) => !inserted.has(submission.id));
   await renewNotes(
     tx,
-    replayed.map(({ submission }) => submission),
+    fresh.filter(({ submission }) => !inserted.has(submission.id)),
     notesOf,
   );
   await redirectSubmissions(

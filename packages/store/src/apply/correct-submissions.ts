@@ -5,14 +5,14 @@ import type { Route } from './plan-workspace.ts';
 /** Gives stored submissions the notes of their latest replay. */
 export async function renewNotes(
   tx: Prisma.TransactionClient,
-  submissions: readonly Submission[],
+  routes: readonly Route[],
   notesOf: (submission: Submission) => Note[],
 ): Promise<void> {
-  if (submissions.length === 0) return;
+  if (routes.length === 0) return;
   await tx.$executeRaw`
     UPDATE submission SET notes = new.notes
-    FROM unnest(${submissions.map(({ id }) => id)}::uuid[],
-                ${submissions.map((submission) => JSON.stringify(notesOf(submission)))}::jsonb[])
+    FROM unnest(${routes.map(({ submission }) => submission.id)}::uuid[],
+                ${routes.map(({ submission }) => JSON.stringify(notesOf(submission)))}::jsonb[])
       AS new (id, notes)
     WHERE submission.id = new.id`;
 }

@@ -25,7 +25,7 @@ export function sampleSubmission(
 }
 
 /** A UUIDv7 of that time, in microseconds. */
-export function sampleSubmissionId(order: number): string {
+function sampleSubmissionId(order: number): string {
   const time = Math.floor(order / 1_000)
     .toString(16)
     .padStart(12, '0');
