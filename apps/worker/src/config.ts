@@ -33,7 +33,7 @@ export const WorkerConfig = Type.Object({
     description: 'the network address /live and /ready listen on',
     default: '0.0.0.0',
   }),
-  WORKER_PORT: portSetting('the port of /live and /ready', 3001),
+  WORKER_PORT: portSetting('the port of /live and /ready', 3002),
   SHUTDOWN_TIMEOUT_MS: Type.Integer({
     description: 'the milliseconds that running jobs have to finish when the worker is stopped',
     default: 8_000,
