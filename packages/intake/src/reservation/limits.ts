@@ -101,10 +101,9 @@ export class Limits {
   /** For the reserver: the totals of a departure's limits, in their order, at Redis's time (ms). */
   arrive({ limits, away }: Departure, totals: readonly number[], redisNow: number): void {
     this.#offsetMs = redisNow - Date.now();
-    this.#now();
     for (const { position, uses } of away.values()) position.away -= uses;
-    // Totals of the minute before, where this process is already in the next.
-    if (Math.floor(redisNow / WINDOW_MS) !== this.#window) return;
+    // Where the minute is another by now, these are positions that nobody looks at any more.
+    this.#roll(redisNow);
     limits.forEach(({ key }, i) => {
       const position = away.get(key)?.position;
       if (position) position.known = Math.max(position.known, totals[i] ?? 0);
@@ -125,10 +124,10 @@ export class Limits {
     return now;
   }
 
-  /** Starts a new minute when it has come. A clock that was set back stays in the later minute. */
+  /** Starts from nothing in another minute, and in an earlier one where Redis's clock says so. */
   #roll(now: number): void {
     const window = Math.floor(now / WINDOW_MS);
-    if (window <= this.#window) return;
+    if (window === this.#window) return;
     this.#window = window;
     this.#positions = new Map();
     this.#riders = new Map();
