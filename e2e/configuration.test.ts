@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { ReceiverConfig } from '../apps/receiver/src/config.ts';
+import { WorkerConfig } from '../apps/worker/src/config.ts';
+
+interface Setting {
+  description?: string;
+  default?: unknown;
+}
+
+/** Every setting of a process as rows of a table: what reads the environment is what is documented. */
+function rows(process: string, { properties }: { properties: Record<string, Setting> }): string {
+  const lines = Object.entries(properties).map(
+    ([variable, { description = '', default: value }]) =>
+      `| \`${variable}\` | ${description} | ${shown(value)} |`,
+  );
+  return `## ${process}\n\n| variable | what it is | default |\n|---|---|---|\n${lines.join('\n')}\n`;
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'required';
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : `\`${value.join(',')}\``;
+  return `\`${String(value)}\``;
+}
+
+const INTRODUCTION = `# Configuration
+
+Everything is set by environment variables, read once at the start. A wrong one ends the process with a
+sentence that says what would be right. This page is made from the schemas that read them
+(\`npm test -- e2e/configuration.test.ts -u\`), and a test holds it to them.
+`;
+
+test('docs/configuration.md names every setting, as it is read', async () => {
+  const page = [INTRODUCTION, rows('Receiver', ReceiverConfig), rows('Worker', WorkerConfig)].join(
+    '\n',
+  );
+  await expect(page).toMatchFileSnapshot('../docs/configuration.md');
+});
