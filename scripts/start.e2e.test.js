@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 /**
  * @typedef {{ receiverUrl: string, captureUrl: string, databaseUrl: string, redisUrl: string,
@@ -15,16 +15,17 @@ const start = fileURLToPath(new URL('start.js', import.meta.url));
 const leadgate = fileURLToPath(new URL('../apps/cli/bin/leadgate.js', import.meta.url));
 const READY = { timeout: 120_000, interval: 100 };
 
-/** A folder that nobody else can enter, as a home may well be. */
-const home = mkdtempSync(join(tmpdir(), 'leadgate-start-'));
+/** @type {string} */
+let home;
 /** @type {Launcher | undefined} */
 let last;
 
-beforeAll(() => {
-  expect(statSync(home).mode & 0o077).toBe(0);
+beforeEach(() => {
+  // Of mode 0700: nobody else can enter it, as a home may well be.
+  home = mkdtempSync(join(tmpdir(), 'leadgate-start-'));
 });
 
-afterAll(async () => {
+afterEach(async () => {
   await last?.stop('SIGTERM');
   if (existsSync(join(home, 'postgres')))
     rmSync(realpathSync(join(home, 'postgres')), { recursive: true, force: true });
@@ -45,6 +46,7 @@ test(
     const second = launch({});
     expect(await second.ended).toBe(1);
     expect(second.output()).toContain('already runs here');
+    last = first;
     const stopped = Date.now();
     expect(await first.stop('SIGTERM')).toBe(0);
     expect(Date.now() - stopped).toBeLessThan(10_000);
@@ -124,7 +126,7 @@ function launch(env) {
   const ended = new Promise((resolve) => {
     child.once('exit', resolve);
   });
-  return {
+  last = {
     ended,
     output: () => output,
     stop: (signal) => {
@@ -132,12 +134,12 @@ function launch(env) {
       return ended;
     },
   };
+  return last;
 }
 
 /** @returns {Promise<Launcher & { run: RunFile }>} when everything is ready */
 async function launched() {
   const launcher = launch({});
-  last = launcher;
   let over = false;
   void launcher.ended.then(() => {
     over = true;
@@ -169,7 +171,8 @@ async function post(url, lead) {
     body: JSON.stringify(lead),
   });
   expect(response.status).toBe(202);
-  return (await response.json()).leadId;
+  const receipt = /** @type {{ leadId: string }} */ (await response.json());
+  return receipt.leadId;
 }
 
 /**
