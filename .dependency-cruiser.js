@@ -8,8 +8,12 @@ const TEST = '[.]test[.](ts|js)$';
 
 /** What a package may import, by its folder under packages/; of itself always. */
 const ALLOWED = {
-  contract: { packages: [], modules: ['typebox'] },
-  leads: { packages: ['contract'], modules: ['libphonenumber-js'] },
+  contract: { packages: [], modules: ['typebox'], builtins: [] },
+  leads: {
+    packages: ['contract'],
+    modules: ['libphonenumber-js', 'qs'],
+    builtins: ['querystring'],
+  },
 };
 
 export default {
@@ -35,7 +39,7 @@ export default {
       from: { path: '^(apps|packages)/', pathNot: TEST },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
     },
-    ...Object.entries(ALLOWED).flatMap(([name, { packages, modules }]) => [
+    ...Object.entries(ALLOWED).flatMap(([name, { packages, modules, builtins }]) => [
       {
         name: `${name}-is-pure`,
         severity: 'error',
@@ -46,7 +50,8 @@ export default {
           pathNot: [
             `^packages/${name}/src/`,
             ...packages.map((one) => `^packages/${one}/src/`),
-            ...modules.map((one) => `^node_modules/${one}/`),
+            ...modules.map((one) => `^node_modules/(@types/)?${one}/`),
+            ...builtins.map((one) => `^${one}$`),
           ],
         },
       },

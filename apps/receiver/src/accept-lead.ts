@@ -10,11 +10,10 @@ import {
   type Submission,
 } from '@leadgate/contract';
 import type { LimitUse, RejectedBody, Reserver } from '@leadgate/intake';
-import { normalizeLead } from '@leadgate/leads';
+import { parseBody, readLead as readFieldsOf } from '@leadgate/leads';
 import type { Producer } from '@leadgate/queue';
 import type { ProblemDetails } from './answer.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
-import { parseBody } from './parse-body.ts';
 import type { WithinDeadline } from './redis-deadline.ts';
 
 /** What went wrong with Redis: told to operators, and not to the sender in so many words. */
@@ -122,21 +121,13 @@ function readFields(
 ): Reading | Refusal {
   const { link } = post;
   const { key, body } = takeIdempotencyKey(post.idempotencyKey, value);
-  const normalized = normalizeLead(body, {
-    mode: post.lenient || link.mode === 'lenient' ? 'lenient' : 'strict',
-    country: link.country,
-    dummyPhones: link.dummyPhones,
-    today: latestDate(post.receivedAt),
-  });
-  const errors = [
-    ...(key.kind === 'invalid' ? [key.error] : []),
-    ...(normalized.kind === 'refused' ? normalized.errors : []),
-  ];
-  if (normalized.kind === 'refused' || errors.length > 0)
+  const reading = readFieldsOf(body, link, { lenient: post.lenient, now: post.receivedAt });
+  if (key.kind === 'invalid') {
+    const errors = [key.error, ...(reading.kind === 'refused' ? reading.errors : [])];
     return { kind: 'refused', code: 'invalid-lead', errors, text };
-  const { lead, identities, notes } = normalized;
-  if (link.requireIdentity && identities.length === 0)
-    return { kind: 'refused', code: 'identity-required', errors: [], text };
+  }
+  if (reading.kind === 'refused') return { ...reading, text };
+  const { lead, identities, notes } = reading;
   return {
     kind: 'read',
     text,
@@ -145,11 +136,6 @@ function readFields(
     notes,
     ...(key.kind === 'key' && { idempotency: { key: key.key, bodyHash: hashBody(body, text) } }),
   };
-}
-
-/** The date where it is latest, UTC+14: nobody's birthday of today is in the future. */
-function latestDate(now: number): string {
-  return new Date(now + 14 * 3_600_000).toISOString().slice(0, 10);
 }
 
 async function store(

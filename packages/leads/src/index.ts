@@ -11,4 +11,6 @@ export type {
   UtmTouch,
 } from './lead-state.ts';
 export { normalizeLead, type NormalizedLead, type NormalizeOptions } from './normalize-lead.ts';
+export { parseBody } from './parse-body.ts';
+export { readLead } from './read-lead.ts';
 export { resolveCustomFields } from './resolve-custom-fields.ts';
