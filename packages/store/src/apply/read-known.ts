@@ -46,18 +46,26 @@ export async function readKnown(
   return known;
 }
 
+/**
+ * LATERAL with LIMIT is one index look-up a key. As plain joins, this reads the whole identity table
+ * until it is some hundred thousand rows long.
+ */
 function find(tx: Prisma.TransactionClient, keys: Asked[], leads: Asked[]): Promise<FoundRow[]> {
   return tx.$queryRaw<FoundRow[]>`
-    SELECT workspace_id AS "workspaceId", key, lead_id AS "leadId",
+    SELECT asked.workspace_id AS "workspaceId", asked.key, found.lead_id AS "leadId",
            NULL::uuid AS "mergedInto", NULL::float8 AS "erasedOrder"
-    FROM identity JOIN unnest(${keys.map((key) => key.workspaceId)}::uuid[],
-                              ${keys.map((key) => key.value)}::text[])
-      AS asked (workspace_id, key) USING (workspace_id, key)
+    FROM unnest(${keys.map((key) => key.workspaceId)}::uuid[],
+                ${keys.map((key) => key.value)}::text[]) AS asked (workspace_id, key),
+      LATERAL (SELECT lead_id FROM identity
+               WHERE identity.workspace_id = asked.workspace_id AND identity.key = asked.key
+               LIMIT 1) AS found
     UNION ALL
-    SELECT workspace_id, NULL, id, merged_into, erased_order::float8
-    FROM lead JOIN unnest(${leads.map((lead) => lead.workspaceId)}::uuid[],
-                          ${leads.map((lead) => lead.value)}::uuid[])
-      AS asked (workspace_id, id) USING (workspace_id, id)`;
+    SELECT asked.workspace_id, NULL, asked.id, found.merged_into, found.erased_order::float8
+    FROM unnest(${leads.map((lead) => lead.workspaceId)}::uuid[],
+                ${leads.map((lead) => lead.value)}::uuid[]) AS asked (workspace_id, id),
+      LATERAL (SELECT merged_into, erased_order FROM lead
+               WHERE lead.workspace_id = asked.workspace_id AND lead.id = asked.id
+               LIMIT 1) AS found`;
 }
 
 function remember(known: Map<string, Known>, row: FoundRow): void {
