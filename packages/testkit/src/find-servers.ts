@@ -1,8 +1,9 @@
 import { GenericContainer, Wait, type StartedTestContainer } from 'testcontainers';
 import { IMAGES, containerEngine, hasImage } from '../../../scripts/servers/containers.js';
 import { checkPostgres, checkRedis } from '../../../scripts/servers/given.js';
-import { POSTGRES_TEST_SETTINGS, startPostgresServer, startRedisServer } from './own-server.ts';
-import { endLeftoverServers, say } from './private-home.ts';
+import { POSTGRES_TEST_SETTINGS } from '../../../scripts/servers/own-server.js';
+import { endLeftoverServers, say } from '../../../scripts/servers/private-home.js';
+import { startPostgresServer, startRedisServer } from './own-server.ts';
 
 /** Where this run's Redis and Postgres are, and how to be rid of them. */
 export interface Servers {

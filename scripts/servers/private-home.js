@@ -2,29 +2,32 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endLeftovers, openLedger, type OpenLedger } from '../../../scripts/servers/ledger.js';
+import { endLeftovers, openLedger } from './ledger.js';
 
-/** Fetched programs are kept with those of `npm start`; so is the list of what a test run started. */
-const REPOSITORY_HOME = fileURLToPath(new URL('../../../.leadgate', import.meta.url));
+/** Fetched programs are kept with those of `npm start`; so is the list of what a run started. */
+const REPOSITORY_HOME = fileURLToPath(new URL('../../.leadgate', import.meta.url));
 const LEDGERS = join(REPOSITORY_HOME, 'test-servers');
 
-/** A folder for the data of one test server. */
-export interface PrivateHome {
-  path: string;
-  log: string;
-  programs: string;
-  remove: () => void;
-}
+/**
+ * A folder for the data of one server that lives no longer than the process that started it.
+ * @typedef {object} PrivateHome
+ * @property {string} path
+ * @property {string} log
+ * @property {string} programs
+ * @property {() => void} remove
+ */
 
-let ledger: Promise<OpenLedger> | undefined;
+/** @type {ReturnType<typeof openLedger> | undefined} */
+let ledger;
 
-/** The list of what this process started; whoever runs tests after a kill ends what is on it. */
-export function processLedger(): Promise<OpenLedger> {
+/** The list of what this process started; whoever comes after a kill ends what is on it. */
+export function processLedger() {
   ledger ??= openLedger(join(LEDGERS, `${process.pid.toString()}.json`), say);
   return ledger;
 }
 
-export async function makeHome(): Promise<PrivateHome> {
+/** @returns {Promise<PrivateHome>} */
+export async function makeHome() {
   mkdirSync(REPOSITORY_HOME, { recursive: true });
   const path = mkdtempSync(join(tmpdir(), 'leadgate-test-'));
   // Under root, Postgres runs as another user, who has to pass through here to his own folder.
@@ -42,8 +45,8 @@ export async function makeHome(): Promise<PrivateHome> {
   };
 }
 
-/** Ends servers of test runs that were killed. */
-export async function endLeftoverServers(): Promise<void> {
+/** Ends servers of runs that were killed. */
+export async function endLeftoverServers() {
   mkdirSync(LEDGERS, { recursive: true });
   for (const name of readdirSync(LEDGERS)) {
     // One whose run is alive is none of ours.
@@ -51,6 +54,7 @@ export async function endLeftoverServers(): Promise<void> {
   }
 }
 
-export function say(line: string): void {
+/** @param {string} line */
+export function say(line) {
   console.error(`tests: ${line}`);
 }
