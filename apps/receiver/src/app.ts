@@ -5,6 +5,7 @@ import { ALLOWED_METHODS, setCommonHeaders } from './cors.ts';
 import { LeadBody } from './lead-body.ts';
 import { healthRoutes } from './routes/health.ts';
 import { ingestRoutes } from './routes/ingest.ts';
+import { snippetRoutes } from './routes/snippet.ts';
 import type { ReceiverServices } from './services.ts';
 
 /** The public HTTP side: the capture links' route, its health, and one answer for whatever else. */
@@ -27,6 +28,7 @@ export async function receiverApp(app: FastifyInstance, services: ReceiverServic
   app.setNotFoundHandler(answerNotFound);
   await app.register(ingestRoutes, services);
   await app.register(healthRoutes, services);
+  await app.register(snippetRoutes, services);
 }
 
 // Ids only: the code is a capability, and query strings and bodies hold people.

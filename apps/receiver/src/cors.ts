@@ -2,8 +2,8 @@ import type { FastifyReply } from 'fastify';
 import type { CaptureLink } from '@leadgate/contract';
 
 /**
- * Headers of every answer, errors and unknown addresses included: any page may read it (there are
- * no cookies to protect) until `narrowToLink` says otherwise.
+ * Headers of every answer, errors and unknown addresses included: any page may read it. There are
+ * no cookies to protect, and a page that may not post is told so in words.
  */
 export function setCommonHeaders(reply: FastifyReply): void {
   reply.headers({
@@ -21,17 +21,18 @@ export function listsOrigin(link: CaptureLink, origin: string | undefined): bool
   return link.origins.some((listed) => listed.toLowerCase() === wanted);
 }
 
-/** Of a link with a list of origins, only the listed ones may read the answer. */
-export function narrowToLink(
+/**
+ * Of a link with a list of origins, the answer names the origin that asked. One that is not listed
+ * too: it reads the 403 that it gets, where a browser would hide it as a network error.
+ */
+export function nameOrigin(
   reply: FastifyReply,
   link: CaptureLink,
   origin: string | undefined,
 ): void {
   if (link.origins.length === 0) return;
   reply.header('vary', 'Origin');
-  if (origin !== undefined && listsOrigin(link, origin))
-    reply.header('access-control-allow-origin', origin);
-  else reply.removeHeader('access-control-allow-origin');
+  if (origin !== undefined) reply.header('access-control-allow-origin', origin);
 }
 
 export const ALLOWED_METHODS = 'POST, OPTIONS';

@@ -4,6 +4,7 @@ import type { RejectedBody, Reservation, ReservationRequest } from '@leadgate/in
 import type { FastifyBaseLogger, FastifyInstance, InjectOptions } from 'fastify';
 import type { Answer } from './answer.ts';
 import { receiverApp } from './app.ts';
+import { makeAsset } from './assets/asset.ts';
 import { createServer } from './server.ts';
 import type { ReceiverServices } from './services.ts';
 
@@ -90,6 +91,7 @@ export async function fakeReceiver(options: FakeOptions = {}): Promise<FakeRecei
       readiness: () => Promise.resolve({ ready: true, reasons: [], warnings: [] }),
       stop: () => undefined,
     },
+    snippet: makeAsset(Buffer.from('leadgate()'), 'text/javascript; charset=utf-8'),
     clock: () => NOW,
     onTrouble: () => undefined,
     onAnswer: (answer) => void answers.push(answer),

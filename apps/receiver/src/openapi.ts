@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import { fastify } from 'fastify';
 import { receiverApp } from './app.ts';
+import { makeAsset } from './assets/asset.ts';
 import type { ReceiverServices } from './services.ts';
 
 /** The OpenAPI document of the public side, made from the schemas of its routes; no server needed. */
@@ -39,6 +40,7 @@ const NO_SERVICES: ReceiverServices = {
   pushRejected: unused,
   limits: { count: unused },
   health: { readiness: unused, stop: unused },
+  snippet: makeAsset(Buffer.alloc(0), ''),
   onTrouble: unused,
   onAnswer: unused,
   clock: unused,

@@ -1,5 +1,6 @@
 import type { LinkDirectory, Limits } from '@leadgate/intake';
 import type { Answer } from './answer.ts';
+import type { Asset } from './assets/asset.ts';
 import type { Intake } from './accept-lead.ts';
 import type { ReceiverConfig } from './config.ts';
 import type { Health } from './health.ts';
@@ -10,6 +11,8 @@ export interface ReceiverServices extends Intake {
   directory: Pick<LinkDirectory, 'find' | 'peek'>;
   limits: Pick<Limits, 'count'>;
   health: Health;
+  /** The script for landing pages. */
+  snippet: Asset;
   /** Told what each post came to. */
   onAnswer: (answer: Answer) => void;
   /** Milliseconds since 1970. */

@@ -12,6 +12,7 @@ import {
 import { createLimits, createReserver, openLinkDirectory, pushRejected } from '@leadgate/intake';
 import { openProducer } from '@leadgate/queue';
 import { receiverApp } from './app.ts';
+import { readSnippet } from './assets/read-snippet.ts';
 import type { ReceiverConfig } from './config.ts';
 import { createHealth } from './health.ts';
 import { createServer } from './server.ts';
@@ -32,6 +33,7 @@ export async function startReceiver(
   config: ReceiverConfig,
   { logger, onClose }: { logger: Logger; onClose: Shutdown['add'] },
 ): Promise<{ url: string }> {
+  const snippet = readSnippet();
   const connect = (role: 'producer' | 'subscriber') => {
     const redis = connectRedis(config.REDIS_URL, {
       role,
@@ -64,6 +66,7 @@ export async function startReceiver(
     producer,
     pushRejected: (rejected) => pushRejected(redis, rejected),
     health,
+    snippet,
     clock,
     onTrouble: createTroubleLog(logger, clock),
     onAnswer: tally.count,

@@ -411,12 +411,13 @@ describe('origins', () => {
     'http://shop.example.com',
     'https://shop.example.com:8443',
     'null',
-  ])('that are not (%s) are 403 and cannot read the answer', async (origin) => {
+  ])('that are not (%s) are 403, leave no lead, and can read why', async (origin) => {
     const receiver = await fakeReceiver({ link: { origins, allowServers: true } });
     const answer = await receiver.post(ANA, { headers: { origin } });
     expect(answer.json()).toMatchObject({ status: 403, code: 'origin-not-allowed' });
-    expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
+    expect(answer.headers['access-control-allow-origin']).toBe(origin);
     expect(answer.headers.vary).toBe('Origin');
+    expect(receiver.reserved).toEqual([]);
   });
 
   test('absent are 403 unless the link allows servers', async () => {

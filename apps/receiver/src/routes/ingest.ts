@@ -7,7 +7,7 @@ import { acceptLead, type Outcome } from '../accept-lead.ts';
 import { addressLimitKey, keptAddress, readAddress } from '../address.ts';
 import { admit, type Admission } from '../admit.ts';
 import { sendProblem } from '../answer.ts';
-import { narrowToLink, setPreflightHeaders } from '../cors.ts';
+import { nameOrigin, setPreflightHeaders } from '../cors.ts';
 import { keptText } from '../kept-text.ts';
 import { readMediaType } from '../media-type.ts';
 import { prefersLenient } from '../prefer.ts';
@@ -71,7 +71,7 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
     (request, reply) => {
       const link = services.directory.peek(request.params.code);
       setPreflightHeaders(reply);
-      if (link !== null) narrowToLink(reply, link, request.headers.origin);
+      if (link !== null) nameOrigin(reply, link, request.headers.origin);
       return reply.code(204).send();
     },
   );
@@ -131,12 +131,12 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
           : sendProblem(reply, 'rate-limited', { retryAfterSeconds });
       }
       case 'turned-away':
-        narrowToLink(reply, admission.link, request.headers.origin);
+        nameOrigin(reply, admission.link, request.headers.origin);
         return sendProblem(reply, admission.code);
       case 'admitted': {
         const { link } = admission;
         const address = addressOf(request);
-        narrowToLink(reply, link, request.headers.origin);
+        nameOrigin(reply, link, request.headers.origin);
         request.arrival = {
           within,
           receivedAt,
