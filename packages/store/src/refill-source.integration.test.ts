@@ -9,7 +9,7 @@ import { applySubmissions, emptyLead, joinLeads, resolveCustomFields } from '@le
 import { directoryRevision } from './directory-revision.ts';
 import { openStore, type Store } from './open-store.ts';
 import { refillSource } from './refill-source.ts';
-import { saveRejected } from './save-rejected.ts';
+import { saveRejected } from './index.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;
