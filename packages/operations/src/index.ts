@@ -1,1 +1,8 @@
-export {};
+export { mendRejected, type Mended, type Mending } from './rejected/mend-rejected.ts';
+export {
+  replayAllRejected,
+  replayRejected,
+  type ReplayedRejected,
+  type ReplayRejectedOptions,
+} from './rejected/replay-rejected.ts';
+export type { Servers } from './servers.ts';

@@ -9,6 +9,7 @@ export { renameField, type FieldRenaming } from './fields/rename-field.ts';
 export { findLeads, type LeadSearch } from './leads/find-leads.ts';
 export type { HistoryEntry } from './leads/history-of-lead.ts';
 export type { LeadSummary } from './leads/lead-row.ts';
+export { recentLeads } from './leads/recent-leads.ts';
 export { showLead, type LeadDetails, type Touch } from './leads/show-lead.ts';
 export { createLink, type LinkCreation } from './links/create-link.ts';
 export { expireLink } from './links/expire-link.ts';
@@ -28,15 +29,27 @@ export {
   type TokenCreation,
 } from './operators/api-tokens.ts';
 export { changePassword, type PasswordChange } from './operators/change-password.ts';
-export { issueFirstCode, signInFirst, type FirstSignIn } from './operators/first-operator.ts';
+export {
+  hasOperators,
+  issueFirstCode,
+  signInFirst,
+  type FirstSignIn,
+} from './operators/first-operator.ts';
 export { listOperators } from './operators/list-operators.ts';
 export { ROLES, type Operator, type Role } from './operators/operator.ts';
 export { removeOperator } from './operators/remove-operator.ts';
 export { endSession, findSession } from './operators/sessions.ts';
 export { signIn, type SignIn, type SignInRequest } from './operators/sign-in.ts';
+export { keepMended, markReplayed } from './rejected/change-rejected.ts';
+export { countRejected, listRejected, type RejectedFilter } from './rejected/list-rejected.ts';
+export type { RejectedSummary } from './rejected/rejected-row.ts';
+export { saveRejected } from './rejected/save-rejected.ts';
+export { showRejected, type RejectedDetails } from './rejected/show-rejected.ts';
+export { dropRejectedBefore, trimRejected } from './rejected/trim-rejected.ts';
 export { listSubmissions, type SubmissionFilter } from './submissions/list-submissions.ts';
 export { showSubmission, type SubmissionDetails } from './submissions/show-submission.ts';
 export type { SubmissionSummary } from './submissions/submission-row.ts';
+export { submissionsThere } from './submissions/submissions-there.ts';
 export {
   createWorkspace,
   type NewWorkspace,
@@ -59,4 +72,3 @@ export { migrate, MigrationError } from './migrate.ts';
 export { migrationState, type MigrationState } from './migration-state.ts';
 export { openStore, type Store, type StoreOptions } from './open-store.ts';
 export { refillSource } from './refill-source.ts';
-export { saveRejected } from './save-rejected.ts';

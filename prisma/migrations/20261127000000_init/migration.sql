@@ -174,9 +174,33 @@ CREATE TABLE rejected_submission (
   page text,
   user_agent text,
   address text,
-  created_at timestamptz NOT NULL DEFAULT now()
+  created_at timestamptz NOT NULL DEFAULT now(),
+  -- What an operator made of the body, which itself stays as it was sent.
+  mended_body text,
+  mended_body_type text CHECK (mended_body_type IN ('json', 'form')),
+  mended_at timestamptz,
+  -- The submission that it became after all.
+  submission_id uuid,
+  replayed_at timestamptz
 );
 CREATE INDEX rejected_submission_link_id_idx ON rejected_submission (link_id, id);
+
+-- Failed jobs that an operator gave up, with all they carried: each is somebody's lead.
+CREATE TABLE discarded_submission (
+  job_id text NOT NULL,
+  discarded_at timestamptz NOT NULL DEFAULT now(),
+  -- The operator's.
+  reason text NOT NULL,
+  -- The job's last failure.
+  failure text NOT NULL,
+  -- Null where the job could not be read.
+  submission_id uuid,
+  workspace_id uuid,
+  link_id uuid,
+  -- The submission as the job carried it; where it could not be read, the job's data.
+  content jsonb NOT NULL,
+  PRIMARY KEY (job_id, discarded_at)
+);
 
 -- Who may use the console. Names are in the audit log by value, so that a row can go.
 CREATE TABLE operator (

@@ -1,7 +1,7 @@
 import type { RejectedBody } from '@leadgate/contract';
-import { withoutValues } from './failure-of.ts';
-import type { Store } from './open-store.ts';
-import { storableTexts } from './storable-text.ts';
+import { withoutValues } from '../failure-of.ts';
+import type { Store } from '../open-store.ts';
+import { storableTexts } from '../storable-text.ts';
 
 /**
  * Keeps refused bodies for an operator to mend. One that is there already stays as it is, so that
