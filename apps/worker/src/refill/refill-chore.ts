@@ -1,5 +1,11 @@
 import type { RefillSource } from '@leadgate/contract';
-import { directoryRevision, refillDirectory, refillNeeds, refillWorkspace } from '@leadgate/intake';
+import {
+  closeOlderWorkspace,
+  directoryRevision,
+  refillDirectory,
+  refillNeeds,
+  refillWorkspace,
+} from '@leadgate/intake';
 import type { Redis } from 'ioredis';
 import type { Chore } from './caretaker.ts';
 import { underLock } from './redis-lock.ts';
@@ -7,7 +13,7 @@ import { underLock } from './redis-lock.ts';
 const LOCK = 'leadgate:refilling';
 const LOCK_MS = 30_000;
 
-/** How often the markers of all workspaces are looked at, asked for or not. */
+/** How often the markers and clocks of all workspaces are looked at, asked for or not. */
 const LOOK_AT_ALL_MS = 10_000;
 
 interface Needs {
@@ -18,11 +24,15 @@ interface Needs {
 
 /**
  * Refills what Redis lacks from Postgres: the link directory when it is incomplete or not of
- * Postgres's revision, a workspace when a receiver asked for it or its marker is missing. One worker
- * at a time does it; two at once would do no harm.
+ * Postgres's revision, a workspace when a receiver asked for it, its marker is missing or its clock is
+ * older than what Postgres holds. One worker at a time does it; two at once would do no harm.
  */
 export function createRefillChore(redis: Redis, source: RefillSource): Chore {
   let lookedAtAll = -Infinity;
+  // A Redis that comes back may be another one, or an older one.
+  redis.on('ready', () => {
+    lookedAtAll = -Infinity;
+  });
 
   async function look(): Promise<Needs> {
     const [wanted, found] = await Promise.all([
@@ -30,7 +40,9 @@ export function createRefillChore(redis: Redis, source: RefillSource): Chore {
       directoryRevision(redis),
     ]);
     const all = found === null || performance.now() - lookedAtAll > LOOK_AT_ALL_MS;
-    const { workspaces } = await refillNeeds(redis, all ? await source.workspaceIds() : []);
+    const looked = all ? await source.workspaceIds() : [];
+    for (const id of looked) await closeOlderWorkspace(redis, id, await source.highestOrder(id));
+    const { workspaces } = await refillNeeds(redis, looked);
     if (all && workspaces.length === 0) lookedAtAll = performance.now();
     return { revision: found === wanted ? null : wanted, workspaces };
   }

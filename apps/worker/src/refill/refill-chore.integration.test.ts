@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import type { RefillSource } from '@leadgate/contract';
+import { createReserver, openWorkspace, refillDirectory } from '@leadgate/intake';
+import { testRedis } from '@leadgate/testkit';
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createRefillChore } from './refill-chore.ts';
+
+let redis: Redis;
+let flush: () => Promise<void>;
+beforeEach(async () => {
+  const server = await testRedis();
+  redis = new Redis(server.url);
+  flush = server.flush;
+});
+afterEach(async () => {
+  await flush();
+  await redis.quit();
+});
+
+async function* once<T>(page: T[]): AsyncGenerator<T[]> {
+  if (page.length > 0) yield await Promise.resolve(page);
+}
+
+/** Postgres with one workspace, in which one person is known. */
+function sourceOf(workspaceId: string, leadId: string, highestOrder: number): RefillSource {
+  return {
+    directoryRevision: () => Promise.resolve(1),
+    workspaceIds: () => Promise.resolve([workspaceId]),
+    links: () => once([]),
+    identities: () => once([{ key: 'email:ana@example.com', leadId }]),
+    highestOrder: () => Promise.resolve(highestOrder),
+  };
+}
+
+const workspaceId = randomUUID();
+const leadId = randomUUID();
+
+function reserve(): ReturnType<ReturnType<typeof createReserver>['reserve']> {
+  return createReserver(redis).reserve({
+    submissionId: randomUUID(),
+    workspaceId,
+    linkId: randomUUID(),
+    offeredLeadId: randomUUID(),
+    identityKeys: ['email:ana@example.com'],
+    limits: [],
+  });
+}
+
+test('a Redis that came back older than Postgres is not claimed on, though no receiver remembers', async () => {
+  const ahead = (Date.now() + 3_600_000) * 1_000;
+  const source = sourceOf(workspaceId, leadId, ahead);
+  await refillDirectory(redis, source, 1);
+  await openWorkspace(redis, workspaceId);
+  expect(await reserve()).toMatchObject({ kind: 'reserved' });
+
+  await createRefillChore(redis, source).run();
+
+  expect(await reserve()).toMatchObject({ kind: 'reserved', leadId });
+  const after = await reserve();
+  expect(after.kind === 'reserved' && after.order).toBeGreaterThan(ahead);
+});
+
+test('a Redis that is up to date is left alone', async () => {
+  const source = sourceOf(workspaceId, leadId, 1);
+  await refillDirectory(redis, source, 1);
+  await openWorkspace(redis, workspaceId);
+  expect(await createRefillChore(redis, source).run()).toBeNull();
+});
