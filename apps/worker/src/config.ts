@@ -34,6 +34,18 @@ export const WorkerConfig = Type.Object({
     default: '0.0.0.0',
   }),
   WORKER_PORT: portSetting('the port of /live and /ready', 3002),
+  REJECTED_DAYS: Type.Integer({
+    description: 'how many days refused bodies are kept',
+    default: 30,
+    minimum: 1,
+    maximum: 3_650,
+  }),
+  REJECTED_PER_LINK: Type.Integer({
+    description: 'how many refused bodies a link keeps, the newest',
+    default: 5_000,
+    minimum: 1,
+    maximum: 1_000_000,
+  }),
   SHUTDOWN_TIMEOUT_MS: Type.Integer({
     description: 'the milliseconds that running jobs have to finish when the worker is stopped',
     default: 8_000,

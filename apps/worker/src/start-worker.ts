@@ -6,10 +6,12 @@ import { queueCounts, startApplyWorker } from '@leadgate/queue';
 import {
   applyGroup,
   directoryRevision,
+  dropRejectedBefore,
   failureOf,
   openStore,
   refillSource,
   saveRejected,
+  trimRejected,
   type GroupResult,
 } from '@leadgate/store';
 import type { Redis } from 'ioredis';
@@ -22,6 +24,7 @@ import { startHealthServer } from './health/health-server.ts';
 import { startCaretaker } from './refill/caretaker.ts';
 import { createRefillChore } from './refill/refill-chore.ts';
 import { createRejectedChore } from './refill/rejected-chore.ts';
+import { createRetentionChore } from './refill/retention-chore.ts';
 import { requirePostgres } from './require-postgres.ts';
 import { requireRedis } from './require-redis.ts';
 
@@ -75,7 +78,16 @@ export async function startWorker(
   const caretaker = startCaretaker({
     chores: [
       createRefillChore(upkeepRedis, refillSource(store)),
-      createRejectedChore(upkeepRedis, (bodies) => saveRejected(store, bodies), failureOf, logger),
+      createRejectedChore(upkeepRedis, {
+        save: (bodies) => saveRejected(store, bodies),
+        trim: (linkId) => trimRejected(store, linkId, config.REJECTED_PER_LINK),
+        failureOf,
+        logger,
+      }),
+      createRetentionChore((moment) => dropRejectedBefore(store, moment), {
+        days: config.REJECTED_DAYS,
+        clock: Date.now,
+      }),
     ],
     pauseMs: CARETAKER_PAUSE_MS,
     wait,

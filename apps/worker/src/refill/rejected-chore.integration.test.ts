@@ -25,6 +25,7 @@ const rejected = (id: string): RejectedBody => ({
   body: '{}',
   bodyType: 'json',
 });
+const trim = () => Promise.resolve(0);
 const refusing = new Error('data');
 const failureOf = (error: unknown) => (error === refusing ? 'data' : 'unavailable');
 
@@ -37,7 +38,7 @@ test('a refused body that Postgres cannot hold does not keep the others from mov
     return Promise.resolve();
   };
   const logger = { warn: vi.fn() };
-  const chore = createRejectedChore(redis, save, failureOf, logger);
+  const chore = createRejectedChore(redis, { save, trim, failureOf, logger });
   await chore.run();
   expect(saved).toEqual(['a', 'b']);
   expect(logger.warn).toHaveBeenCalledOnce();
@@ -47,8 +48,25 @@ test('a refused body that Postgres cannot hold does not keep the others from mov
 test('refused bodies stay in Redis while Postgres is away', async () => {
   const redis = await redisWith(['a', 'b'].map(rejected));
   const save = vi.fn(() => Promise.reject(new Error('away')));
-  const chore = createRejectedChore(redis, save, failureOf, { warn: vi.fn() });
+  const chore = createRejectedChore(redis, { save, trim, failureOf, logger: { warn: vi.fn() } });
   await expect(chore.run()).rejects.toThrow('away');
   save.mockImplementation(() => Promise.resolve() as never);
-  expect(await chore.run()).toEqual({ bodies: 2 });
+  expect(await chore.run()).toEqual({ bodies: 2, trimmed: 0 });
+});
+
+test('each link that bodies came for is trimmed, and no other', async () => {
+  const redis = await redisWith([
+    { ...rejected('a'), linkId: 'one' },
+    { ...rejected('b'), linkId: 'one' },
+    { ...rejected('c'), linkId: 'two' },
+  ]);
+  const trimmed: string[] = [];
+  const chore = createRejectedChore(redis, {
+    save: () => Promise.resolve(),
+    trim: (linkId) => Promise.resolve(trimmed.push(linkId)),
+    failureOf,
+    logger: { warn: vi.fn() },
+  });
+  expect(await chore.run()).toMatchObject({ bodies: 3 });
+  expect(trimmed.toSorted()).toEqual(['one', 'two']);
 });

@@ -4,15 +4,21 @@ import type { Failure } from '@leadgate/store';
 import type { Redis } from 'ioredis';
 import type { Chore } from './caretaker.ts';
 
+export interface RejectedChoreOptions {
+  save: (bodies: RejectedBody[]) => Promise<void>;
+  /** Lets the oldest of a link go, so that a flood of refused bodies cannot fill Postgres. */
+  trim: (linkId: string) => Promise<number>;
+  failureOf: (error: unknown) => Failure;
+  logger: Pick<Logger, 'warn'>;
+}
+
 /**
- * Moves refused bodies from Redis to Postgres. One that Postgres cannot hold is let go, as it would
- * keep all behind it from moving.
+ * Moves refused bodies from Redis to Postgres, and bounds what a link keeps there. One that Postgres
+ * cannot hold is let go, as it would keep all behind it from moving.
  */
 export function createRejectedChore(
   redis: Redis,
-  save: (bodies: RejectedBody[]) => Promise<void>,
-  failureOf: (error: unknown) => Failure,
-  logger: Pick<Logger, 'warn'>,
+  { save, trim, failureOf, logger }: RejectedChoreOptions,
 ): Chore {
   async function saveWhatFits(bodies: RejectedBody[]): Promise<void> {
     try {
@@ -28,8 +34,15 @@ export function createRejectedChore(
   return {
     name: 'keep refused bodies',
     async run() {
-      const bodies = await takeRejected(redis, saveWhatFits);
-      return bodies === 0 ? null : { bodies };
+      const links = new Set<string>();
+      const bodies = await takeRejected(redis, async (some) => {
+        await saveWhatFits(some);
+        for (const { linkId } of some) links.add(linkId);
+      });
+      if (bodies === 0) return null;
+      let trimmed = 0;
+      for (const linkId of links) trimmed += await trim(linkId);
+      return { bodies, trimmed };
     },
   };
 }
