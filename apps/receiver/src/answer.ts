@@ -1,5 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { problem, type FieldError, type ProblemCode } from '@leadgate/contract';
+import { sendProblemPage } from './pages/answer-page.ts';
+import { wantsPage } from './pages/wants-page.ts';
 
 /** What a request came to, for the counts and the log. */
 export type Answer = 'accepted' | ProblemCode;
@@ -18,7 +20,10 @@ export interface ProblemDetails {
   retryAfterSeconds?: number;
 }
 
-/** Answers with a problem (RFC 9457), its status, and Retry-After where trying again makes sense. */
+/**
+ * Answers with a problem (RFC 9457), its status, and Retry-After where trying again makes sense. Where
+ * a form was sent without a script, a person reads it: as a page then.
+ */
 export function sendProblem(
   reply: FastifyReply,
   code: ProblemCode,
@@ -27,6 +32,9 @@ export function sendProblem(
   const body = problem(code, errors && { errors });
   const retryAfter = retryAfterSeconds ?? (body.status === 503 ? RETRY_SECONDS : undefined);
   if (retryAfter !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(retryAfter)));
-  reply.request.answer = code;
-  return reply.code(body.status).type('application/problem+json').send(body);
+  const { request } = reply;
+  request.answer = code;
+  reply.code(body.status);
+  if (wantsPage(request.method, request.headers)) return sendProblemPage(reply, code, errors ?? []);
+  return reply.type('application/problem+json').send(body);
 }

@@ -168,23 +168,103 @@ describe('a form of a page', () => {
     expect(answer.headers['submission-id']).toBe(receiver.submission().id);
   });
 
-  test('gets the receipt where its link has no such address', async () => {
+  test.each([
+    ['pt-BR,pt;q=0.9,en;q=0.8', 'pt', 'Obrigado!'],
+    ['de, en-GB;q=0.8', 'en', 'Thank you!'],
+    ['en;q=0.1, es-419', 'es', '¡Gracias!'],
+    ['de', 'pt', 'Obrigado!'],
+    [undefined, 'pt', 'Obrigado!'],
+  ])(
+    'whose link has no such address is thanked in its visitor’s language (%s: %s)',
+    async (languages, language, thanks) => {
+      const receiver = await fakeReceiver();
+      const answer = await receiver.post('name=Ana', {
+        headers: { ...html, ...(languages !== undefined && { 'accept-language': languages }) },
+      });
+      expect(answer.statusCode).toBe(202);
+      expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+      expect(answer.headers['submission-id']).toBe(receiver.submission().id);
+      expect(answer.body).toContain(`<html lang="${language}">`);
+      expect(answer.body).toContain(`<h1>${thanks}</h1>`);
+    },
+  );
+
+  test('is answered with a page that loads nothing, runs nothing and is not kept', async () => {
     const receiver = await fakeReceiver();
-    expect((await receiver.post('name=Ana', { headers: html })).statusCode).toBe(202);
+    const { headers, body } = await receiver.post('name=Ana', { headers: html });
+    expect(headers['content-security-policy']).toMatch(
+      /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; base-uri 'none'; form-action 'none'$/,
+    );
+    expect(headers['cache-control']).toBe('no-store');
+    expect(body).not.toMatch(/<script|https?:|src=|url\(/);
   });
 
   test.each([
     { ...FORM, accept: '*/*' },
+    { ...FORM, accept: 'application/json, text/html' },
+    { ...FORM, accept: 'application/json, text/html;q=0.9' },
+    { ...FORM, accept: 'text/html;q=0, */*' },
     { 'content-type': 'application/json', accept: 'text/html' },
   ])('is what is sent on, not a script: %j', async (headers) => {
     const receiver = await fakeReceiver({ link });
     expect((await receiver.post('{}', { headers })).statusCode).toBe(202);
   });
 
-  test('that is refused is told why', async () => {
+  test('that is refused is told what to correct, each field by its name', async () => {
     const receiver = await fakeReceiver({ link });
-    const answer = await receiver.post('email=nobody', { headers: html });
+    const answer = await receiver.post(
+      'email=nobody&telephone=12&address[city]=' + 'x'.repeat(201),
+      { headers: { ...html, 'accept-language': 'en' } },
+    );
     expect(answer.statusCode).toBe(422);
+    expect(answer.body.match(/<li>.*?<\/li>/g)).toEqual([
+      '<li>Email: is not a whole email, such as ana@example.com</li>',
+      '<li>Telephone: is not a telephone with its area code, of 8 to 15 digits</li>',
+      '<li>City: is too long</li>',
+    ]);
+    expect(answer.body).not.toContain('nobody');
+  });
+
+  test('cannot write into the page that tells it what is wrong', async () => {
+    const receiver = await fakeReceiver();
+    const field = encodeURIComponent(`customFields[<script>alert("1")</script>]`);
+    const answer = await receiver.post(`${field}=${'x'.repeat(10_001)}`, { headers: html });
+    expect(answer.statusCode).toBe(422);
+    expect(answer.body).not.toContain('<script>');
+    expect(answer.body).toContain('&lt;script&gt;alert(&quot;1&quot;)');
+  });
+
+  test.each([
+    [404, { url: '/ingest/nope' }, 'não existe mais'],
+    [410, { link: { state: 'disabled' as const } }, 'não recebe mais respostas'],
+    [403, { link: { origins: ['https://shop.example.com'] } }, 'a partir desta página'],
+    [415, { type: 'multipart/form-data; boundary=x' }, 'não pôde ser lido'],
+    [400, { body: ' ' }, 'vazio'],
+    [422, { link: { requireIdentity: true } }, 'Informe e-mail ou telefone'],
+  ])('keeps its status %d and reads it in words', async (status, staged, words) => {
+    const {
+      url = `/ingest/${CODE}`,
+      body = 'name=Ana',
+      type = FORM['content-type'],
+    } = {
+      ...(staged as { url?: string; body?: string; type?: string }),
+    };
+    const receiver = await fakeReceiver('link' in staged ? { link: staged.link } : {});
+    const headers = { ...html, 'content-type': type };
+    const answer = await receiver.post(body, { url, headers });
+    expect(answer.statusCode).toBe(status);
+    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(answer.body).toContain(words);
+  });
+
+  test('is told to come back where nothing can be stored', async () => {
+    const receiver = await fakeReceiver({
+      services: { reserver: { reserve: () => Promise.reject(new Error('away')) } },
+    });
+    const answer = await receiver.post('name=Ana', { headers: html });
+    expect(answer.statusCode).toBe(503);
+    expect(answer.headers['retry-after']).toBe('5');
+    expect(answer.body).toContain('Tente de novo');
   });
 });
 

@@ -10,6 +10,8 @@ import { sendProblem } from '../answer.ts';
 import { nameOrigin, setPreflightHeaders } from '../cors.ts';
 import { keptText } from '../kept-text.ts';
 import { readMediaType } from '../media-type.ts';
+import { sendThanksPage } from '../pages/answer-page.ts';
+import { wantsPage } from '../pages/wants-page.ts';
 import { prefersLenient } from '../prefer.ts';
 import { registerRateLimits } from '../rate-limits.ts';
 import { readBody, type RawBody } from '../read-body.ts';
@@ -158,7 +160,8 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
   }
 
   async function limit(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const retryAfterSeconds = (await overLinkLimit(request)) ?? (await overAddressLimit(request));
+    // The address first: what is over its limit must not use up the link's.
+    const retryAfterSeconds = (await overAddressLimit(request)) ?? (await overLinkLimit(request));
     if (retryAfterSeconds === null) return undefined;
     return sendProblem(reply, 'rate-limited', { retryAfterSeconds });
   }
@@ -203,11 +206,12 @@ function hasBody(headers: FastifyRequest['headers']): boolean {
 
 function answer(request: FastifyRequest, reply: FastifyReply, outcome: Outcome): FastifyReply {
   if (outcome.kind === 'refused') return sendProblem(reply, outcome.code, outcome);
-  const { link, bodyType } = arrivalOf(request);
+  const { link } = arrivalOf(request);
   request.answer = 'accepted';
   reply.header('submission-id', outcome.submissionId);
-  const isFormOfAPage =
-    bodyType === 'form' && request.headers.accept?.toLowerCase().includes('text/html') === true;
-  if (isFormOfAPage && link.redirectUrl !== null) return reply.redirect(link.redirectUrl, 303);
+  if (wantsPage(request.method, request.headers)) {
+    if (link.redirectUrl !== null) return reply.redirect(link.redirectUrl, 303);
+    return sendThanksPage(reply.code(202));
+  }
   return reply.code(202).send({ leadId: outcome.leadId });
 }
