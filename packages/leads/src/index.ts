@@ -1,4 +1,5 @@
 export { applySubmissions } from './apply-submissions.ts';
+export { contactKeys, type ContactKeys } from './contact-keys.ts';
 export { customFieldKey } from './custom-field-key.ts';
 export { identityKeys, type IdentityOptions } from './identity-keys.ts';
 export { isPhoneCountry } from './is-phone-country.ts';

@@ -1,6 +1,6 @@
-import { Job, Queue } from 'bullmq';
+import { Job, Queue, type JobProgress } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { decodeApplyJob } from '@leadgate/contract';
+import { decodeApplyJob, type Submission } from '@leadgate/contract';
 import type { Log } from './log.ts';
 import { unpackJob } from './packed-job.ts';
 import { APPLY_QUEUE, PREFIX } from './queue-names.ts';
@@ -9,15 +9,15 @@ import { APPLY_QUEUE, PREFIX } from './queue-names.ts';
 export type DashboardQueue = Queue;
 
 /**
- * Opens the queue for a dashboard, which shows jobs and retries them. Jobs are shown as the
- * submissions that they carry, and a retried one has all its attempts again. Nothing is written by
- * opening. Leaves the connection open: it is the caller's.
+ * Opens the queue for a dashboard, which shows jobs and retries them: a retried one has all its
+ * attempts again. `readJobData` reads what they carry. Nothing is written by opening. Leaves the
+ * connection open: it is the caller's.
  */
 export async function openDashboardQueue(
   redis: Redis,
   { logger }: { logger: Log },
 ): Promise<DashboardQueue> {
-  const queue = new ReadableQueue(APPLY_QUEUE, {
+  const queue = new RetryingQueue(APPLY_QUEUE, {
     connection: redis,
     prefix: PREFIX,
     skipMetasUpdate: true,
@@ -29,28 +29,29 @@ export async function openDashboardQueue(
   return queue;
 }
 
-class ReadableQueue extends Queue {
+class RetryingQueue extends Queue {
   protected override get Job(): typeof Job {
-    return ReadableJob;
+    return FreshJob;
   }
 }
 
-class ReadableJob extends Job {
+class FreshJob<Data, Result, Name extends string, Progress extends JobProgress> extends Job<
+  Data,
+  Result,
+  Name,
+  Progress
+> {
   /** Its attempts start again: an exhausted job would have a single one otherwise. */
   override retry(state: Parameters<Job['retry']>[0] = 'failed'): Promise<void> {
     return super.retry(state, { resetAttemptsMade: true, resetAttemptsStarted: true });
   }
-
-  override toJSON(): ReturnType<Job['toJSON']> {
-    return { ...super.toJSON(), data: readData(this.data) };
-  }
 }
 
-/** The submission of a job; a word where its data is not one that this version understands. */
-function readData(data: unknown): unknown {
+/** The submission that a job's data carries; null where this version does not understand it. */
+export function readJobData(data: unknown): Submission | null {
   try {
     return decodeApplyJob(unpackJob(data));
   } catch {
-    return 'not readable by this version';
+    return null;
   }
 }

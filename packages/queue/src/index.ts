@@ -5,7 +5,7 @@ export {
   type JobInfo,
   type Progress,
 } from './apply-worker.ts';
-export { openDashboardQueue, type DashboardQueue } from './dashboard-queue.ts';
+export { openDashboardQueue, readJobData, type DashboardQueue } from './dashboard-queue.ts';
 export { AttemptFailed, GiveBack } from './job-outcome.ts';
 export { oldestWaiting } from './oldest-waiting.ts';
 export { pauseQueue, resumeQueue } from './pause-queue.ts';

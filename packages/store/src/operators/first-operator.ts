@@ -31,7 +31,11 @@ export async function issueFirstCode(store: Store): Promise<FirstCode> {
 }
 
 /** Whether anybody may sign in yet. */
-export async function hasOperators({ prisma }: Pick<Store, 'prisma'>): Promise<boolean> {
+export async function hasOperators({
+  prisma,
+}: {
+  prisma: Pick<Store['prisma'], 'operator'>;
+}): Promise<boolean> {
   return (await prisma.operator.findFirst({ select: { id: true } })) !== null;
 }
 

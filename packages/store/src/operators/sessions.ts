@@ -13,7 +13,7 @@ export interface OpenedSession {
 
 /** Opens a session of an operator, and clears away what has expired. */
 export async function openSession(
-  { prisma }: Pick<Store, 'prisma'>,
+  { prisma }: { prisma: Pick<Store['prisma'], 'operatorSession'> },
   operatorId: string,
 ): Promise<OpenedSession> {
   const token = randomSecret();

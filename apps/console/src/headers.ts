@@ -1,0 +1,43 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { STYLE_SOURCE } from './pages/style.ts';
+
+/** Pages of our own have no script at all, and one style sheet, known by its hash. */
+const STRICT = [
+  "default-src 'none'",
+  `style-src ${STYLE_SOURCE}`,
+  "img-src 'self' data:",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** bull-board is an app of scripts from its own files, and styles its elements in place. */
+const DASHBOARD = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Where the dashboard is. */
+export const DASHBOARD_PATH = '/queues';
+
+/** The headers of every answer, errors included. */
+export function setSecurityHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  const dashboard = new RegExp(`^${DASHBOARD_PATH}(/|\\?|$)`).test(request.url);
+  reply.headers({
+    'content-security-policy': dashboard ? DASHBOARD : STRICT,
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+    'cache-control': 'no-store',
+  });
+}

@@ -1,0 +1,66 @@
+import type { Role } from '@leadgate/store';
+
+const HIDDEN = '•••';
+
+/**
+ * The keys whose values a viewer sees: ids, times, kinds and what operators wrote themselves.
+ * Whatever is not named here may be about a person and is masked, what comes later included.
+ */
+const SHOWN = new Set(
+  [
+    'leadId lead_id id workspaceId workspace workspaceName submissionId linkId linkLabel jobId queueName',
+    'createdAt updatedAt acceptedAt at since appliedAt order stamp timestamp createdBy reservedFor',
+    'answeredLeadId owner requestId source stands kind code mode state bodyType type label archived',
+    'aliases erased submissions total attempts attempt reason status',
+  ].flatMap((line) => line.split(' ')),
+);
+
+/** Keys whose own keys were written by a sender. */
+const FOREIGN_KEYS = new Set(['customFields']);
+
+/** JSON pointers and field paths: the first step is a field of ours, the rest may be a sender's. */
+const PATHS = new Set(['field', 'pointer']);
+
+/** The value for somebody of this role: a viewer gets it masked, an operator as it is. */
+export function forRole<T>(role: Role, value: T): T {
+  return role === 'operator' ? value : mask(value);
+}
+
+/**
+ * A JSON value with what may be about a person masked. The shape stays, so that what is there and
+ * what is not can be seen: of a text the first letter, of a telephone the last two digits.
+ */
+export function mask<T>(value: T): T {
+  return maskValue(value, '') as T;
+}
+
+function maskValue(value: unknown, key: string): unknown {
+  if (value === null || value === undefined) return value;
+  if (value instanceof Date) return SHOWN.has(key) ? value : HIDDEN;
+  if (Array.isArray(value)) return value.map((item) => maskValue(item, key));
+  if (typeof value === 'object') return maskObject(value, key);
+  if (SHOWN.has(key)) return value;
+  if (PATHS.has(key) && typeof value === 'string') return firstStep(value);
+  return maskText(key, String(value));
+}
+
+function maskObject(value: object, key: string): object {
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item], at) => [
+      FOREIGN_KEYS.has(key) ? `${HIDDEN}${at + 1}` : name,
+      maskValue(item, FOREIGN_KEYS.has(key) ? '' : name),
+    ]),
+  );
+}
+
+function maskText(key: string, text: string): string {
+  if (text === '') return text;
+  if (key === 'telephone') return HIDDEN + text.slice(-2);
+  if (key === 'email' || key === 'name') return ([...text][0] ?? '') + HIDDEN;
+  return HIDDEN;
+}
+
+function firstStep(pointer: string): string {
+  const [, step = '', rest] = /^\/?([A-Za-z]{1,20})?(.*)$/s.exec(pointer) ?? [];
+  return rest === '' ? pointer : `/${step}/${HIDDEN}`;
+}

@@ -1,0 +1,78 @@
+import type { FastifyReply } from 'fastify';
+import type { Actor } from '../auth/actor.ts';
+import { html, Html } from './html.ts';
+import { STYLE } from './style.ts';
+
+const PAGES: [path: string, title: string][] = [
+  ['/', 'Overview'],
+  ['/leads', 'Leads'],
+  ['/rejected', 'Rejected'],
+  ['/failed', 'Failed'],
+  ['/links', 'Links'],
+  ['/queues', 'Queue'],
+  ['/audit', 'Audit log'],
+];
+
+/** A page for somebody who is signed in. */
+export function sendPage(
+  reply: FastifyReply,
+  { title, path, body }: { title: string; path: string; body: Html },
+): FastifyReply {
+  const { actor } = reply.request;
+  return send(
+    reply,
+    title,
+    html`<header>
+        <div>
+          <b>Leadgate</b>
+          <span class="who">${describe(actor)}</span>
+          <form class="inline" method="post" action="/sign-out">
+            <button class="quiet">Sign out</button>
+          </form>
+          <nav aria-label="Pages">
+            ${pagesFor(actor).map(
+              ([href, name]) =>
+                html`<a href="${href}" ${href === path && html`aria-current="page"`}>${name}</a>`,
+            )}
+          </nav>
+        </div>
+      </header>
+      <main>
+        <h1>${title}</h1>
+        ${body}
+      </main>`,
+  );
+}
+
+/** A page for somebody who is not signed in. */
+export function sendDoor(reply: FastifyReply, title: string, body: Html): FastifyReply {
+  return send(reply, title, html`<main class="door">${body}</main>`);
+}
+
+// As it is, to the last space: the browser knows it by its hash.
+const STYLE_TAG = new Html(`<style>${STYLE}</style>`);
+
+function send(reply: FastifyReply, title: string, body: Html): FastifyReply {
+  const page = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        <title>${title} · Leadgate</title>
+        ${STYLE_TAG}
+      </head>
+      <body>
+        ${body}
+      </body>
+    </html>`;
+  return reply.type('text/html; charset=utf-8').send(page.text);
+}
+
+const pagesFor = (actor: Actor | null) =>
+  PAGES.filter(([path]) => path !== '/audit' || actor?.role === 'operator');
+
+function describe(actor: Actor | null): string {
+  if (actor === null) return '';
+  return actor.role === 'viewer' ? `${actor.name} (viewer: personal data masked)` : actor.name;
+}

@@ -1,0 +1,81 @@
+import type { FieldError } from '@leadgate/contract';
+import type { FastifyReply } from 'fastify';
+import { Type, type Static } from 'typebox';
+
+/** Every error that the operators' API answers: its status and a title that does not vary. */
+const PROBLEMS = {
+  'malformed-request': { status: 400, title: 'The request is not valid.' },
+  'not-signed-in': { status: 401, title: 'Sign in, or send an API token, first.' },
+  'not-allowed': { status: 403, title: 'A viewer may look and not act.' },
+  'cross-site': { status: 403, title: 'The request does not come from a page of this console.' },
+  'not-offered': { status: 403, title: 'The dashboard does not do this.' },
+  'not-found': { status: 404, title: 'There is no such thing here.' },
+  conflict: { status: 409, title: 'Something else stands in the way.' },
+  'body-too-large': { status: 413, title: 'The body is too large.' },
+  'unsupported-media-type': { status: 415, title: 'Send JSON (application/json).' },
+  invalid: { status: 422, title: 'Some fields cannot be accepted.' },
+  slowed: { status: 429, title: 'Too many tries. Wait a moment.' },
+  internal: { status: 500, title: 'Something went wrong on our side.' },
+  unavailable: { status: 503, title: 'Redis or Postgres does not answer now.' },
+} as const;
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** The body of every error answer: application/problem+json (RFC 9457). */
+export const ConsoleProblem = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    code: Type.String({ description: 'Stable, for programs.' }),
+    detail: Type.Optional(Type.String()),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({ pointer: Type.String(), code: Type.String(), detail: Type.String() }),
+      ),
+    ),
+  },
+  { $id: 'Problem', description: 'application/problem+json (RFC 9457)' },
+);
+export type ConsoleProblem = Static<typeof ConsoleProblem>;
+
+export interface ProblemDetails {
+  detail?: string;
+  errors?: FieldError[];
+  retryAfterSeconds?: number;
+}
+
+/** What a route throws to answer with a problem; the error handler sends it. */
+export class ProblemError extends Error {
+  override name = 'ProblemError';
+  readonly code: ProblemCode;
+  readonly details: ProblemDetails;
+
+  constructor(code: ProblemCode, details: ProblemDetails = {}) {
+    super(details.detail ?? PROBLEMS[code].title);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** Answers with a problem and its status. */
+export function sendProblem(
+  reply: FastifyReply,
+  code: ProblemCode,
+  { detail, errors, retryAfterSeconds }: ProblemDetails = {},
+): FastifyReply {
+  const { status, title } = PROBLEMS[code];
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', Math.ceil(retryAfterSeconds));
+  const body: ConsoleProblem = {
+    type: 'about:blank',
+    title,
+    status,
+    code,
+    ...(detail !== undefined && { detail }),
+    ...(errors !== undefined && { errors }),
+  };
+  return reply
+    .code(status)
+    .type('application/problem+json')
+    .serializer((value: unknown) => JSON.stringify(value))
+    .send(body);
+}

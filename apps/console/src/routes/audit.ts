@@ -1,0 +1,36 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { listAudit } from '@leadgate/store';
+import { Type } from 'typebox';
+import type { ConsoleServices } from '../services.ts';
+import { Limit, Nullable, PROBLEM_ANSWERS, Time } from './route-schema.ts';
+
+const Entry = Type.Object({
+  id: Type.Integer(),
+  at: Time,
+  actor: Type.Object({ kind: Type.String(), name: Type.String() }),
+  action: Type.String(),
+  subject: Type.Record(Type.String(), Type.String()),
+  outcome: Nullable(Type.String({ description: 'Null: begun, and not known how it ended.' })),
+  requestId: Nullable(Type.String()),
+});
+
+/** Who did what, when, to what. */
+export const auditRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, { store }) => {
+  app.get(
+    '/audit',
+    {
+      config: { role: 'operator' },
+      schema: {
+        operationId: 'listAudit',
+        summary: 'List what was done, newest first',
+        querystring: Type.Object({
+          before: Type.Optional(Type.Integer({ description: 'The last id of the page before.' })),
+          limit: Limit,
+        }),
+        response: { 200: Type.Array(Entry), ...PROBLEM_ANSWERS },
+      },
+    },
+    ({ query: { before, limit = 50 } }) =>
+      listAudit(store, { limit, ...(before !== undefined && { before }) }),
+  );
+};

@@ -1,0 +1,86 @@
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { FastifyAdapter } from '@bull-board/fastify';
+import { readJobData, type DashboardQueue } from '@leadgate/queue';
+import type { Role } from '@leadgate/store';
+import type { FastifyPluginAsync } from 'fastify';
+import { actorOf } from '../auth/actor.ts';
+import { DASHBOARD_PATH } from '../headers.ts';
+import { forRole } from '../mask/mask.ts';
+import type { ConsoleServices } from '../services.ts';
+
+/** Set by us on every request, over whatever was sent: bull-board hands headers on and no more. */
+const ROLE_HEADER = 'x-leadgate-role';
+
+const MOST_JOBS_A_PAGE = 100;
+
+/**
+ * What an operator may do in the dashboard. Not among it: adding, changing and removing jobs. A job
+ * is somebody's lead; failed ones are discarded with a reason, elsewhere.
+ */
+const OFFERED = new Set([
+  '/api/queues/pause',
+  '/api/queues/resume',
+  '/api/queues/:queueName/pause',
+  '/api/queues/:queueName/resume',
+  '/api/queues/:queueName/promote',
+  '/api/queues/:queueName/retry/:queueStatus',
+  '/api/queues/:queueName/:jobId/promote',
+  '/api/queues/:queueName/:jobId/retry',
+]);
+
+/** bull-board on every queue, under /queues. Viewers see jobs masked, and only look. */
+export const dashboardRoutes: FastifyPluginAsync<ConsoleServices> = async (app, { queue }) => {
+  const board = new FastifyAdapter();
+  board.setBasePath(DASHBOARD_PATH);
+  createBullBoard({
+    queues: [adapterFor(queue, 'operator'), adapterFor(queue, 'viewer')],
+    serverAdapter: board,
+    options: {
+      uiConfig: {
+        boardTitle: 'Leadgate',
+        hideDocsLink: true,
+        showMetrics: false,
+        miscLinks: [{ text: 'Back to the console', url: '/' }],
+      },
+      handlerHooks: {
+        before: ({ method, route }) =>
+          method === 'get' || OFFERED.has(route)
+            ? { allow: true }
+            : { allow: false, status: 403, message: 'This is not done from the dashboard.' },
+      },
+    },
+  });
+  await app.register(
+    async (scope) => {
+      scope.addHook('onRequest', async (request) => {
+        request.headers[ROLE_HEADER] = actorOf(request).role;
+        limitPage(request.query);
+      });
+      await scope.register(board.registerPlugin());
+    },
+    { prefix: DASHBOARD_PATH },
+  );
+};
+
+/** The queue as somebody of a role sees it; the other one's is not there for them. */
+function adapterFor(queue: DashboardQueue, role: Role): BullMQAdapter {
+  const adapter = new BullMQAdapter(queue, {
+    readOnlyMode: role === 'viewer',
+    // Names tell the two apart.
+    ...(role === 'viewer' && { prefix: 'view-' }),
+    displayName: 'leads',
+    description: 'Submissions on their way to Postgres',
+  });
+  adapter.setFormatter('data', (data: unknown) =>
+    forRole(role, { submission: readJobData(data) ?? 'not readable by this version' }),
+  );
+  adapter.setVisibilityGuard(({ headers }) => headers[ROLE_HEADER] === role);
+  return adapter;
+}
+
+/** bull-board asks for as many jobs as the address says. */
+function limitPage(query: unknown): void {
+  if (typeof query !== 'object' || query === null || !('jobsPerPage' in query)) return;
+  if (Number(query.jobsPerPage) > MOST_JOBS_A_PAGE) query.jobsPerPage = String(MOST_JOBS_A_PAGE);
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify';
+import type { ConsoleServices } from '../services.ts';
+import { auditRoutes } from './audit.ts';
+import { dashboardRoutes } from './dashboard.ts';
+import { fieldRoutes } from './fields.ts';
+import { healthRoutes } from './health.ts';
+import { leadRoutes } from './leads.ts';
+import { linkRoutes } from './links.ts';
+import { meRoutes } from './me.ts';
+import { metricsRoutes } from './metrics.ts';
+import { operatorRoutes } from './operators.ts';
+import { pageRoutes } from './pages.ts';
+import { queueRoutes } from './queue.ts';
+import { signInRoutes } from './sign-in.ts';
+import { submissionRoutes } from './submissions.ts';
+import { tokenRoutes } from './tokens.ts';
+import { workspaceRoutes } from './workspaces.ts';
+
+/** One file a resource of the operators' API: put yours here. */
+const API = [
+  meRoutes,
+  workspaceRoutes,
+  fieldRoutes,
+  linkRoutes,
+  leadRoutes,
+  submissionRoutes,
+  queueRoutes,
+  operatorRoutes,
+  tokenRoutes,
+  auditRoutes,
+];
+
+/** Every route of the console. */
+export async function addRoutes(app: FastifyInstance, services: ConsoleServices): Promise<void> {
+  await app.register(healthRoutes, services);
+  await app.register(signInRoutes, services);
+  await app.register(metricsRoutes, services);
+  await app.register(pageRoutes, services);
+  await app.register(dashboardRoutes, services);
+  for (const routes of API) await app.register(routes, { ...services, prefix: '/api' });
+}

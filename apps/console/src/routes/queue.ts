@@ -1,0 +1,57 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { oldestWaiting, pauseQueue, queueCounts, resumeQueue } from '@leadgate/queue';
+import { Type } from 'typebox';
+import type { ConsoleServices } from '../services.ts';
+import { Nullable, PROBLEM_ANSWERS } from './route-schema.ts';
+
+const QueueView = Type.Object({
+  waiting: Type.Integer(),
+  active: Type.Integer(),
+  delayed: Type.Integer({ description: 'Waiting for their next attempt.' }),
+  failed: Type.Integer({ description: 'Out of attempts; kept until somebody sees to them.' }),
+  paused: Type.Boolean({ description: 'Whether an operator has paused it.' }),
+  oldestWaitingMs: Nullable(Type.Integer({ description: 'Null where none waits.' })),
+});
+
+/** The queue: how it stands, pause, resume. */
+export const queueRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, { redis }) => {
+  const response = { 200: QueueView, ...PROBLEM_ANSWERS };
+  const stand = async () => {
+    const [counts, oldestWaitingMs] = await Promise.all([queueCounts(redis), oldestWaiting(redis)]);
+    return { ...counts, oldestWaitingMs };
+  };
+
+  app.get(
+    '/queue',
+    { schema: { operationId: 'showQueue', summary: 'How the queue stands', response } },
+    stand,
+  );
+
+  app.post(
+    '/queue/pause',
+    {
+      config: { action: 'queue.pause' },
+      schema: {
+        operationId: 'pauseQueue',
+        summary: 'Let leads wait: no worker takes jobs until the queue is resumed',
+        response,
+      },
+    },
+    async () => {
+      await pauseQueue(redis);
+      return stand();
+    },
+  );
+
+  app.post(
+    '/queue/resume',
+    {
+      config: { action: 'queue.resume' },
+      schema: { operationId: 'resumeQueue', summary: 'Let workers take jobs again', response },
+    },
+    async () => {
+      await resumeQueue(redis);
+      return stand();
+    },
+  );
+};

@@ -1,0 +1,95 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { FieldError } from '@leadgate/contract';
+import {
+  endSession,
+  recordAction,
+  recordOutcome,
+  signIn,
+  signInFirst,
+  type FirstSignIn,
+} from '@leadgate/store';
+import type { FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import { clearSessionCookie, sessionTokenOf, setSessionCookie } from '../auth/session-cookie.ts';
+import { sendSignInPage } from '../pages/sign-in-page.ts';
+import type { ConsoleServices } from '../services.ts';
+
+const Form = Type.Object({
+  name: Type.String({ maxLength: 300 }),
+  password: Type.String({ maxLength: 1_000 }),
+  code: Type.Optional(Type.String({ maxLength: 100 })),
+});
+
+/** GET and POST /sign-in, POST /sign-out. */
+export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, services) => {
+  const { store, metrics } = services;
+  const count = metrics.counters({
+    name: 'leadgate_sign_ins_total',
+    help: 'Tries to sign in to the console by what they came to.',
+    label: 'outcome',
+    values: ['signed-in', 'refused', 'slowed', 'invalid'],
+  });
+
+  app.get('/sign-in', { config: { public: true }, schema: { hide: true } }, (_request, reply) =>
+    sendSignInPage(reply, services, { status: 200 }),
+  );
+
+  app.post(
+    '/sign-in',
+    { config: { public: true }, schema: { hide: true, body: Form } },
+    async (request, reply) => {
+      const { name, password, code = '' } = request.body;
+      const asked = { name, password, address: request.ip };
+      const first = code.trim() !== '';
+      const outcome: FirstSignIn = first
+        ? await signInFirst(store, { ...asked, code })
+        : await signIn(store, asked);
+      count(outcome.kind);
+      if (outcome.kind !== 'signed-in') {
+        // Not the name: a password is typed into its field by mistake.
+        request.log.warn({ outcome: outcome.kind, requestId: request.id }, 'sign-in refused');
+        return sendSignInPage(reply, services, answerTo(reply, outcome));
+      }
+      const auditId = await recordAction(store, {
+        actor: { kind: first ? 'code' : 'operator', name: outcome.operator.name },
+        action: first ? 'operator.first' : 'sign-in',
+        subject: { operator: outcome.operator.name },
+        requestId: request.id,
+      });
+      await recordOutcome(store, auditId, 'done');
+      setSessionCookie(reply, outcome.session);
+      return reply.redirect('/', 303);
+    },
+  );
+
+  app.post(
+    '/sign-out',
+    { config: { role: 'viewer', action: 'sign-out' }, schema: { hide: true } },
+    async (request, reply) => {
+      const token = sessionTokenOf(request);
+      if (token !== null) await endSession(store, token);
+      clearSessionCookie(reply);
+      return reply.redirect('/sign-in', 303);
+    },
+  );
+};
+
+function answerTo(
+  reply: FastifyReply,
+  outcome: Exclude<FirstSignIn, { kind: 'signed-in' }>,
+): { status: number; problem: string } {
+  switch (outcome.kind) {
+    case 'refused':
+      return { status: 401, problem: 'That is not right. Nothing more can be told.' };
+    case 'slowed':
+      reply.header('retry-after', outcome.retryAfterSeconds);
+      return {
+        status: 429,
+        problem: `Too many tries. Wait ${outcome.retryAfterSeconds} seconds.`,
+      };
+    case 'invalid':
+      return { status: 422, problem: sentences(outcome.errors) };
+  }
+}
+
+const sentences = (errors: FieldError[]): string => errors.map(({ detail }) => detail).join(' ');

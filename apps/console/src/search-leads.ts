@@ -1,0 +1,31 @@
+import { contactKeys } from '@leadgate/leads';
+import { isUuid, listWorkspaces, type LeadSearch, type Role, type Store } from '@leadgate/store';
+
+/**
+ * What to look for when somebody types an id, an email, a phone, or a part of a name, email or
+ * phone. A viewer finds by whole ids, emails and phones only: by parts, masked data could be
+ * guessed letter by letter. Null where that leaves nothing to look for.
+ */
+export async function readSearch(
+  store: Store,
+  text: string,
+  { role, workspaceId }: { role: Role; workspaceId?: string | undefined },
+): Promise<LeadSearch | null> {
+  const within = workspaceId === undefined ? {} : { workspaceId };
+  const typed = text.trim();
+  if (isUuid(typed)) return { ...within, leadId: typed };
+  const workspaces = await listWorkspaces(store);
+  const today = new Date().toISOString().slice(0, 10);
+  const whole =
+    contactKeys({ email: typed }, workspaces, today) ??
+    contactKeys({ telephone: typed }, workspaces, today);
+  if (role === 'viewer') return whole === null ? null : { ...within, ...whole };
+  const digits = typed.replace(/[\s().+-]/g, '');
+  return {
+    ...within,
+    ...whole,
+    ...(!/\s/.test(typed) && { emailPart: typed }),
+    ...(/^\d{4,15}$/.test(digits) && { telephonePart: digits }),
+    name: typed,
+  };
+}

@@ -1,0 +1,17 @@
+import type { MetricsRegistry } from '@leadgate/boot';
+import type { DashboardQueue } from '@leadgate/queue';
+import type { Store } from '@leadgate/store';
+import type { Redis } from 'ioredis';
+
+/** All that the app needs from outside, opened and closed by whoever builds it. */
+export interface ConsoleServices {
+  store: Store;
+  redis: Redis;
+  /** The queue as the dashboard shows it. */
+  queue: DashboardQueue;
+  metrics: MetricsRegistry;
+  /** Signs the session cookies. */
+  secret: string;
+  /** Where senders reach the receiver; null where nobody said. */
+  receiverUrl: string | null;
+}

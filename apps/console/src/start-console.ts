@@ -1,0 +1,107 @@
+import type { AddressInfo } from 'node:net';
+import {
+  awaitRedis,
+  connectRedis,
+  createMetrics,
+  inspectRedis,
+  type Logger,
+  type Shutdown,
+} from '@leadgate/boot';
+import { openDashboardQueue, queueGauges } from '@leadgate/queue';
+import { directoryRevision, issueFirstCode, openStore, type Store } from '@leadgate/store';
+import type { Redis } from 'ioredis';
+import { consoleApp } from './app.ts';
+import type { ConsoleConfig } from './config.ts';
+import { createServer } from './server.ts';
+
+/**
+ * Starts the console and listens; `onClose` takes what undoes it, in the order it was opened. Where
+ * nobody can sign in yet, writes a one-time code to the log. Rejects with a StartError when Redis
+ * cannot be reached, and when the port cannot be had.
+ */
+export async function startConsole(
+  config: ConsoleConfig,
+  { logger, onClose }: { logger: Logger; onClose: Shutdown['add'] },
+): Promise<{ url: string }> {
+  const redis = connectRedis(config.REDIS_URL, {
+    role: 'admin',
+    logger,
+    connectionName: 'leadgate-console',
+  });
+  onClose('redis', () => redis.disconnect());
+  await awaitRedis(redis);
+  const store = openStore({
+    url: config.DATABASE_URL,
+    poolSize: config.DATABASE_POOL_SIZE,
+    logger,
+  });
+  onClose('postgres', store.close);
+  const queue = await openDashboardQueue(redis, { logger });
+  onClose('queue', () => queue.close());
+
+  const app = createServer({ trustProxy: config.CONSOLE_TRUST_PROXY }, logger);
+  await app.register(consoleApp, {
+    store,
+    redis,
+    queue,
+    metrics: consoleMetrics(redis, store),
+    secret: config.CONSOLE_SECRET,
+    receiverUrl: config.RECEIVER_URL?.replace(/\/+$/, '') ?? null,
+  });
+  onClose('server', () => app.close());
+  await app.listen({ host: config.CONSOLE_HOST, port: config.CONSOLE_PORT });
+
+  const { address, port, family } = app.server.address() as AddressInfo;
+  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  logger.info({ url }, 'console listens');
+  await tellFirstCode(store, url, logger);
+  return { url };
+}
+
+/** At level warn, which `npm start` shows: whoever started it is who may begin. */
+async function tellFirstCode(store: Store, url: string, logger: Logger): Promise<void> {
+  const first = await issueFirstCode(store);
+  if (first.kind === 'not-needed') return;
+  logger.warn(
+    `nobody can sign in yet: open ${url}/sign-in and type the one-time code ${first.code} (good for 15 minutes)`,
+  );
+}
+
+/** The metrics of the console and of the servers that it looks at. */
+export function consoleMetrics(redis: Redis, store: Store) {
+  const metrics = createMetrics('console');
+  const { jobs, oldest } = queueGauges(redis);
+  metrics.gauges(jobs);
+  metrics.gauge(oldest);
+  metrics.gauge({
+    name: 'leadgate_redis_up',
+    help: 'Whether Redis answers.',
+    read: () => isUp(() => redis.ping()),
+  });
+  metrics.gauge({
+    name: 'leadgate_postgres_up',
+    help: 'Whether Postgres answers.',
+    read: () => isUp(() => directoryRevision(store)),
+  });
+  const memory = async () => {
+    const { usedMemory, maxmemory } = await inspectRedis(redis);
+    return { used: usedMemory, limit: maxmemory };
+  };
+  metrics.gauges({
+    name: 'leadgate_redis_memory_bytes',
+    help: 'Memory of Redis: used, and the limit (0: none).',
+    label: 'kind',
+    values: ['used', 'limit'],
+    read: memory,
+  });
+  return metrics;
+}
+
+async function isUp(ask: () => Promise<unknown>): Promise<number> {
+  try {
+    await ask();
+    return 1;
+  } catch {
+    return 0;
+  }
+}
