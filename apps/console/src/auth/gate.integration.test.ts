@@ -1,0 +1,284 @@
+import { findSession, issueFirstCode, listAudit, removeOperator } from '@leadgate/store';
+import { testDatabase, testRedis } from '@leadgate/testkit';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  consoleUnderTest,
+  FROM_A_PAGE,
+  PASSWORD,
+  postForm,
+  type Ask,
+  type ConsoleUnderTest,
+} from '../console-under-test.ts';
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let console_: ConsoleUnderTest;
+let operator: Ask;
+let viewer: Ask;
+let operatorToken: Ask;
+let viewerToken: Ask;
+
+const OPEN = new Set(['GET /live', 'GET /ready', 'GET /sign-in', 'POST /sign-in']);
+const ID = '0d5b6b44-6a3e-4a55-9b4d-6a8c1f1d0a01';
+
+beforeAll(async () => {
+  database = await testDatabase();
+  const redis = await testRedis();
+  console_ = await consoleUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
+});
+
+afterAll(async () => {
+  await console_.close();
+  await database.drop();
+});
+
+/** Every route, and addresses that are none. */
+function addresses(): { method: string; url: string; name: string }[] {
+  const routes = console_.routes
+    .filter(({ method, url }) => method !== 'HEAD' && !OPEN.has(`${method} ${url}`))
+    .map(({ method, url }) => ({ method, url: url.replace(/:\w+/g, ID).replace('*', 'x') }));
+  const none = [
+    '/nothing',
+    '/api/nothing',
+    '/queues/nothing/at/all',
+    '/queues/static/../x',
+    '/api',
+  ];
+  return [...routes, ...none.map((url) => ({ method: 'GET', url }))].map((one) => ({
+    ...one,
+    name: `${one.method} ${one.url}`,
+  }));
+}
+
+const method = (text: string) => text as Parameters<Ask>[0];
+
+test('before anybody was added, the one-time code makes the first operator, once', async () => {
+  const issued = await issueFirstCode(console_.store);
+  if (issued.kind !== 'issued') throw new Error(issued.kind);
+  expect((await console_.ask('GET', '/sign-in')).body).toContain('One-time code');
+  const form = { name: 'Ana', password: PASSWORD, code: issued.code };
+  const answer = await postForm(console_.ask, '/sign-in', form, FROM_A_PAGE);
+  expect(answer.statusCode).toBe(303);
+  const again = await postForm(console_.ask, '/sign-in', { ...form, name: 'Eve' }, FROM_A_PAGE);
+  expect(again.statusCode).toBe(401);
+  expect((await console_.ask('GET', '/sign-in')).body).not.toContain('One-time code');
+  const log = console_.log.join('');
+  expect(log).not.toContain(PASSWORD);
+  expect(log).not.toContain(issued.code);
+  [operator, viewer, operatorToken, viewerToken] = await Promise.all([
+    console_.signIn('Olga', 'operator'),
+    console_.signIn('Vera', 'viewer'),
+    console_.withToken('operator'),
+    console_.withToken('viewer'),
+  ]);
+});
+
+test('no address answers without signing in, whether there is a route or not', async () => {
+  const all = addresses();
+  expect(all.length).toBeGreaterThan(50);
+  for (const one of all) {
+    for (const headers of [{}, { authorization: 'Bearer lg_wrong' }, { cookie: 'leadgate=x.y' }]) {
+      const { statusCode, body } = await console_.ask(method(one.method), one.url, { headers });
+      expect([one.name, statusCode, JSON.parse(body).code]).toEqual([
+        one.name,
+        401,
+        'not-signed-in',
+      ]);
+    }
+  }
+});
+
+test('a browser without a session is led to the sign-in page', async () => {
+  const answer = await console_.ask('GET', '/leads?q=ana', { headers: { accept: 'text/html' } });
+  expect(answer.statusCode).toBe(303);
+  expect(answer.headers.location).toBe('/sign-in');
+});
+
+test('a viewer looks, and acts nowhere', async () => {
+  for (const ask of [viewer, viewerToken]) {
+    for (const one of addresses().filter(({ method }) => method !== 'GET')) {
+      if (one.url === '/sign-out') continue;
+      const { statusCode } = await ask(method(one.method), one.url);
+      expect([one.name, statusCode]).toEqual([one.name, 403]);
+    }
+    for (const url of ['/api/audit', '/api/operators', '/api/tokens', '/audit'])
+      expect((await ask('GET', url)).statusCode).toBe(403);
+    for (const url of ['/', '/leads', '/links', '/queues', '/metrics', '/api/me', '/api/queue'])
+      expect([url, (await ask('GET', url)).statusCode]).toEqual([url, 200]);
+  }
+});
+
+test('what a page of another site makes a browser send is refused, whatever it is', async () => {
+  const forged: Record<string, string>[] = [
+    { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+    { 'sec-fetch-site': 'same-site', origin: 'https://sister.example' },
+    { 'sec-fetch-site': 'none' },
+    { origin: 'https://evil.example', 'sec-fetch-site': '' },
+    { origin: 'null', 'sec-fetch-site': '' },
+  ];
+  for (const headers of forged)
+    for (const one of addresses().filter(({ method }) => method !== 'GET')) {
+      const { statusCode, body } = await operator(method(one.method), one.url, { headers });
+      expect([one.name, statusCode, JSON.parse(body).code]).toEqual([one.name, 403, 'cross-site']);
+    }
+  const signIn = await postForm(
+    console_.ask,
+    '/sign-in',
+    { name: 'Olga', password: PASSWORD },
+    { 'sec-fetch-site': 'cross-site' },
+  );
+  expect(signIn.statusCode).toBe(403);
+});
+
+test('a browser that knows no Sec-Fetch-Site is believed by its Origin, and by nothing less', async () => {
+  const cookie = (await operator('GET', '/')).raw.req.headers.cookie ?? '';
+  const ask = (headers: Record<string, string>) =>
+    console_.ask('POST', '/api/queue/resume', {
+      headers: { host: 'console.test', cookie, ...headers },
+    });
+  expect((await ask({ origin: 'https://console.test' })).statusCode).toBe(200);
+  expect((await ask({ origin: 'https://other.test' })).statusCode).toBe(403);
+  expect((await ask({})).statusCode).toBe(403);
+});
+
+test('the session cookie is out of reach of scripts and other sites, and of plain http behind a proxy', async () => {
+  const form = { name: 'Olga', password: PASSWORD };
+  const plain = await postForm(console_.ask, '/sign-in', form, FROM_A_PAGE);
+  expect(plain.headers['set-cookie']).toMatch(
+    /^leadgate=.+; Path=\/; .*HttpOnly; SameSite=Strict$/,
+  );
+  const secure = await postForm(console_.ask, '/sign-in', form, {
+    ...FROM_A_PAGE,
+    'x-forwarded-proto': 'https',
+  });
+  expect(secure.headers['set-cookie']).toMatch(
+    /^__Host-leadgate=.+HttpOnly; Secure; SameSite=Strict/,
+  );
+});
+
+test('a cookie that we did not sign is no session, though its token is right', async () => {
+  const cookie = (await operator('GET', '/')).raw.req.headers.cookie ?? '';
+  const [token = ''] = decodeURIComponent(cookie.replace('leadgate=', '')).split('.');
+  expect(await findSession(console_.store, token)).toMatchObject({ name: 'Olga' });
+  for (const forged of [token, `${token}.`, `${token}.c2lnbmF0dXJl`]) {
+    const answer = await console_.ask('GET', '/api/me', {
+      headers: { cookie: `leadgate=${forged}` },
+    });
+    expect(answer.statusCode).toBe(401);
+  }
+});
+
+test('signing out ends the session, not the cookie alone', async () => {
+  const ask = await console_.signIn('Otto', 'operator');
+  expect((await ask('POST', '/sign-out')).statusCode).toBe(303);
+  expect((await ask('GET', '/api/me')).statusCode).toBe(401);
+});
+
+test('a removed operator is out at once', async () => {
+  const ask = await console_.signIn('Rui', 'operator');
+  expect((await ask('GET', '/api/me')).statusCode).toBe(200);
+  await removeOperator(console_.store, 'Rui');
+  expect((await ask('GET', '/api/me')).statusCode).toBe(401);
+});
+
+test('wrong passwords and unknown names are answered alike, and slowed after a few', async () => {
+  const address = { ...FROM_A_PAGE, 'x-forwarded-for': '203.0.113.50' };
+  const tries = ['Olga', 'nobody', 'nobody', 'nobody', 'nobody', 'nobody'];
+  const answers = [];
+  for (const name of tries)
+    answers.push(await postForm(console_.ask, '/sign-in', { name, password: 'wrong' }, address));
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([401, 401, 401, 401, 401, 429]);
+  expect(answers[0]?.body).toBe(answers[1]?.body);
+  expect(Number(answers[5]?.headers['retry-after'])).toBeGreaterThan(0);
+  const right = await postForm(
+    console_.ask,
+    '/sign-in',
+    { name: 'Olga', password: PASSWORD },
+    address,
+  );
+  expect(right.statusCode).toBe(429);
+});
+
+test('a token is shown once, names who acts, and is dead once revoked', async () => {
+  const created = await operatorToken('POST', '/api/tokens', {
+    payload: { name: 'reports', role: 'viewer' },
+  });
+  expect(created.statusCode).toBe(201);
+  const { secret } = created.json<{ secret: string }>();
+  const listed = await operatorToken('GET', '/api/tokens');
+  expect(listed.body).toContain('reports');
+  expect(listed.body).not.toContain(secret.slice(3));
+  const headers = { authorization: `Bearer ${secret}` };
+  const me = await console_.ask('GET', '/api/me', { headers });
+  expect(me.json()).toEqual({ kind: 'token', name: 'reports', role: 'viewer' });
+  expect((await operatorToken('DELETE', '/api/tokens/reports')).statusCode).toBe(200);
+  expect((await console_.ask('GET', '/api/me', { headers })).statusCode).toBe(401);
+  expect(console_.log.join('')).not.toContain(secret);
+});
+
+test('whoever acts is on record: who, what, on what, and how it ended', async () => {
+  const done = await operator('POST', '/api/workspaces', { payload: { name: 'Recorded' } });
+  expect(done.statusCode).toBe(201);
+  await operator('POST', '/api/workspaces', { payload: { name: 'Recorded' } });
+  await operatorToken('POST', `/api/links/${ID}/disable`);
+  const [last, taken, first] = await listAudit(console_.store, { limit: 3 });
+  expect(first).toMatchObject({
+    actor: { kind: 'operator', name: 'Olga' },
+    action: 'workspace.create',
+    outcome: 'done',
+  });
+  expect(taken).toMatchObject({ action: 'workspace.create', outcome: 'refused' });
+  expect(last).toMatchObject({
+    actor: { kind: 'token' },
+    action: 'link.disable',
+    subject: { linkId: ID },
+    outcome: 'refused',
+  });
+});
+
+test('every route that acts is on record, without any route thinking of it', async () => {
+  const acting = addresses().filter(({ method }) => method !== 'GET');
+  for (const one of acting) {
+    if (one.url === '/sign-out') continue;
+    const [before] = await listAudit(console_.store, { limit: 1 });
+    const { statusCode, body } = await operatorToken(method(one.method), one.url, {
+      payload: {},
+    });
+    // What is no valid request does nothing.
+    if (statusCode === 422 && JSON.parse(body).errors !== undefined) continue;
+    const [after] = await listAudit(console_.store, { limit: 1 });
+    expect([one.name, statusCode, (after?.id ?? 0) > (before?.id ?? 0)]).toEqual([
+      one.name,
+      statusCode,
+      true,
+    ]);
+  }
+});
+
+test('every answer has strict headers: no frames, no referrer, no foreign scripts', async () => {
+  for (const [ask, url] of [
+    [console_.ask, '/sign-in'],
+    [console_.ask, '/nothing'],
+    [console_.ask, '/%zz'],
+    [operator, '/'],
+    [operator, '/queues'],
+    [operator, '/api/leads'],
+  ] as const) {
+    const { headers } = await ask('GET', url);
+    expect([url, headers]).toMatchObject([
+      url,
+      {
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'no-referrer',
+      },
+    ]);
+    const csp = String(headers['content-security-policy']);
+    expect(csp).toContain("default-src 'none'");
+    expect(csp).toContain("frame-ancestors 'none'");
+    expect(csp).not.toMatch(/script-src[^;]*unsafe/);
+  }
+});
+
+test('no address holds a secret', () => {
+  for (const { url } of console_.routes) expect(url).not.toMatch(/secret|password|code/i);
+});

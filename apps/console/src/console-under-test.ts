@@ -1,0 +1,110 @@
+import { connectRedis, createLogger } from '@leadgate/boot';
+import { openDashboardQueue } from '@leadgate/queue';
+import { addOperator, createToken, openStore, type Role, type Store } from '@leadgate/store';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import type { Redis } from 'ioredis';
+import { consoleApp } from './app.ts';
+import { createServer } from './server.ts';
+import { consoleMetrics } from './start-console.ts';
+
+export const PASSWORD = 'correct horse battery';
+
+/** A console on real servers, and requests to it without a network. */
+export interface ConsoleUnderTest {
+  app: FastifyInstance;
+  store: Store;
+  redis: Redis;
+  /** The lines of its log. */
+  log: string[];
+  /** Every route that it has, its method included. */
+  routes: { method: string; url: string }[];
+  /** A request of nobody. */
+  ask(method: InjectOptions['method'], url: string, options?: InjectOptions): Promise<Answer>;
+  /** Adds an operator and signs in; a request with the cookie, from a page of the console. */
+  signIn(name: string, role: Role): Promise<Ask>;
+  /** A request with an API token of the role. */
+  withToken(role: Role): Promise<Ask>;
+  close(): Promise<void>;
+}
+
+export type Answer = Awaited<ReturnType<FastifyInstance['inject']>>;
+export type Ask = ConsoleUnderTest['ask'];
+
+/** What browsers send along with what a page of the console does. */
+export const FROM_A_PAGE = { 'sec-fetch-site': 'same-origin' };
+
+/** Opens a console on the given servers. Whoever opens it closes it. */
+export async function consoleUnderTest(servers: {
+  databaseUrl: string;
+  redisUrl: string;
+}): Promise<ConsoleUnderTest> {
+  const log: string[] = [];
+  const logger = createLogger({
+    name: 'console',
+    level: 'trace',
+    destination: { write: (line: string) => void log.push(line) },
+  });
+  const redis = connectRedis(servers.redisUrl, { role: 'admin' });
+  const store = openStore({ url: servers.databaseUrl, poolSize: 4 });
+  const queue = await openDashboardQueue(redis, { logger });
+  const app = createServer({ trustProxy: ['127.0.0.1'] }, logger);
+  const routes: ConsoleUnderTest['routes'] = [];
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) routes.push({ method: one, url });
+  });
+  await app.register(consoleApp, {
+    store,
+    redis,
+    queue,
+    metrics: consoleMetrics(redis, store),
+    secret: 'a secret of the tests, long enough to sign',
+    receiverUrl: 'https://leads.example.com',
+  });
+  await app.ready();
+
+  const ask: Ask = (method, url, options = {}) =>
+    app.inject({ ...options, ...(method !== undefined && { method }), url });
+  const withHeaders =
+    (headers: Record<string, string>): Ask =>
+    (method, url, options = {}) =>
+      ask(method, url, { ...options, headers: { ...headers, ...options.headers } });
+  return {
+    app,
+    store,
+    redis,
+    log,
+    routes,
+    ask,
+    async signIn(name, role) {
+      await addOperator(store, { name, password: PASSWORD, role });
+      const answer = await postForm(ask, '/sign-in', { name, password: PASSWORD }, FROM_A_PAGE);
+      const [cookie] = answer.cookies;
+      if (cookie === undefined) throw new Error(`not signed in: ${answer.statusCode}`);
+      return withHeaders({ ...FROM_A_PAGE, cookie: `${cookie.name}=${cookie.value}` });
+    },
+    async withToken(role) {
+      const created = await createToken(store, { name: `${role} ${Math.random()}`, role });
+      if (created.kind !== 'created') throw new Error(created.kind);
+      return withHeaders({ authorization: `Bearer ${created.secret}` });
+    },
+    async close() {
+      await app.close();
+      await queue.close();
+      await store.close();
+      redis.disconnect();
+    },
+  };
+}
+
+/** Posts a form as a browser does. */
+export function postForm(
+  ask: Ask,
+  url: string,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return ask('POST', url, {
+    payload: new URLSearchParams(fields).toString(),
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+  });
+}
