@@ -189,7 +189,7 @@ async function leadIds(email) {
     out += String(chunk);
   });
   await new Promise((resolve) => child.once('close', resolve));
-  return JSON.parse(out || '[]').map((/** @type {{ id: string }} */ lead) => lead.id);
+  return JSON.parse(out || '[]').map((/** @type {{ leadId: string }} */ lead) => lead.leadId);
 }
 
 /** @param {Record<string, number>} pids */
