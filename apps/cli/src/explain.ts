@@ -72,7 +72,7 @@ export function whereIs(url: string): string {
 function isOfRedis(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return (
-    /^(ReplyError|MaxRetriesPerRequestError|AbortError)$/.test(error.name) ||
+    /^(ReplyError|ReservationError|MaxRetriesPerRequestError|AbortError)$/.test(error.name) ||
     /^(Command timed out|Connection is closed\.?|Stream isn't writeable)/.test(error.message)
   );
 }

@@ -6,6 +6,7 @@ import { addLeadCommands } from './commands/lead.ts';
 import { addLinkCommands } from './commands/link.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addRebuild } from './commands/rebuild.ts';
+import { addRejectedCommands } from './commands/rejected.ts';
 import { addSubmissionCommands } from './commands/submission.ts';
 import { addWorkspaceCommands } from './commands/workspace.ts';
 import type { Context } from './command.ts';
@@ -62,6 +63,7 @@ function buildProgram(context: Context): Command {
   addLinkCommands(program, context);
   addLeadCommands(program, context);
   addSubmissionCommands(program, context);
+  addRejectedCommands(program, context);
   addDoctor(program, context);
   addRebuild(program, context);
   addMigrate(program, context);

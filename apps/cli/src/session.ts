@@ -1,4 +1,7 @@
 import { awaitRedis, connectRedis } from '@leadgate/boot';
+import { createReserver } from '@leadgate/intake';
+import { openProducer, type Producer } from '@leadgate/queue';
+import type { Servers as OperationServers } from '@leadgate/operations';
 import { openStore, type Store } from '@leadgate/store';
 import type { Redis } from 'ioredis';
 import { EXIT, Failure } from './failure.ts';
@@ -14,6 +17,8 @@ export interface Session {
   store: () => Store;
   /** Rejects with a Failure or a StartError when Redis is not known or does not answer. */
   redis: () => Promise<Redis>;
+  /** Postgres, and what submissions are reserved and enqueued with. Rejects as `redis` does. */
+  operations: () => Promise<OperationServers & { producer: Producer }>;
   close: () => Promise<void>;
 }
 
@@ -23,20 +28,35 @@ export function openSession(io: Io): Session {
   let servers: Servers | undefined;
   let store: Store | undefined;
   let redis: Promise<Redis> | undefined;
+  let producer: Promise<Producer> | undefined;
   const find = () => (servers ??= findServers(io));
   const databaseUrl = () => urlOf(find().databaseUrl, POSTGRES);
+  const getStore = () => (store ??= openStore({ url: databaseUrl(), poolSize: 4 }));
+  const getRedis = () => (redis ??= connect(urlOf(find().redisUrl, REDIS)));
   return {
     servers: find,
     databaseUrl,
-    store: () => (store ??= openStore({ url: databaseUrl(), poolSize: 4 })),
-    redis: () => (redis ??= connect(urlOf(find().redisUrl, REDIS))),
+    store: getStore,
+    redis: getRedis,
+    operations: async () => {
+      const client = await getRedis();
+      producer ??= openProducer(client, { logger: SILENT });
+      return {
+        store: getStore(),
+        reserver: createReserver(client),
+        producer: await producer,
+      };
+    },
     close: async () => {
+      await (await producer?.catch(() => undefined))?.close();
       await store?.close();
       const client = await redis?.catch(() => undefined);
       client?.disconnect();
     },
   };
 }
+
+const SILENT = { debug: () => {}, warn: () => {}, error: () => {} };
 
 const POSTGRES = 'Postgres is: set DATABASE_URL';
 const REDIS = 'Redis is: set REDIS_URL';

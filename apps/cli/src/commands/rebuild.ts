@@ -3,6 +3,7 @@ import { refillAll } from '@leadgate/intake';
 import { refillSource } from '@leadgate/store';
 import type { Command } from 'commander';
 import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
+import { count } from '../print/count.ts';
 
 export function addRebuild(program: Command, context: Context): void {
   addCommand(program, 'rebuild', {
@@ -47,8 +48,4 @@ async function* pages<T>(
     read += page.length;
     tell(read);
   }
-}
-
-function count(n: number, one: string, many = `${one}s`): string {
-  return `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
 }

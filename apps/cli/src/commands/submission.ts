@@ -1,6 +1,5 @@
 import { UTM_FIELDS } from '@leadgate/contract';
 import {
-  isUuid,
   listSubmissions,
   showLead,
   showSubmission,
@@ -9,13 +8,15 @@ import {
 } from '@leadgate/store';
 import type { Command } from 'commander';
 import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
-import { EXIT, Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import { findLinkNamed } from '../find-link.ts';
 import { findWorkspace } from '../find-workspace.ts';
+import { consentTable } from '../print/consent.ts';
 import { leadValues } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, table } from '../print/table.ts';
 import { shortTime } from '../print/time.ts';
+import { readId } from '../read/id.ts';
 import { wholeNumber } from '../read/whole-number.ts';
 
 interface ListOptions extends JsonOption {
@@ -85,12 +86,6 @@ async function show({ io, session }: Context, id: string, options: JsonOption): 
   answer(io, options, submission, () => submissionText(submission));
 }
 
-function readId(text: string, what: string): string {
-  const id = text.trim().toLowerCase();
-  if (isUuid(id)) return id;
-  throw new Failure(`"${showable(text)}" is not the id of a ${what} (a UUID).`, EXIT.usage);
-}
-
 function submissionTable(submissions: readonly SubmissionSummary[]): string {
   return table(
     ['accepted', 'submission', 'lead', 'from', 'link', 'notes'],
@@ -140,6 +135,7 @@ function submissionText(submission: SubmissionDetails): string {
           ['identity', 'owner'],
           identities.map(([key, owner]) => [key, owner ?? 'nobody: the lead has all it may have']),
         ),
+    consentTable(submission.consent === null ? [] : [submission.consent]),
     notes.length === 0
       ? ''
       : table(

@@ -7,6 +7,7 @@ import {
   type Note,
 } from '@leadgate/contract';
 import type { HistoryEntry, LeadDetails, LeadSummary } from '@leadgate/store';
+import { consentTable } from './consent.ts';
 import { showable } from './showable.ts';
 import { pairs, table } from './table.ts';
 import { shortTime } from './time.ts';
@@ -29,7 +30,7 @@ export function leadTable(leads: readonly LeadSummary[]): string {
 /** All that is known of a lead, in sections; empty ones are left out. */
 export function leadText(lead: LeadDetails): string {
   return [head(lead), fields(lead), touches(lead), customFields(lead), identities(lead)]
-    .concat(duplicates(lead), history(lead))
+    .concat(duplicates(lead), consentTable(lead.consents), history(lead))
     .filter((section) => section !== '')
     .join('\n');
 }

@@ -1,0 +1,327 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
+import type { FieldError } from '@leadgate/contract';
+import {
+  mendRejected,
+  replayAllRejected,
+  replayRejected,
+  type Mending,
+  type ReplayedRejected,
+} from '@leadgate/operations';
+import {
+  listRejected,
+  showRejected,
+  type RejectedDetails,
+  type RejectedFilter,
+  type RejectedSummary,
+  type Store,
+} from '@leadgate/store';
+import type { Command } from 'commander';
+import {
+  addCommand,
+  addNoun,
+  answer,
+  collect,
+  remark,
+  type Context,
+  type JsonOption,
+} from '../command.ts';
+import { EXIT, Failure } from '../failure.ts';
+import { findLinkNamed } from '../find-link.ts';
+import { findWorkspace } from '../find-workspace.ts';
+import { count } from '../print/count.ts';
+import { showable } from '../print/showable.ts';
+import { pairs, table } from '../print/table.ts';
+import { shortTime } from '../print/time.ts';
+import { readId } from '../read/id.ts';
+import { past } from '../read/past.ts';
+import { wholeNumber } from '../read/whole-number.ts';
+
+interface FilterOptions extends JsonOption {
+  workspace?: string;
+  link?: string;
+  code?: string;
+  since?: Date;
+  until?: Date;
+}
+
+interface ListOptions extends FilterOptions {
+  replayed?: boolean;
+  before?: string;
+  limit: number;
+}
+
+interface MendOptions extends JsonOption {
+  set?: string[];
+  body?: string;
+}
+
+interface ReplayOptions extends FilterOptions {
+  all?: boolean;
+  lenient?: boolean;
+  dryRun?: boolean;
+}
+
+const ID = 'id of the refused body: the Submission-Id of its answer';
+
+export function addRejectedCommands(program: Command, context: Context): void {
+  const rejected = addNoun(
+    program,
+    'rejected',
+    'Look at bodies that were refused, mend them, and take them after all.',
+  );
+
+  addFilter(
+    addCommand(rejected, 'list', {
+      summary: 'List refused bodies, newest first, with what was wrong.',
+      examples: ['rejected list --link summer-sale --since 2h', 'rejected list --code email'],
+    }),
+  )
+    .option('--replayed', 'only those that were taken after all')
+    .option('--no-replayed', 'only those that were not')
+    .option('--before <id>', 'only those before this one: the next page')
+    .option('--limit <n>', 'how many at most', wholeNumber, 50)
+    .action((options: ListOptions) => list(context, options));
+
+  addCommand(rejected, 'show', {
+    summary: 'Show a refused body, what was wrong with it, and where it came from.',
+    examples: ['rejected show 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
+  })
+    .argument('<id>', ID)
+    .action((id: string, options: JsonOption) => show(context, id, options));
+
+  addCommand(rejected, 'mend', {
+    summary: 'Mend a refused body. What was sent stays beside it.',
+    details: 'It becomes a lead once it is replayed.',
+    examples: [
+      'rejected mend 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52 --set email=ana@example.com --set address.city=Recife',
+      'rejected mend 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52 --body mended.json',
+    ],
+  })
+    .argument('<id>', ID)
+    .option(
+      '--set <field=value>',
+      'set a field (address.city, customFields.plan within another); without a value, take it out; may be repeated',
+      collect,
+    )
+    .option('--body <file>', 'put the JSON of a file, or of - for the standard input, in its place')
+    .action((id: string, options: MendOptions) => mend(context, id, options));
+
+  addFilter(
+    addCommand(rejected, 'replay', {
+      summary: 'Take refused bodies after all, as mended: one, or all that fit.',
+      details:
+        'They keep the time they were sent at: what leads have heard since is not overwritten. What is still wrong stays refused. Twice changes nothing.',
+      examples: [
+        'rejected replay 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52',
+        'rejected replay --all --link summer-sale --lenient --dry-run',
+      ],
+    }),
+  )
+    .argument('[id]', ID)
+    .option('--all', 'all that fit the filters and have not been replayed')
+    .option('--lenient', 'set aside fields that are still wrong, with a note')
+    .option('--dry-run', 'say what would come of it, and change nothing')
+    .action((id: string | undefined, options: ReplayOptions) => replay(context, id, options));
+}
+
+function addFilter(command: Command): Command {
+  return command
+    .option('--workspace <workspace>', 'only of this workspace: name or id')
+    .option('--link <link>', 'only of this link: code, id or capture URL')
+    .option('--code <code>', 'only with this code, of the answer or of one of its errors')
+    .option('--since <time>', 'only from then on: a time, a date, or how long ago (2h)', past)
+    .option('--until <time>', 'only before then', past);
+}
+
+async function filterOf(store: Store, options: FilterOptions): Promise<RejectedFilter> {
+  const { workspace, link, code, since, until } = options;
+  return {
+    ...(workspace !== undefined && { workspaceId: (await findWorkspace(store, workspace)).id }),
+    ...(link !== undefined && { linkId: (await findLinkNamed(store, link)).id }),
+    ...(code !== undefined && { code }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+  };
+}
+
+async function list({ io, session }: Context, options: ListOptions): Promise<void> {
+  const store = session.store();
+  const { replayed, before, limit } = options;
+  const rejected = await listRejected(
+    store,
+    {
+      ...(await filterOf(store, options)),
+      ...(replayed !== undefined && { replayed }),
+      ...(before !== undefined && { before: readId(before, 'refused body') }),
+    },
+    limit,
+  );
+  answer(io, options, rejected, () =>
+    rejected.length === 0 ? 'No refused body found.\n' : rejectedTable(rejected),
+  );
+  const last = rejected.at(-1);
+  if (last !== undefined && rejected.length === limit)
+    remark(io, `there may be more: add --before ${last.rejectedId}`);
+}
+
+async function show({ io, session }: Context, id: string, options: JsonOption): Promise<void> {
+  const rejectedId = readId(id, 'refused body');
+  const rejected = await showRejected(session.store(), rejectedId);
+  if (rejected === null) throw unknown(rejectedId);
+  answer(io, options, rejected, () => rejectedText(rejected));
+}
+
+async function mend({ io, session }: Context, id: string, options: MendOptions): Promise<void> {
+  const rejectedId = readId(id, 'refused body');
+  const mending = await readMending(io.cwd, options);
+  const outcome = await mendRejected(session.store(), rejectedId, mending, { now: Date.now() });
+  switch (outcome.kind) {
+    case 'unknown':
+      throw unknown(rejectedId);
+    case 'already-replayed':
+      throw new Failure(`It was taken already, as submission ${outcome.submissionId}.`);
+    case 'unparsable':
+      throw new Failure(
+        'It cannot be parsed, so no field of it can be set: put another one in its place with --body.',
+      );
+    case 'mended':
+      return answer(io, options, outcome, () =>
+        outcome.errors.length === 0
+          ? `Mended; to take it: leadgate rejected replay ${rejectedId}\n`
+          : `Kept, and still to be refused:\n${errorTable(outcome.errors)}`,
+      );
+  }
+}
+
+async function readMending(cwd: string, { set, body }: MendOptions): Promise<Mending> {
+  if ((set === undefined) === (body === undefined))
+    throw new Failure('Say how to mend it: with --set field=value, or with --body.', EXIT.usage);
+  if (body === undefined) return { kind: 'set', values: Object.fromEntries((set ?? []).map(pair)) };
+  const text =
+    body === '-' ? await readText(process.stdin) : await readFile(resolve(cwd, body), 'utf8');
+  return { kind: 'body', body: text, bodyType: 'json' };
+}
+
+function pair(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new Failure(`"${showable(text)}" is not of the form field=value.`, EXIT.usage);
+  return [text.slice(0, at).trim(), text.slice(at + 1)];
+}
+
+async function replay(
+  context: Context,
+  id: string | undefined,
+  options: ReplayOptions,
+): Promise<void> {
+  if ((id === undefined) === (options.all !== true))
+    throw new Failure('Say what to take: the id of one, or --all with filters.', EXIT.usage);
+  return id === undefined ? replayAll(context, options) : replayOne(context, id, options);
+}
+
+const settingsOf = ({ lenient = false, dryRun = false }: ReplayOptions) => ({
+  lenient,
+  dryRun,
+  now: Date.now(),
+});
+
+async function replayOne(
+  { io, session }: Context,
+  id: string,
+  options: ReplayOptions,
+): Promise<void> {
+  const rejectedId = readId(id, 'refused body');
+  const outcome = await replayRejected(await session.operations(), rejectedId, settingsOf(options));
+  if (outcome.kind === 'unknown') throw unknown(rejectedId);
+  if (outcome.kind === 'behind') throw new Failure(BEHIND);
+  answer(io, options, outcome, () => outcomeText(outcome));
+  if (outcome.kind === 'refused') throw new Failure('It is still to be refused: mend it first.');
+}
+
+async function replayAll({ io, session }: Context, options: ReplayOptions): Promise<void> {
+  const servers = await session.operations();
+  const filter = await filterOf(servers.store, options);
+  const counts: Partial<Record<ReplayedRejected['kind'], number>> = {};
+  for await (const { outcome } of replayAllRejected(servers, filter, settingsOf(options))) {
+    if (outcome.kind === 'behind') throw new Failure(BEHIND);
+    counts[outcome.kind] = (counts[outcome.kind] ?? 0) + 1;
+  }
+  const { accepted = 0, acceptable = 0, refused = 0 } = counts;
+  const taken =
+    options.dryRun === true
+      ? `${count(acceptable, 'body', 'bodies')} would be taken`
+      : `${count(accepted, 'body', 'bodies')} taken`;
+  answer(io, options, counts, () => `${taken}, ${refused} still refused.\n`);
+}
+
+const BEHIND =
+  'Redis does not hold all of the workspace yet; a worker fills it by itself. Try again in a moment.';
+
+function unknown(id: string): Failure {
+  return new Failure(
+    `No refused body has the id ${id}: it may be too old, or be moved to Postgres in a moment.`,
+  );
+}
+
+function outcomeText(outcome: ReplayedRejected): string {
+  switch (outcome.kind) {
+    case 'accepted':
+      return `Taken, as submission ${outcome.submissionId} of lead ${outcome.leadId}.\n`;
+    case 'acceptable':
+      return 'It would be taken.\n';
+    case 'already-replayed':
+      return `It was taken before, as submission ${outcome.submissionId}.\n`;
+    case 'refused':
+      return errorTable(outcome.errors);
+    case 'behind':
+    case 'unknown':
+      return '';
+  }
+}
+
+function rejectedTable(rejected: readonly RejectedSummary[]): string {
+  return table(
+    ['refused', 'id', 'link', 'wrong', 'state'],
+    rejected.map((row) => [
+      shortTime(row.at),
+      row.rejectedId,
+      row.linkLabel || row.linkId,
+      row.errors.map(({ pointer, code }) => `${pointer} ${code}`.trim()).join(', ') || row.code,
+      stateOf(row),
+    ]),
+  );
+}
+
+function stateOf({ submissionId, mendedAt }: RejectedSummary): string {
+  if (submissionId !== null) return 'replayed';
+  return mendedAt === null ? 'as sent' : 'mended';
+}
+
+function errorTable(errors: readonly FieldError[]): string {
+  return table(
+    ['field', 'code', 'detail'],
+    errors.map(({ pointer, code, detail }) => [pointer || '(body)', code, detail]),
+  );
+}
+
+function rejectedText(rejected: RejectedDetails): string {
+  const { body, bodyType, mended } = rejected;
+  const lines = (text: string) => `${text.split('\n').map(showable).join('\n')}\n`;
+  return [
+    pairs([
+      ['Refused', shortTime(rejected.at)],
+      ['Id', rejected.rejectedId],
+      ['Code', rejected.code],
+      ['Link', rejected.linkLabel || rejected.linkId],
+      ['Page', rejected.page],
+      ['Address', rejected.address],
+      ['User agent', rejected.userAgent],
+      ['State', stateOf(rejected)],
+      ...(rejected.submissionId === null ? [] : [['Submission', rejected.submissionId] as const]),
+    ]),
+    errorTable(rejected.errors),
+    `Body as sent (${bodyType}):\n${lines(body)}`,
+    ...(mended === null ? [] : [`Body as mended (${mended.bodyType}):\n${lines(mended.body)}`]),
+  ].join('\n');
+}
