@@ -1,27 +1,20 @@
-import swagger from '@fastify/swagger';
-import type { FastifyInstance } from 'fastify';
+import { openStore } from '@leadgate/store';
+import { fastify } from 'fastify';
+import { Redis } from 'ioredis';
+import { ConsoleProblem } from './problem.ts';
+import { addApiRoutes } from './routes/index.ts';
 
-/** Collects the OpenAPI document of the routes that are added from now on. */
-export async function collectOpenapi(app: FastifyInstance): Promise<void> {
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Leadgate console',
-        description:
-          'What operators do, for programs: the same functions as the command line. Viewers get personal data masked and may only look.',
-        version: '1',
-      },
-      components: {
-        securitySchemes: {
-          token: { type: 'http', scheme: 'bearer', description: 'leadgate token create' },
-        },
-      },
-      security: [{ token: [] }],
-    },
-    refResolver: {
-      buildLocalReference: (json, _baseUri, _fragment, i) =>
-        typeof json.$id === 'string' ? json.$id : `def-${i}`,
-    },
-  });
+/** The OpenAPI document of the operators' API, made from the schemas of its routes; no server needed. */
+export async function openapiDocument(): Promise<object> {
+  const app = fastify();
+  app.addSchema(ConsoleProblem);
+  // Neither connects before it is asked for something.
+  const store = openStore({ url: 'postgresql://nowhere/nothing', poolSize: 1 });
+  const redis = new Redis({ lazyConnect: true });
+  await addApiRoutes(app, { store, redis, receiverUrl: null });
+  await app.ready();
+  const document = app.swagger();
+  await app.close();
+  await store.close();
+  return document;
 }

@@ -3,15 +3,19 @@ import type { DashboardQueue } from '@leadgate/queue';
 import type { Store } from '@leadgate/store';
 import type { Redis } from 'ioredis';
 
-/** All that the app needs from outside, opened and closed by whoever builds it. */
-export interface ConsoleServices {
+/** What the API and the pages need from outside. */
+export interface ApiServices {
   store: Store;
   redis: Redis;
+  /** Where senders reach the receiver; null where nobody said. */
+  receiverUrl: string | null;
+}
+
+/** All that the app needs from outside, opened and closed by whoever builds it. */
+export interface ConsoleServices extends ApiServices {
   /** The queue as the dashboard shows it. */
   queue: DashboardQueue;
   metrics: MetricsRegistry;
   /** Signs the session cookies. */
   secret: string;
-  /** Where senders reach the receiver; null where nobody said. */
-  receiverUrl: string | null;
 }

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { listAudit } from '@leadgate/store';
 import { Type } from 'typebox';
-import type { ConsoleServices } from '../services.ts';
+import type { ApiServices } from '../services.ts';
 import { Limit, Nullable, PROBLEM_ANSWERS, Time } from './route-schema.ts';
 
 const Entry = Type.Object({
@@ -15,7 +15,7 @@ const Entry = Type.Object({
 });
 
 /** Who did what, when, to what. */
-export const auditRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, { store }) => {
+export const auditRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, { store }) => {
   app.get(
     '/audit',
     {

@@ -4,7 +4,7 @@ import { customFieldKey } from '@leadgate/leads';
 import { archiveField, createField, listFields, renameField } from '@leadgate/store';
 import { Type } from 'typebox';
 import { ProblemError } from '../problem.ts';
-import type { ConsoleServices } from '../services.ts';
+import type { ApiServices } from '../services.ts';
 import { idParams, PROBLEM_ANSWERS, Uuid } from './route-schema.ts';
 
 const FieldView = Type.Object({
@@ -46,7 +46,7 @@ const nameTaken = () =>
   });
 
 /** Custom fields: list, create, rename, archive. */
-export const fieldRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, { store }) => {
+export const fieldRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, { store }) => {
   app.get(
     '/workspaces/:workspaceId/fields',
     {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { ConsoleServices } from '../services.ts';
+import { collectOpenapi } from '../collect-openapi.ts';
+import type { ApiServices, ConsoleServices } from '../services.ts';
 import { auditRoutes } from './audit.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { fieldRoutes } from './fields.ts';
@@ -37,5 +38,12 @@ export async function addRoutes(app: FastifyInstance, services: ConsoleServices)
   await app.register(metricsRoutes, services);
   await app.register(pageRoutes, services);
   await app.register(dashboardRoutes, services);
+  await addApiRoutes(app, services);
+}
+
+/** The operators' API, described by /api/openapi.json. */
+export async function addApiRoutes(app: FastifyInstance, services: ApiServices): Promise<void> {
+  await collectOpenapi(app);
   for (const routes of API) await app.register(routes, { ...services, prefix: '/api' });
+  app.get('/api/openapi.json', { schema: { hide: true } }, () => app.swagger());
 }

@@ -5,7 +5,7 @@ import { actorOf } from '../auth/actor.ts';
 import { forRole } from '../mask/mask.ts';
 import { ProblemError } from '../problem.ts';
 import { readSearch } from '../search-leads.ts';
-import type { ConsoleServices } from '../services.ts';
+import type { ApiServices } from '../services.ts';
 import { idParams, Limit, open, PROBLEM_ANSWERS, Time, Uuid } from './route-schema.ts';
 
 const summary = {
@@ -31,7 +31,7 @@ const LeadDetails = open(
 );
 
 /** Leads: find, show. */
-export const leadRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, { store }) => {
+export const leadRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, { store }) => {
   app.get(
     '/leads',
     {

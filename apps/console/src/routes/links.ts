@@ -14,7 +14,7 @@ import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { viewLink } from '../link-view.ts';
 import { ProblemError } from '../problem.ts';
-import type { ConsoleServices } from '../services.ts';
+import type { ApiServices } from '../services.ts';
 import { tellRedis } from '../tell-redis.ts';
 import { idParams, Nullable, PROBLEM_ANSWERS, Time, Uuid } from './route-schema.ts';
 
@@ -62,7 +62,7 @@ const NewLink = Type.Object(
 );
 
 /** Capture links: list, create, show, disable, enable, rotate, expire. */
-export const linkRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, services) => {
+export const linkRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, services) => {
   const { store, redis, receiverUrl } = services;
   const answers = { 200: LinkView, ...PROBLEM_ANSWERS };
   const view = (link: Link) => viewLink(link, receiverUrl);

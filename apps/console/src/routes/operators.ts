@@ -3,7 +3,7 @@ import { addOperator, listOperators, removeOperator, type Operator } from '@lead
 import { Type } from 'typebox';
 import { actorOf } from '../auth/actor.ts';
 import { ProblemError } from '../problem.ts';
-import type { ConsoleServices } from '../services.ts';
+import type { ApiServices } from '../services.ts';
 import { PROBLEM_ANSWERS, Time, Uuid } from './route-schema.ts';
 
 export const RoleSchema = Type.Union([Type.Literal('viewer'), Type.Literal('operator')], {
@@ -23,10 +23,7 @@ const view = ({ createdAt, ...operator }: Operator) => ({
 });
 
 /** Who may sign in: list, add, remove. */
-export const operatorRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (
-  app,
-  { store },
-) => {
+export const operatorRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, { store }) => {
   app.get(
     '/operators',
     {

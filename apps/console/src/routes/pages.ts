@@ -21,14 +21,14 @@ import { sendPage } from '../pages/layout.ts';
 import { overviewPage } from '../pages/overview-page.ts';
 import { ProblemError } from '../problem.ts';
 import { readSearch } from '../search-leads.ts';
-import type { ConsoleServices } from '../services.ts';
+import type { ApiServices } from '../services.ts';
 import { tellRedis } from '../tell-redis.ts';
 import { idParams } from './route-schema.ts';
 
 const LISTED = 50;
 
 /** The pages for people, and the buttons on them. They call what the API calls. */
-export const pageRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, services) => {
+export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, services) => {
   const { store, redis, receiverUrl } = services;
   const hide = true;
 

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { oldestWaiting, pauseQueue, queueCounts, resumeQueue } from '@leadgate/queue';
 import { Type } from 'typebox';
-import type { ConsoleServices } from '../services.ts';
+import type { ApiServices } from '../services.ts';
 import { Nullable, PROBLEM_ANSWERS } from './route-schema.ts';
 
 const QueueView = Type.Object({
@@ -14,7 +14,7 @@ const QueueView = Type.Object({
 });
 
 /** The queue: how it stands, pause, resume. */
-export const queueRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, { redis }) => {
+export const queueRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, { redis }) => {
   const response = { 200: QueueView, ...PROBLEM_ANSWERS };
   const stand = async () => {
     const [counts, oldestWaitingMs] = await Promise.all([queueCounts(redis), oldestWaiting(redis)]);

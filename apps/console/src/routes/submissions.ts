@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { actorOf } from '../auth/actor.ts';
 import { forRole } from '../mask/mask.ts';
 import { ProblemError } from '../problem.ts';
-import type { ConsoleServices } from '../services.ts';
+import type { ApiServices } from '../services.ts';
 import { idParams, Limit, open, PROBLEM_ANSWERS, Time, Uuid } from './route-schema.ts';
 
 const summary = {
@@ -20,10 +20,7 @@ const summary = {
 };
 
 /** Applied submissions: list, show. */
-export const submissionRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (
-  app,
-  { store },
-) => {
+export const submissionRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, { store }) => {
   app.get(
     '/submissions',
     {

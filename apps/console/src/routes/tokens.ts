@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { createToken, listTokens, revokeToken, type ApiToken } from '@leadgate/store';
 import { Type } from 'typebox';
 import { ProblemError } from '../problem.ts';
-import type { ConsoleServices } from '../services.ts';
+import type { ApiServices } from '../services.ts';
 import { RoleSchema } from './operators.ts';
 import { Nullable, PROBLEM_ANSWERS, Time, Uuid } from './route-schema.ts';
 
@@ -24,7 +24,7 @@ const view = ({ createdAt, lastUsedAt, revokedAt, ...token }: ApiToken) => ({
 });
 
 /** API tokens: list, create, revoke. */
-export const tokenRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, { store }) => {
+export const tokenRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, { store }) => {
   app.get(
     '/tokens',
     {

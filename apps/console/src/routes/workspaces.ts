@@ -4,7 +4,7 @@ import { isPhoneCountry } from '@leadgate/leads';
 import { createWorkspace, listWorkspaces, type Workspace } from '@leadgate/store';
 import { Type } from 'typebox';
 import { ProblemError } from '../problem.ts';
-import type { ConsoleServices } from '../services.ts';
+import type { ApiServices } from '../services.ts';
 import { tellRedis } from '../tell-redis.ts';
 import { PROBLEM_ANSWERS, Time, Uuid } from './route-schema.ts';
 
@@ -31,10 +31,7 @@ const view = ({ createdAt, ...workspace }: Workspace) => ({
 });
 
 /** Workspaces: list, create. */
-export const workspaceRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (
-  app,
-  services,
-) => {
+export const workspaceRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, services) => {
   const { store, redis } = services;
   app.get(
     '/workspaces',
