@@ -1,4 +1,5 @@
 export { openLinkDirectory, type Finding, type LinkDirectory } from './links/link-directory.ts';
+export { openLinkSnapshot, type LinkSnapshot } from './links/link-snapshot.ts';
 export { putLinks } from './links/put-links.ts';
 export { refillAll } from './refill/refill-all.ts';
 export { refillDirectory } from './refill/refill-directory.ts';
@@ -18,3 +19,9 @@ export {
   type ReservationRequest,
 } from './reservation/reservation.ts';
 export { createReserver, type Reserver } from './reservation/reserver.ts';
+export type { DrainTarget } from './spool/drain-batch.ts';
+export { drainFolder, startDrain, type Drain } from './spool/drain-spool.ts';
+export { openSpoolFolder } from './spool/open-folder.ts';
+export type { SpoolFolder } from './spool/spool-folder.ts';
+export { openSpool, spoolFolders, type Spool } from './spool/spool.ts';
+export type { SpooledSubmission } from './spool/spooled-submission.ts';

@@ -25,23 +25,33 @@ export interface LinkDirectory {
   find(code: string): Promise<Finding>;
   /** The entry as this process has it, without asking Redis; null where it has none. */
   peek(code: string): CaptureLink | null;
+  /** Every code that is held, with its entry. */
+  entries(): Iterable<[code: string, link: CaptureLink]>;
   /** Whether a code that is not here does not exist. */
   readonly complete: boolean;
   /** Stops listening. The connections stay with whoever opened them. */
   close(): Promise<void>;
 }
 
+export interface LinkDirectoryOptions {
+  logger: Log;
+  /** What an earlier process knew: held until Redis says better, and never complete. */
+  remembered?: Iterable<[code: string, link: CaptureLink]>;
+  /** Told whenever what is held has changed, or may have. */
+  onChange?: () => void;
+}
+
 /**
  * Opens this process's copy of the link directory: all of it is loaded, and then kept up through
  * `subscriber`, a connection of its own for pub/sub. Resolves when that was tried once, within two
- * seconds: with Redis away it is empty and not complete, and goes on trying.
+ * seconds: with Redis away it holds what is remembered, is not complete, and goes on trying.
  */
 export async function openLinkDirectory(
   redis: Redis,
   subscriber: Redis,
-  { logger }: { logger: Log },
+  options: LinkDirectoryOptions,
 ): Promise<LinkDirectory> {
-  const directory = new Directory(redis, subscriber, logger);
+  const directory = new Directory(redis, subscriber, options);
   await directory.open();
   return directory;
 }
@@ -60,7 +70,9 @@ class Directory implements LinkDirectory {
   readonly #logger: Log;
   readonly #stop = new AbortController();
 
-  #entries: Entries = new Map();
+  readonly #onChange: () => void;
+
+  #entries: Entries;
   /** Of what is held; null where that is not, or perhaps not, all. */
   #revision: number | null = null;
   /** Changes are heard of. */
@@ -79,10 +91,16 @@ class Directory implements LinkDirectory {
   #nextQuestion: Question | null = null;
   #asking: Promise<void> = Promise.resolve();
 
-  constructor(redis: Redis, subscriber: Redis, logger: Log) {
+  constructor(
+    redis: Redis,
+    subscriber: Redis,
+    { logger, remembered = [], onChange = () => undefined }: LinkDirectoryOptions,
+  ) {
     this.#redis = redis;
     this.#subscriber = subscriber;
     this.#logger = logger;
+    this.#entries = new Map(remembered);
+    this.#onChange = onChange;
   }
 
   get complete(): boolean {
@@ -119,6 +137,10 @@ class Directory implements LinkDirectory {
 
   peek(code: string): CaptureLink | null {
     return this.#entries.get(code) ?? null;
+  }
+
+  *entries(): Iterable<[code: string, link: CaptureLink]> {
+    for (const [code, link] of this.#entries) if (link !== null) yield [code, link];
   }
 
   readonly #onReady = (): void => void this.#load();
@@ -197,6 +219,7 @@ class Directory implements LinkDirectory {
   }
 
   #adopt(entries: Entries, revision: number | null): void {
+    this.#onChange();
     if (revision !== null && revision >= this.#newest) {
       this.#entries = entries;
       this.#revision = this.#newest = revision;
@@ -247,6 +270,7 @@ class Directory implements LinkDirectory {
   /** Takes over what Redis has for the codes now. */
   async #read(codes: string[]): Promise<void> {
     const [revisionText, ...texts] = await this.#redis.hmget(LINKS, REVISION, ...codes);
+    if (texts.some((text) => text !== null)) this.#onChange();
     codes.forEach((code, i) => {
       const text = texts[i];
       if (text !== null && text !== undefined) {

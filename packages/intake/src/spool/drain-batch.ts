@@ -1,0 +1,167 @@
+import type { Note, Submission } from '@leadgate/contract';
+import type { Reservation, ReservationRequest } from '../reservation/reservation.ts';
+import type { SpoolFolder, SpoolRecord } from './spool-folder.ts';
+import type { SpooledSubmission } from './spooled-submission.ts';
+
+/** Where drained submissions go: the way of any other, without limits. */
+export interface DrainTarget {
+  reserve(request: ReservationRequest): Promise<Reservation>;
+  /** Resolves when the job is durable in Redis. */
+  enqueue(submission: Submission): Promise<void>;
+  /**
+   * Has `answeredLeadId` stand for the lead of a submission that is in the queue, or was applied,
+   * under the same id without it.
+   */
+  enqueueAlias(submission: Submission): Promise<void>;
+}
+
+export interface BatchResult {
+  drained: number;
+  /** Damaged, and set aside. */
+  damaged: number;
+  /** Their workspace is behind: nothing of it can be reserved before its refill. */
+  behind: string[];
+  /** Redis failed: what is left of the batch stays. */
+  failure: unknown;
+}
+
+/**
+ * Hands a batch of records to Redis, and removes from the folder what stands in the queue then. All
+ * are asked for in one turn, so they are one reservation a workspace and one pipeline, in order.
+ * Killed at any point it can run again: job ids and idempotency records make the second run a no-op.
+ */
+export async function drainBatch(
+  folder: SpoolFolder,
+  records: readonly SpoolRecord[],
+  target: DrainTarget,
+): Promise<BatchResult> {
+  const settled = await Promise.all(
+    records.map(async ({ sequence, spooled }) => ({
+      sequence,
+      outcome: spooled === null ? DAMAGED : await settle(spooled, target),
+    })),
+  );
+  const result: BatchResult = { drained: 0, damaged: 0, behind: [], failure: undefined };
+  const enqueued: number[] = [];
+  for (const { sequence, outcome } of settled)
+    switch (outcome.kind) {
+      case 'enqueued':
+        enqueued.push(sequence);
+        break;
+      case 'damaged':
+        await folder.setAside(sequence);
+        result.damaged += 1;
+        break;
+      case 'behind':
+        result.behind.push(outcome.workspaceId);
+        break;
+      case 'failed':
+        result.failure = outcome.error;
+        // Its order was given before those of later records, and stays so.
+        if (outcome.reserved) await folder.replace(sequence, outcome.reserved);
+        break;
+    }
+  await folder.remove(enqueued);
+  result.drained = enqueued.length;
+  return result;
+}
+
+type Settled =
+  | { kind: 'enqueued' }
+  | { kind: 'damaged' }
+  | { kind: 'behind'; workspaceId: string }
+  | { kind: 'failed'; error: unknown; reserved?: SpooledSubmission };
+
+const DAMAGED: Settled = { kind: 'damaged' };
+
+async function settle(spooled: SpooledSubmission, target: DrainTarget): Promise<Settled> {
+  if (spooled.reserved) return enqueue(spooled.submission, target);
+  let found: Found;
+  try {
+    found = await reserve(spooled, target);
+  } catch (error) {
+    // No id is one, or there are too many keys: not even a healthy Redis could take it.
+    if (error instanceof TypeError || error instanceof RangeError) return DAMAGED;
+    return { kind: 'failed', error };
+  }
+  if (found.kind === 'behind') return found;
+  return enqueue(found.submission, target, found.isAnother);
+}
+
+async function enqueue(
+  submission: Submission,
+  target: DrainTarget,
+  isAnother = false,
+): Promise<Settled> {
+  try {
+    await (isAnother ? target.enqueueAlias(submission) : target.enqueue(submission));
+    return { kind: 'enqueued' };
+  } catch (error) {
+    // A sender's other submission is found again by its key.
+    if (isAnother) return { kind: 'failed', error };
+    return { kind: 'failed', error, reserved: { submission, reserved: true } };
+  }
+}
+
+type Found =
+  | { kind: 'behind'; workspaceId: string }
+  /** `isAnother`: the sender repeated it elsewhere, and that was accepted under an id of its own. */
+  | { kind: 'found'; submission: Submission; isAnother: boolean };
+
+async function reserve(
+  { submission, idempotency }: SpooledSubmission,
+  target: DrainTarget,
+): Promise<Found> {
+  const { id, workspaceId, linkId, leadId: offeredLeadId, identities } = submission;
+  const request: ReservationRequest = {
+    submissionId: id,
+    workspaceId,
+    linkId,
+    offeredLeadId,
+    identityKeys: identities.map(({ key }) => key),
+    limits: [],
+  };
+  let notes = submission.notes;
+  let reservation = await target.reserve({ ...request, ...(idempotency && { idempotency }) });
+  if (reservation.kind === 'key-reused') {
+    // It had its 202 before anybody could know.
+    notes = [...notes, KEY_OF_ANOTHER_BODY];
+    reservation = await target.reserve(request);
+  }
+  switch (reservation.kind) {
+    case 'reserved':
+      return {
+        kind: 'found',
+        submission: reservedAs({ ...submission, notes }, reservation),
+        isAnother: false,
+      };
+    case 'repeated': {
+      const isAnother = reservation.submissionId !== id;
+      const repeated = { ...submission, id: reservation.submissionId, notes };
+      return { kind: 'found', submission: reservedAs(repeated, reservation), isAnother };
+    }
+    case 'behind':
+      return { kind: 'behind', workspaceId };
+    case 'key-reused':
+    case 'limited':
+      throw new Error(`a reservation without key and limits was ${reservation.kind}`);
+  }
+}
+
+const KEY_OF_ANOTHER_BODY: Note = { field: '', code: 'key-of-another-body' };
+
+/** The offered id was answered: it has to stand for whichever lead was found. */
+function reservedAs(
+  submission: Submission,
+  { leadId, identities, order }: Pick<Submission, 'leadId' | 'identities' | 'order'>,
+): Submission {
+  return {
+    ...submission,
+    leadId,
+    identities,
+    order,
+    // A receiver's clock may be ahead of Redis's.
+    stamp: Math.min(submission.stamp, order),
+    ...(leadId !== submission.leadId && { answeredLeadId: submission.leadId }),
+  };
+}
