@@ -9,6 +9,7 @@ const ENVIRONMENT_READERS = [
   'packages/testkit/src/**/*.ts',
   '**/*.test.ts',
   'e2e/**/*.ts',
+  'chaos/src/**/*.ts',
   '*.config.{js,ts}',
 ];
 

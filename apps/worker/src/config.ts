@@ -29,6 +29,17 @@ export const WorkerConfig = Type.Object({
     minimum: 2,
     maximum: 200,
   }),
+  JOB_LOCK_MS: Type.Integer({
+    description:
+      'the milliseconds after which jobs of a worker that went away are taken by another',
+    default: 20_000,
+    minimum: 500,
+  }),
+  LIVENESS_WINDOW_MS: Type.Integer({
+    description: 'the milliseconds without progress, while jobs wait, after which /live says 503',
+    default: 45_000,
+    minimum: 100,
+  }),
   WORKER_HOST: Type.String({
     description: 'the network address /live and /ready listen on',
     default: '0.0.0.0',

@@ -120,6 +120,7 @@ export async function startWorker(
       redisIsReady: () => jobsRedis.status === 'ready',
       postgresIsAway: () => groups.away,
       askPostgres: () => directoryRevision(store),
+      stuckAfterMs: config.LIVENESS_WINDOW_MS,
       warnings,
     }),
     { host: config.WORKER_HOST, port: config.WORKER_PORT },
@@ -127,6 +128,7 @@ export async function startWorker(
   onClose('health', health.close);
   const jobs = await startApplyWorker(jobsRedis, {
     concurrency: config.WORKER_CONCURRENCY,
+    lockMs: config.JOB_LOCK_MS,
     logger,
     apply: (submission, { attempt, stalls, replay }) =>
       groups.add({ submission, replay }, { alone: attempt > 1 || stalls >= STALLS_TO_BE_ALONE }),

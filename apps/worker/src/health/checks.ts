@@ -13,14 +13,15 @@ export interface HealthSources {
   askPostgres: () => Promise<unknown>;
   /** What is weaker than it should be; told in /ready, which stays good. */
   warnings: string[];
+  /** Milliseconds without progress, while jobs wait, after which the worker is not alive. */
+  stuckAfterMs: number;
 }
 
 const ANSWER_TIMEOUT_MS = 1_000;
-const STUCK_AFTER_MS = 60_000;
 
 /** What /live and /ready answer: alive by progress; ready where both servers answer. */
 export function createHealthChecks(sources: HealthSources): HealthChecks {
-  const judge = createLiveness({ stuckAfterMs: STUCK_AFTER_MS });
+  const judge = createLiveness(sources);
   return {
     async live() {
       const counts = sources.redisIsReady() ? await inTime(sources.counts()) : null;

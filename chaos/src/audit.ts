@@ -1,0 +1,187 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Submission } from '@leadgate/contract';
+import { applySubmissions, emptyLead } from '@leadgate/leads';
+import pg from 'pg';
+import type { Accepted } from './ledger.ts';
+import { markOf } from './people.ts';
+import { readStored, type Stored } from './stored.ts';
+import type { Traffic } from './traffic.ts';
+
+/** What was promised, held against what stands in Postgres. */
+export interface Audit {
+  /** Posts that were accepted; one with a key counts once, however often it was sent. */
+  accepted: number;
+  /** Of those, the ones whose submission stands. */
+  applied: number;
+  lost: number;
+  /** Submissions too many: of a key more than one, of a post without a key more than were sent. */
+  doubled: number;
+  /** Everything that is not as it should be, each in a sentence. */
+  violations: string[];
+  submissions: number;
+  leads: number;
+  aliases: number;
+}
+
+/**
+ * Compares the ledger, and all that was sent, with Postgres. The leads have to be what the stored
+ * submissions come to, one after the other in the order of their reservations.
+ */
+export async function audit(
+  databaseUrl: string,
+  ledger: readonly Accepted[],
+  sent: Traffic['sent'],
+): Promise<Audit> {
+  const result: Audit = {
+    accepted: 0,
+    applied: 0,
+    lost: 0,
+    doubled: 0,
+    violations: [],
+    submissions: 0,
+    leads: 0,
+    aliases: 0,
+  };
+  const byWorkspace = groupBy(ledger, ({ workspaceId }) => workspaceId);
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ id: string }>('SELECT id FROM workspace');
+    for (const { id } of rows)
+      compare(result, await readStored(client, id), byWorkspace.get(id) ?? [], sent);
+  } finally {
+    await client.end();
+  }
+  return result;
+}
+
+function compare(
+  result: Audit,
+  stored: Stored,
+  ledger: readonly Accepted[],
+  sent: Traffic['sent'],
+): void {
+  const resolve = (id: string): string => stored.leads.get(id)?.mergedInto ?? id;
+  const aliases = [...stored.leads.values()].filter(({ mergedInto }) => mergedInto !== null);
+  result.submissions += stored.submissions.length;
+  result.aliases += aliases.length;
+  result.leads += stored.leads.size - aliases.length;
+
+  const byMark = groupBy(stored.submissions, ({ lead }) => lead.utmContent ?? '');
+  countLost(result, stored, byMark, ledger);
+  countDoubled(result, byMark, sent);
+  result.violations.push(
+    ...unresolvedIds(stored, ledger, resolve),
+    ...unlikeTheModel(stored, resolve),
+    ...strayIdentities(stored, resolve),
+  );
+}
+
+function countLost(
+  result: Audit,
+  { submissions }: Stored,
+  byMark: ReadonlyMap<string, unknown>,
+  ledger: readonly Accepted[],
+): void {
+  const ids = new Set(submissions.map(({ id }) => id));
+  for (const [post, answers] of groupBy(ledger, (accepted) => accepted.post)) {
+    const keyed = answers[0]?.key !== null;
+    // Of one key, two receivers may have answered with two ids while Redis was away.
+    const lost = keyed
+      ? Number(!byMark.has(markOf(post)))
+      : answers.filter(({ submissionId }) => !ids.has(submissionId)).length;
+    const accepted = keyed ? 1 : answers.length;
+    result.accepted += accepted;
+    result.applied += accepted - lost;
+    result.lost += lost;
+    if (lost > 0)
+      result.violations.push(
+        `post ${post} is lost: ${answers.map(({ submissionId, at }) => `${submissionId} at ${at}`).join(', ')}`,
+      );
+  }
+}
+
+function countDoubled(
+  result: Audit,
+  byMark: ReadonlyMap<string, Submission[]>,
+  sent: Traffic['sent'],
+): void {
+  for (const { post, times } of sent.values()) {
+    const found = byMark.get(markOf(post.post))?.filter(isOf(post.target.workspaceId)) ?? [];
+    const allowed = post.key === null ? times : 1;
+    if (found.length <= allowed) continue;
+    result.doubled += found.length - allowed;
+    result.violations.push(
+      `post ${post.post} stands ${found.length} times: ${found.map(({ id }) => id).join(', ')}`,
+    );
+  }
+}
+
+const isOf = (workspaceId: string) => (submission: Submission) =>
+  submission.workspaceId === workspaceId;
+
+function unresolvedIds(
+  { leads }: Stored,
+  ledger: readonly Accepted[],
+  resolve: (id: string) => string,
+): string[] {
+  const answered = new Set(ledger.map(({ leadId }) => leadId));
+  return [...answered]
+    .filter((id) => !leads.has(resolve(id)))
+    .map((id) => `lead id ${id} was answered and does not resolve`);
+}
+
+/** The model: a lead is what its submissions come to, applied one by one in their order. */
+function unlikeTheModel(
+  { submissions, leads, fields }: Stored,
+  resolve: (id: string) => string,
+): string[] {
+  const byLead = groupBy(submissions, ({ leadId }) => resolve(leadId));
+  const violations: string[] = [];
+  for (const [id, own] of byLead) {
+    const expected = own
+      .toSorted((a, b) => a.order - b.order)
+      .reduce((lead, submission) => applySubmissions(lead, [submission], fields), emptyLead());
+    const lead = leads.get(id);
+    if (lead === undefined) violations.push(`lead ${id} has submissions and no row`);
+    else if (!isDeepStrictEqual(lead.state, expected))
+      violations.push(`lead ${id} is not what its submissions come to`);
+  }
+  for (const [id, { mergedInto }] of leads)
+    if (mergedInto === null && !byLead.has(id)) violations.push(`lead ${id} has no submission`);
+  return violations;
+}
+
+/** One owner a key, the one that was reserved; where a post named two leads, their pair is kept. */
+function strayIdentities(
+  { submissions, leads, owners, possibleDuplicates }: Stored,
+  resolve: (id: string) => string,
+): string[] {
+  const violations = new Set<string>();
+  for (const { id, leadId, identities } of submissions)
+    for (const { key, owner } of identities) {
+      if (owner === null) continue;
+      // A lead that was reserved and never enqueued, and so never answered, has no row.
+      const exists = leads.has(resolve(owner));
+      const holder = owners.get(key);
+      if (exists && (holder === undefined || resolve(holder) !== resolve(owner)))
+        violations.add(
+          `a key of submission ${id} (lead ${leadId}) was reserved for lead ${owner} and is held by ${holder ?? 'none'}`,
+        );
+      const [a = '', b = ''] = [resolve(owner), resolve(leadId)].sort();
+      if (a !== b && !possibleDuplicates.has(`${a} ${b}`))
+        violations.add(`leads ${a} and ${b} are not kept as possible duplicates`);
+    }
+  return [...violations];
+}
+
+function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}

@@ -1,0 +1,215 @@
+import { execFileSync } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { send } from '../../scripts/servers/process.js';
+import type { House } from './house.ts';
+import type { Member } from './member.ts';
+import type { Fault, FaultKind } from './plan.ts';
+
+/** What a stop by SIGTERM came to: it should end with 0, in a bounded time. */
+export interface Stop {
+  name: string;
+  code: number | null;
+  ms: number;
+}
+
+export interface Inflicted {
+  stops: Stop[];
+}
+
+/**
+ * Inflicts the faults as planned, until the last one is over. Faults of one process or server come
+ * one after the other, those of different ones together.
+ */
+export async function inflict(
+  plan: readonly Fault[],
+  house: House,
+  onFault: (fault: Fault) => void,
+): Promise<Inflicted> {
+  const stops: Stop[] = [];
+  const busy = new Map<string, Promise<void>>();
+  const start = Date.now();
+  for (const fault of plan) {
+    await delay(Math.max(0, start + fault.atMs - Date.now()));
+    const target = targetOf(fault, house);
+    const before = busy.get(target) ?? Promise.resolve();
+    busy.set(
+      target,
+      before.then(() => {
+        onFault(fault);
+        return FAULTS[fault.kind](house, fault, stops);
+      }),
+    );
+  }
+  await Promise.all(busy.values());
+  return { stops };
+}
+
+function targetOf({ kind, nth }: Fault, house: House): string {
+  if (kind.endsWith('receiver')) return pickOf(house.receivers, nth).name;
+  if (kind.endsWith('worker')) return pickOf(house.workers, nth).name;
+  return kind.endsWith('redis') ? 'redis' : 'postgres';
+}
+
+function pickOf(members: Member[], nth: number): Member {
+  const member = members[nth % members.length];
+  if (member === undefined) throw new Error('there is none');
+  return member;
+}
+
+type Inflict = (house: House, fault: Fault, stops: Stop[]) => Promise<void>;
+
+const FAULTS: Record<FaultKind, Inflict> = {
+  'kill receiver': ({ receivers }, { nth, forMs }) => kill(pickOf(receivers, nth), forMs),
+  'stop receiver': ({ receivers }, { nth, forMs }, stops) =>
+    stop(pickOf(receivers, nth), forMs, stops),
+  'freeze receiver': ({ receivers }, { nth, forMs }) => freeze(pickOf(receivers, nth), forMs),
+  'kill worker': ({ workers }, { nth, forMs }) => kill(pickOf(workers, nth), forMs),
+  'stop worker': ({ workers }, { nth, forMs }, stops) => stop(pickOf(workers, nth), forMs, stops),
+  'freeze worker': ({ workers }, { nth, forMs }) => freeze(pickOf(workers, nth), forMs),
+
+  'kill redis': ({ redis }, { forMs }) => outage(redis, 'SIGKILL', forMs),
+  'stop redis': ({ redis }, { forMs }) => outage(redis, 'SIGTERM', forMs),
+  'freeze redis': async ({ redis }, { forMs }) => {
+    await redis.kill('SIGSTOP');
+    await delay(forMs);
+    await redis.kill('SIGCONT');
+  },
+  'fill redis': async ({ redis: { url } }, { forMs }) => {
+    await withRedis(url, (redis) => redis.config('SET', 'maxmemory', '1'));
+    await delay(forMs);
+    await withRedis(url, (redis) => redis.config('SET', 'maxmemory', '0'));
+  },
+
+  'kill postgres': ({ postgres }, { forMs }) => outage(postgres, 'SIGKILL', forMs),
+  // Its fast shutdown: what runs is rolled back.
+  'stop postgres': ({ postgres }, { forMs }) => outage(postgres, 'SIGINT', forMs),
+  'freeze postgres': async ({ postgres: { pid } }, { forMs }) => {
+    const frozen = [pid, ...childrenOf(pid)];
+    for (const one of frozen) send(one, 'SIGSTOP');
+    await delay(forMs);
+    for (const one of frozen.reverse()) send(one, 'SIGCONT');
+  },
+  'crowd postgres': async ({ postgres: { url } }, { forMs }) => {
+    const crowd: pg.Client[] = [];
+    const until = Date.now() + forMs;
+    await withPostgres(url, async (admin) => {
+      while (Date.now() < until) {
+        await admin.query(CUT);
+        while (await join(crowd, url));
+        await delay(50);
+      }
+    });
+    await Promise.all(crowd.map((client) => client.end().catch(() => undefined)));
+  },
+  'cut postgres': async ({ postgres: { url } }, { forMs }) => {
+    const until = Date.now() + forMs;
+    await withPostgres(url, async (admin) => {
+      while (Date.now() < until) {
+        await admin.query(CUT);
+        await delay(forMs / 10);
+      }
+    });
+  },
+  'lock postgres': ({ postgres: { url } }, { forMs }) =>
+    withPostgres(url, async (admin) => {
+      await admin.query('BEGIN');
+      await admin.query('LOCK TABLE lead IN EXCLUSIVE MODE');
+      await delay(forMs);
+      await admin.query('ROLLBACK');
+    }),
+  'read-only postgres': ({ postgres: { url } }, { forMs }) =>
+    withPostgres(url, async (admin) => {
+      await admin.query('ALTER SYSTEM SET default_transaction_read_only = on');
+      await admin.query('SELECT pg_reload_conf()');
+      await delay(forMs);
+      await admin.query('ALTER SYSTEM RESET default_transaction_read_only');
+      await admin.query('SELECT pg_reload_conf()');
+    }),
+};
+
+const CUT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leadgate'`;
+
+async function kill(member: Member, forMs: number): Promise<void> {
+  await member.end('SIGKILL');
+  await delay(forMs);
+  await member.begin();
+}
+
+async function stop(member: Member, forMs: number, stops: Stop[]): Promise<void> {
+  const start = Date.now();
+  const { name, code } = await member.end('SIGTERM');
+  stops.push({ name, code, ms: Date.now() - start });
+  await delay(forMs);
+  await member.begin();
+}
+
+async function freeze(member: Member, forMs: number): Promise<void> {
+  member.signal('SIGSTOP');
+  await delay(forMs);
+  member.signal('SIGCONT');
+}
+
+async function outage(
+  server: House['redis'],
+  signal: NodeJS.Signals,
+  forMs: number,
+): Promise<void> {
+  await server.kill(signal);
+  await delay(forMs);
+  // The processes of a killed Postgres may need a moment to notice.
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await server.restart();
+    } catch (error) {
+      if (attempt === 10) throw error;
+      await delay(500);
+    }
+  }
+}
+
+async function join(crowd: pg.Client[], url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, application_name: 'crowd' });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    crowd.push(client);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function withRedis(url: string, use: (redis: Redis) => Promise<unknown>): Promise<void> {
+  const redis = new Redis(url);
+  redis.on('error', () => undefined);
+  try {
+    await use(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** A session that may write while others may not. */
+async function withPostgres(url: string, use: (admin: pg.Client) => Promise<void>): Promise<void> {
+  const admin = new pg.Client({
+    connectionString: url,
+    application_name: 'chaos',
+    options: '-c default_transaction_read_only=off',
+  });
+  admin.on('error', () => undefined);
+  await admin.connect();
+  try {
+    await use(admin);
+  } finally {
+    await admin.end();
+  }
+}
+
+function childrenOf(parent: number): number[] {
+  return execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([pid, ppid]) => (ppid === parent && pid !== undefined ? [pid] : []));
+}

@@ -1,0 +1,211 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openWorkspace, putLinks } from '@leadgate/intake';
+import { customFieldKey, isPhoneCountry } from '@leadgate/leads';
+import { queueCounts } from '@leadgate/queue';
+import {
+  createField,
+  createLink,
+  createWorkspace,
+  linkEntries,
+  migrate,
+  openStore,
+  type Store,
+} from '@leadgate/store';
+import { Redis } from 'ioredis';
+import {
+  startOwnPostgres,
+  startOwnRedis,
+  type OwnServer,
+} from '../../scripts/servers/own-server.js';
+import { endLeftoverServers, makeHome, processLedger } from '../../scripts/servers/private-home.js';
+import { choosePort } from '../../scripts/servers/process.js';
+import { startMember, type Ending, type Member } from './member.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A capture link that leads are posted to. */
+export interface Target {
+  workspaceId: string;
+  code: string;
+}
+
+/** Everything that `npm start` would run, on servers of its own. */
+export interface House {
+  /** Logs, the ledger, spools. Left where it is when the audit finds something. */
+  folder: string;
+  redis: OwnServer;
+  postgres: OwnServer;
+  receivers: Member[];
+  workers: Member[];
+  targets: Target[];
+  /** Processes that ended and had not been asked to. */
+  crashes: Ending[];
+  /** Waits until every process is ready and nothing waits any more. False when the time is over. */
+  settle: (timeoutMs: number) => Promise<boolean>;
+  /** Ends everything. `keep` leaves the folder. */
+  close: (options: { keep: boolean }) => Promise<void>;
+}
+
+export interface HouseOptions {
+  receivers: number;
+  workers: number;
+  workspaces: number;
+  /** Milliseconds that a worker which went away keeps its jobs. */
+  jobLockMs: number;
+  spoolMaxBytes: number;
+}
+
+/** Few enough to use up, more than the workers need. */
+const MAX_CONNECTIONS = 40;
+
+export async function openHouse(options: HouseOptions): Promise<House> {
+  await endLeftoverServers();
+  const home = await makeHome();
+  const ledger = await processLedger();
+  process.once('exit', ledger.killAll);
+  const [redis, postgres] = await Promise.all([
+    startOwnRedis(),
+    startOwnPostgres({ max_connections: MAX_CONNECTIONS.toString() }),
+  ]);
+  await migrate(postgres.url, { directory: join(ROOT, 'prisma/migrations') });
+  const targets = await furnish(options.workspaces, { redis: redis.url, postgres: postgres.url });
+
+  const crashes: Ending[] = [];
+  const start = async (app: 'receiver' | 'worker', n: number, env: Record<string, string>) => {
+    const port = await choosePort(undefined);
+    return startMember({
+      name: `${app} ${n + 1}`,
+      script: `apps/${app}/dist/main.js`,
+      port,
+      env: {
+        REDIS_URL: redis.url,
+        LOG_LEVEL: 'info',
+        [`${app.toUpperCase()}_HOST`]: '127.0.0.1',
+        [`${app.toUpperCase()}_PORT`]: port.toString(),
+        ...env,
+      },
+      log: join(home.path, `${app}-${n + 1}.log`),
+      cwd: ROOT,
+      onCrash: (ending) => void crashes.push(ending),
+      onProcess: ledger.add,
+    });
+  };
+  const spools = join(home.path, 'spool');
+  mkdirSync(spools);
+  const workers: Member[] = [];
+  for (let n = 0; n < options.workers; n++)
+    workers.push(
+      await start('worker', n, {
+        DATABASE_URL: postgres.url,
+        JOB_LOCK_MS: options.jobLockMs.toString(),
+      }),
+    );
+  const receivers: Member[] = [];
+  for (let n = 0; n < options.receivers; n++)
+    receivers.push(
+      await start('receiver', n, {
+        SPOOL_DIR: spools,
+        SPOOL_MAX_BYTES: options.spoolMaxBytes.toString(),
+        // All senders have one address here.
+        RATE_LIMIT_ADDRESS: '10000000',
+        RATE_LIMIT_LINK: '10000000',
+      }),
+    );
+
+  const members = [...receivers, ...workers];
+  return {
+    folder: home.path,
+    redis,
+    postgres,
+    receivers,
+    workers,
+    targets,
+    crashes,
+    settle: (timeoutMs) => settle(members, redis.url, timeoutMs),
+    close: async ({ keep }) => {
+      await Promise.all(members.map((member) => member.end('SIGKILL')));
+      await Promise.all([redis.stop(), postgres.stop()]);
+      if (!keep) home.remove();
+    },
+  };
+}
+
+/** Workspaces with two custom fields and a link each. */
+async function furnish(
+  workspaces: number,
+  urls: { redis: string; postgres: string },
+): Promise<Target[]> {
+  const store = openStore({ url: urls.postgres, poolSize: 2 });
+  const redis = new Redis(urls.redis);
+  try {
+    const targets: Target[] = [];
+    for (let n = 0; n < workspaces; n++) targets.push(await openTarget(store, redis, n));
+    return targets;
+  } finally {
+    await store.close();
+    redis.disconnect();
+  }
+}
+
+async function openTarget(store: Store, redis: Redis, n: number): Promise<Target> {
+  const creation = await createWorkspace(
+    store,
+    { name: `chaos-${n}`, country: 'BR', dummyPhones: [] },
+    { isPhoneCountry },
+  );
+  if (creation.kind !== 'created') throw new Error(`workspace: ${creation.kind}`);
+  const { id: workspaceId } = creation.workspace;
+  for (const name of ['plano', 'horario'])
+    await createField(
+      store,
+      workspaceId,
+      { name, label: name, type: 'text', options: [] },
+      { customFieldKey },
+    );
+  await openWorkspace(redis, workspaceId);
+  const linking = await createLink(store, workspaceId, {
+    label: 'chaos',
+    mode: 'strict',
+    requireIdentity: false,
+    origins: [],
+    allowServers: true,
+    redirectUrl: null,
+    linkLimit: null,
+    addressLimit: null,
+    expiresAt: null,
+  });
+  if (linking.kind !== 'created') throw new Error(`link: ${linking.kind}`);
+  await putLinks(redis, await linkEntries(store, linking.link.id));
+  return { workspaceId, code: linking.link.codes[0]?.code ?? '' };
+}
+
+async function settle(members: Member[], redisUrl: string, timeoutMs: number): Promise<boolean> {
+  const redis = new Redis(redisUrl, { maxRetriesPerRequest: 1 });
+  redis.on('error', () => undefined);
+  const deadline = Date.now() + timeoutMs;
+  try {
+    for (;;) {
+      if (await isQuiet(members, redis).catch(() => false)) return true;
+      if (Date.now() > deadline) return false;
+      await delay(100);
+    }
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function isQuiet(members: Member[], redis: Redis): Promise<boolean> {
+  const ready = await Promise.all(members.map(isReady));
+  if (ready.includes(false)) return false;
+  const { waiting, active, delayed } = await queueCounts(redis);
+  return waiting + active + delayed === 0;
+}
+
+async function isReady({ url }: Member): Promise<boolean> {
+  const response = await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2_000) });
+  await response.arrayBuffer();
+  return response.ok;
+}

@@ -1,0 +1,44 @@
+import { parseArgs } from 'node:util';
+import { formatReport, isClean } from './report.ts';
+import { runChaos } from './run-chaos.ts';
+
+const USAGE = `npm run chaos [-- --minutes 5] [--seed 1] [--rate 100] [--every 3]
+
+Starts receivers, workers, Redis and Postgres, posts leads, and breaks one after the other:
+  --minutes   how long to break things
+  --seed      the same faults in the same order for the same number
+  --rate      posts a second
+  --every     seconds from one fault to the next, on average
+Ends with status 1 when an accepted lead is lost or stands twice, or a lead is not what it should be.
+`;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '5' },
+    seed: { type: 'string', default: '1' },
+    rate: { type: 'string', default: '100' },
+    every: { type: 'string', default: '3' },
+    help: { type: 'boolean', default: false },
+  },
+});
+const [minutes, seed, rate, every] = [values.minutes, values.seed, values.rate, values.every].map(
+  Number,
+);
+if (values.help) process.stdout.write(USAGE);
+else if (!minutes || seed === undefined || Number.isNaN(seed) || !rate || !every) {
+  process.stderr.write(USAGE);
+  process.exitCode = 2;
+} else {
+  // What was started is ended when this process exits.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  const report = await runChaos({
+    lengthMs: minutes * 60_000,
+    seed,
+    rate: Math.min(rate, 1_000),
+    everyMs: every * 1_000,
+    jobLockMs: 5_000,
+    say: (line) => void process.stderr.write(`${line}\n`),
+  });
+  process.stdout.write(`${formatReport(report)}\n`);
+  process.exitCode = isClean(report) ? 0 : 1;
+}

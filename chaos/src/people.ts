@@ -1,0 +1,52 @@
+import type { Target } from './house.ts';
+import type { Random } from './random.ts';
+
+/** What a landing page posts: once, or again until it hears 202. */
+export interface Post {
+  /** Its number, which its body tells too (utmContent). */
+  post: number;
+  key: string | null;
+  target: Target;
+  body: string;
+}
+
+/** So few that most posts are of somebody who was there before. */
+const PEOPLE = 2_000;
+
+const email = (n: number): string => `person.${n}@example.com`;
+const telephone = (n: number): string => `+55 11 9${(80_000_000 + n).toString()}`;
+
+/** The mark by which a stored submission is found to be of a post. */
+export const markOf = (post: number): string => `post-${post}`;
+
+/**
+ * The next post. Three of four have a key. Of the people, some give only one identity, some the
+ * phone of another (their emails and phones cross), a few none.
+ */
+export function nextPost(post: number, targets: [Target, ...Target[]], random: Random): Post {
+  const person = random.below(PEOPLE);
+  const crossed = random.chance(0.05) ? random.below(PEOPLE) : person;
+  const identity = random.next();
+  const lead = {
+    ...(identity < 0.9 && { email: email(person) }),
+    ...((identity < 0.75 || (identity > 0.9 && identity < 0.98)) && {
+      telephone: telephone(crossed),
+    }),
+    ...(random.chance(0.8) && { name: `Person ${person} of post ${post}` }),
+    ...(random.chance(0.3) && { city: random.pick(['São Paulo', 'Recife', 'Curitiba']) }),
+    ...(random.chance(0.3) && { birthday: random.pick(['1990-01-01', '1985-12-31']) }),
+    ...(random.chance(0.3) && {
+      address: { street: `Rua ${random.below(100)}`, number: random.below(1_000) },
+    }),
+    ...(random.chance(0.3) && {
+      customFields: { plano: random.pick(['pro', 'basic']), horario: random.pick(['9h', '15h']) },
+    }),
+    utmContent: markOf(post),
+  };
+  return {
+    post,
+    key: random.chance(0.75) ? `key-${post}` : null,
+    target: random.pick(targets),
+    body: JSON.stringify(lead),
+  };
+}

@@ -1,0 +1,53 @@
+import type { Random } from './random.ts';
+
+/** What is done to a process or a server, and to which. */
+export const FAULT_KINDS = [
+  'kill receiver',
+  'stop receiver',
+  'freeze receiver',
+  'kill worker',
+  'stop worker',
+  'freeze worker',
+  'kill redis',
+  'stop redis',
+  'freeze redis',
+  'fill redis',
+  'kill postgres',
+  'stop postgres',
+  'freeze postgres',
+  'crowd postgres',
+  'cut postgres',
+  'lock postgres',
+  'read-only postgres',
+] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+export interface Fault {
+  kind: FaultKind;
+  /** When it begins, in milliseconds after the start. */
+  atMs: number;
+  /** How long it lasts, in milliseconds. */
+  forMs: number;
+  /** Which of several receivers or workers, modulo their number. */
+  nth: number;
+}
+
+/**
+ * The faults of a run: the same for the same seed. Every kind comes before any comes again. One in
+ * ten lasts four times as long: longer than leases and patience.
+ */
+export function planFaults(
+  random: Random,
+  { lengthMs, everyMs }: { lengthMs: number; everyMs: number },
+): Fault[] {
+  const faults: Fault[] = [];
+  let deck: FaultKind[] = [];
+  for (let atMs = everyMs; atMs < lengthMs; atMs += random.between(0.2, 1.8) * everyMs) {
+    if (deck.length === 0) deck = random.shuffled(FAULT_KINDS);
+    const kind = deck.pop();
+    if (kind === undefined) break;
+    const forMs = random.between(0.2, 2) * everyMs * (random.chance(0.1) ? 4 : 1);
+    faults.push({ kind, atMs, forMs, nth: random.below(1_000) });
+  }
+  return faults;
+}

@@ -1,0 +1,65 @@
+import type { ChaosReport } from './run-chaos.ts';
+
+const MOST_SHOWN = 20;
+
+/** The report as text: a table, what is wrong, and the line that counts. */
+export function formatReport(report: ChaosReport): string {
+  const { audit, traffic, faults, stops, crashes } = report;
+  const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+  const byKind = new Map<string, number[]>();
+  for (const { kind, forMs } of faults) byKind.set(kind, [...(byKind.get(kind) ?? []), forMs]);
+  const unclean = stops.filter(({ code }) => code !== 0);
+  const longestStop = Math.max(0, ...stops.map(({ ms }) => ms));
+  const rows: [string, string][] = [
+    ['seed', report.seed.toString()],
+    ['length', seconds(report.lengthMs)],
+    ...[...byKind].sort().map(([kind, times]): [string, string] => {
+      const total = times.reduce((sum, ms) => sum + ms, 0);
+      return [kind, `${times.length} times, ${seconds(total)} in all`];
+    }),
+    ['posts sent', traffic.sent.size.toString()],
+    ['answers', answersOf(traffic.answers)],
+    ['posts left out, too many under way', traffic.skipped.toString()],
+    ['longest gap without an accepted lead', seconds(traffic.longestGapMs)],
+    [
+      'stops by SIGTERM',
+      `${stops.length}, ${unclean.length} not with 0, longest ${seconds(longestStop)}`,
+    ],
+    ['processes that ended by themselves', endingsOf(crashes)],
+    ['time to drain', report.drainMs === null ? 'not drained' : seconds(report.drainMs)],
+    ['submissions, leads, aliases', `${audit.submissions}, ${audit.leads}, ${audit.aliases}`],
+    ['violations', audit.violations.length.toString()],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return [
+    ...rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`),
+    ...audit.violations.slice(0, MOST_SHOWN),
+    ...(report.folder === null ? [] : [`logs and ledger are kept in ${report.folder}`]),
+    verdict(report),
+  ].join('\n');
+}
+
+/** `accepted N, applied N, lost N, doubled N`. */
+export function verdict({ audit: { accepted, applied, lost, doubled } }: ChaosReport): string {
+  return `accepted ${accepted}, applied ${applied}, lost ${lost}, doubled ${doubled}`;
+}
+
+/** Whether everything that was promised was kept. */
+export function isClean({ audit, drainMs }: ChaosReport): boolean {
+  return drainMs !== null && audit.violations.length === 0;
+}
+
+function answersOf(answers: Record<number, number>): string {
+  return Object.entries(answers)
+    .map(([status, count]) => `${status === '0' ? 'none' : status}: ${count}`)
+    .join(', ');
+}
+
+function endingsOf(crashes: ChaosReport['crashes']): string {
+  const counts = new Map<string, number>();
+  for (const { name, code, signal } of crashes) {
+    const what = `${name.split(' ')[0]} (${signal ?? `status ${code}`})`;
+    counts.set(what, (counts.get(what) ?? 0) + 1);
+  }
+  return [...counts].map(([what, count]) => `${what}: ${count}`).join(', ') || 'none';
+}

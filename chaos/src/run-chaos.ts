@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import { audit, type Audit } from './audit.ts';
+import { inflict, type Stop } from './faults.ts';
+import { openHouse } from './house.ts';
+import { openLedger, readLedger } from './ledger.ts';
+import type { Ending } from './member.ts';
+import { planFaults, type Fault } from './plan.ts';
+import { createRandom } from './random.ts';
+import { startTraffic, type Traffic } from './traffic.ts';
+
+export interface ChaosOptions {
+  lengthMs: number;
+  seed: number;
+  /** Posts a second. */
+  rate: number;
+  /** Milliseconds from one fault to the next, on average. */
+  everyMs: number;
+  /** Milliseconds that a worker which went away keeps its jobs. */
+  jobLockMs: number;
+  /** Told of what happens, a line each. */
+  say: (line: string) => void;
+}
+
+export interface ChaosReport {
+  seed: number;
+  lengthMs: number;
+  faults: Fault[];
+  stops: Stop[];
+  crashes: Ending[];
+  traffic: Traffic;
+  /** From the end of the last fault until nothing waited any more; null where that took too long. */
+  drainMs: number | null;
+  audit: Audit;
+  /** Where logs and ledger are, when they were kept. */
+  folder: string | null;
+}
+
+const SETTLE_WITHIN_MS = 180_000;
+
+/** The real processes under faults from a seed, and what came of what they had accepted. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const { seed, lengthMs, rate, everyMs, jobLockMs, say } = options;
+  const house = await openHouse({
+    receivers: 2,
+    workers: 2,
+    workspaces: 2,
+    jobLockMs,
+    spoolMaxBytes: 1_000_000,
+  });
+  say(`seed ${seed}; logs and ledger in ${house.folder}`);
+  let clean = false;
+  try {
+    if (!(await house.settle(60_000))) throw new Error('the processes did not become ready');
+    const path = join(house.folder, 'ledger.jsonl');
+    const ledger = await openLedger(path);
+    const posting = startTraffic({ house, ledger, random: createRandom(seed + 1), rate });
+    const faults = planFaults(createRandom(seed), { lengthMs, everyMs });
+    const start = Date.now();
+    const { stops } = await inflict(faults, house, ({ kind, forMs }) => {
+      const at = ((Date.now() - start) / 1_000).toFixed(1);
+      say(`${at.padStart(7)} s  ${kind} for ${(forMs / 1_000).toFixed(1)} s`);
+    });
+    const healed = Date.now();
+    say('no more faults; settling');
+    const traffic = await posting.stop();
+    const settled = await house.settle(SETTLE_WITHIN_MS);
+    const drainMs = settled ? Date.now() - healed : null;
+    await ledger.close();
+    const found = await audit(house.postgres.url, await readLedger(path), traffic.sent);
+    clean = settled && found.violations.length === 0;
+    return {
+      seed,
+      lengthMs,
+      faults,
+      stops,
+      crashes: house.crashes,
+      traffic,
+      drainMs,
+      audit: found,
+      folder: clean ? null : house.folder,
+    };
+  } finally {
+    await house.close({ keep: !clean });
+  }
+}

@@ -1,0 +1,110 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { House } from './house.ts';
+import type { Ledger } from './ledger.ts';
+import { nextPost, type Post } from './people.ts';
+import type { Random } from './random.ts';
+
+/** What the senders saw. */
+export interface Traffic {
+  /** Answers by status; 0 where there was none. */
+  answers: Record<number, number>;
+  /** Every post that was sent, by its number, and how often. */
+  sent: Map<number, { post: Post; times: number }>;
+  /** Posts that were due while too many were under way. */
+  skipped: number;
+  /** The longest time without a 202, in milliseconds. */
+  longestGapMs: number;
+}
+
+interface TrafficOptions {
+  house: House;
+  ledger: Ledger;
+  random: Random;
+  /** Posts a second. */
+  rate: number;
+}
+
+const ANSWER_WITHIN_MS = 3_000;
+const MOST_UNDER_WAY = 400;
+
+/**
+ * Posts at a steady rate until stopped: each to the next receiver, as behind a load balancer. One
+ * with a key is sent again until it is accepted, and some once more after that; of those without,
+ * some are given up. Resolves when nothing is under way any more.
+ */
+export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
+  stop: () => Promise<Traffic>;
+} {
+  const traffic: Traffic = { answers: {}, sent: new Map(), skipped: 0, longestGapMs: 0 };
+  const [first, ...others] = house.targets;
+  if (first === undefined) throw new Error('there is no link to post to');
+  let stopped = false;
+  let turn = 0;
+  let posts = 0;
+  let lastAccepted = Date.now();
+  const underWay = new Set<Promise<void>>();
+
+  async function send(post: Post): Promise<number> {
+    const { url } = house.receivers[turn++ % house.receivers.length] ?? { url: '' };
+    traffic.sent.set(post.post, { post, times: (traffic.sent.get(post.post)?.times ?? 0) + 1 });
+    const status = await post202(url, post).catch(() => 0);
+    traffic.answers[status] = (traffic.answers[status] ?? 0) + 1;
+    return status;
+  }
+
+  async function post202(url: string, { post, key, target, body }: Post): Promise<number> {
+    const response = await fetch(`${url}/ingest/${target.code}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(key !== null && { 'idempotency-key': key }),
+      },
+      body,
+      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+    });
+    const text = await response.text();
+    if (response.status !== 202) return response.status;
+    const { leadId } = JSON.parse(text) as { leadId: string };
+    const submissionId = response.headers.get('submission-id') ?? '';
+    const at = Date.now();
+    ledger.add({ ...target, post, key, submissionId, leadId, body, at });
+    traffic.longestGapMs = Math.max(traffic.longestGapMs, at - lastAccepted);
+    lastAccepted = at;
+    return response.status;
+  }
+
+  async function sendUntilAccepted(post: Post): Promise<void> {
+    const repeats = random.chance(0.1);
+    const patience = random.chance(0.5);
+    while ((await send(post)) !== 202) {
+      if (post.key === null && !patience) return;
+      await delay(random.between(200, 1_000));
+    }
+    if (post.key === null || !repeats || stopped) return;
+    await delay(random.between(0, 2_000));
+    await send(post);
+  }
+
+  const timer = setInterval(() => {
+    // What a slow moment of this process left out is made up for.
+    for (const due = Math.floor(((Date.now() - start) / 1_000) * rate); posts < due;) {
+      const post = nextPost(++posts, [first, ...others], random);
+      if (underWay.size >= MOST_UNDER_WAY) {
+        traffic.skipped++;
+        continue;
+      }
+      const sending = sendUntilAccepted(post).finally(() => underWay.delete(sending));
+      underWay.add(sending);
+    }
+  }, 10);
+  const start = Date.now();
+
+  return {
+    stop: async () => {
+      stopped = true;
+      clearInterval(timer);
+      await Promise.all(underWay);
+      return traffic;
+    },
+  };
+}
