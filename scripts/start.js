@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { accessSync, constants, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startApp } from './launcher/apps.js';
@@ -19,11 +20,14 @@ import { runMain } from './run-main.js';
 const USAGE = `npm start
 
 Starts Leadgate here: installs and builds what is missing, gets and starts a private Postgres and
-Redis, migrates, starts the receiver and the worker, and makes a demo capture link at the first start.
+Redis, migrates, starts the receiver, the worker and the console, and makes a demo capture link at the
+first start, when the console prints a one-time code to sign in with.
 Ctrl-C stops all of it. Data, logs and run.json (where everything is) are in .leadgate/.
 
   RECEIVER_PORT   port of the receiver (3000)
   RECEIVER_HOST   address it listens on (127.0.0.1; 0.0.0.0 for every interface)
+  CONSOLE_PORT    port of the operators' console (3001; a free one where that is taken)
+  CONSOLE_HOST    address it listens on (127.0.0.1)
   WORKER_PORT     port of the worker's /live and /ready (a free one)
   DATABASE_URL    a Postgres to use instead of a private one
   REDIS_URL       a Redis to use instead of a private one
@@ -31,7 +35,7 @@ Ctrl-C stops all of it. Data, logs and run.json (where everything is) are in .le
 `;
 
 /** Of the ten seconds that a stop may take, what each stage has before it is killed. */
-const STOP_MS = { receiver: 3500, worker: 3500, server: 2000 };
+const STOP_MS = { receiver: 3500, console: 3500, worker: 3500, server: 2000 };
 
 /** npm passes a terminal's Ctrl-C on although the terminal sent it already: that is no second one. */
 const SAME_SIGNAL_MS = 1000;
@@ -79,6 +83,7 @@ async function launch({ home, ledger, stopping, undo }) {
   const runFile = join(home, 'run.json');
   rmSync(runFile, { force: true });
   const receiver = await receiverAddress();
+  const operators = await consoleAddress();
   await prepare(stopping);
   mkdirSync(join(home, 'logs'), { recursive: true, mode: 0o700 });
 
@@ -132,7 +137,7 @@ async function launch({ home, ledger, stopping, undo }) {
   stopping.throwIfAborted();
 
   const worker = await workerAddress(home);
-  for (const name of ['receiver', 'worker']) {
+  for (const name of ['receiver', 'worker', 'console']) {
     const end = watchLog(name, logOf(name));
     undo.push({
       name: `log of ${name}`,
@@ -171,11 +176,27 @@ async function launch({ home, ledger, stopping, undo }) {
     }),
   );
   stopping.throwIfAborted();
+  await keep('console', 2, STOP_MS.console, () =>
+    startApp({
+      name: 'console',
+      readyUrl: `${operators.url}/ready`,
+      log: logOf('console'),
+      env: {
+        ...servers,
+        CONSOLE_HOST: operators.host,
+        CONSOLE_PORT: operators.port.toString(),
+        CONSOLE_SECRET: consoleSecret(home),
+      },
+      onProcess,
+    }),
+  );
+  stopping.throwIfAborted();
 
   const captureUrl = await openCaptureUrl(servers);
-  run = { receiverUrl: receiver.url, captureUrl, databaseUrl, redisUrl, pids };
+  const urls = { receiverUrl: receiver.url, consoleUrl: operators.url, captureUrl };
+  run = { ...urls, databaseUrl, redisUrl, pids };
   writeRunFile(runFile, run);
-  tell({ home, runFile, receiverUrl: receiver.url, captureUrl });
+  tell({ home, runFile, ...urls });
 }
 
 /** The folder for data and logs, made. */
@@ -203,10 +224,43 @@ async function receiverAddress() {
       `port ${port.toString()} is taken: stop what listens there, or choose another one, ` +
         `like RECEIVER_PORT=${(port + 10).toString()} npm start`,
     );
+  return { host, port, url: urlOf(host, port) };
+}
+
+/** Where the console will listen: another port is as good, unless somebody asked for one. */
+async function consoleAddress() {
+  const host = process.env.CONSOLE_HOST?.trim() || '127.0.0.1';
+  const asked = Boolean(process.env.CONSOLE_PORT?.trim());
+  const wanted = readPort('CONSOLE_PORT', 3001);
+  const free = wanted !== 0 && (await isPortFree(wanted, host));
+  if (asked && wanted !== 0 && !free)
+    throw new StartError(`port ${wanted.toString()} is taken: choose another CONSOLE_PORT`);
+  const port = free ? wanted : await choosePort(undefined);
+  return { host, port, url: urlOf(host, port) };
+}
+
+/**
+ * What signs the console's cookies: the same after a restart, so that nobody is signed out by one.
+ * @param {string} home
+ */
+function consoleSecret(home) {
+  const given = process.env.CONSOLE_SECRET?.trim();
+  if (given) return given;
+  const file = join(home, 'console.json');
+  const known = /** @type {{ secret?: string } | null} */ (readJson(file));
+  const secret = known?.secret ?? randomBytes(32).toString('base64url');
+  if (known?.secret !== secret) writePrivateJson(file, { secret });
+  return secret;
+}
+
+/**
+ * @param {string} host
+ * @param {number} port
+ */
+function urlOf(host, port) {
   // Of every interface, the one that is always there.
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  const url = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port.toString()}`;
-  return { host, port, url };
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port.toString()}`;
 }
 
 /**
@@ -319,11 +373,12 @@ function writeRunFile(path, run) {
   renameSync(`${path}.new`, path);
 }
 
-/** @param {{ home: string, runFile: string, receiverUrl: string, captureUrl: string | null }} where */
-function tell({ home, runFile, receiverUrl, captureUrl }) {
+/** @param {{ home: string, runFile: string, receiverUrl: string, consoleUrl: string, captureUrl: string | null }} where */
+function tell({ home, runFile, receiverUrl, consoleUrl, captureUrl }) {
   const lines = [
     '',
     `Leadgate takes leads at ${receiverUrl}`,
+    `  console   ${consoleUrl}`,
     `  logs      ${join(home, 'logs')}`,
     `  servers   ${runFile}`,
   ];
