@@ -3,6 +3,7 @@ import {
   PROBLEMS,
   type BodyType,
   type CaptureLink,
+  type Consent,
   type FieldError,
   type Lead,
   type Note,
@@ -55,6 +56,7 @@ interface Reading {
   lead: Lead;
   identities: string[];
   notes: Note[];
+  consent?: Consent;
   idempotency?: { key: string; bodyHash: string };
 }
 
@@ -127,13 +129,9 @@ function readFields(
     return { kind: 'refused', code: 'invalid-lead', errors, text };
   }
   if (reading.kind === 'refused') return { ...reading, text };
-  const { lead, identities, notes } = reading;
   return {
-    kind: 'read',
+    ...reading,
     text,
-    lead,
-    identities,
-    notes,
     ...(key.kind === 'key' && { idempotency: { key: key.key, bodyHash: hashBody(body, text) } }),
   };
 }
@@ -205,6 +203,7 @@ function toSubmission(
     source: 'post',
     lead: reading.lead,
     notes: reading.notes,
+    ...(reading.consent && { consent: reading.consent }),
     body: storable(reading.text),
     bodyType: post.bodyType,
     ...post.sender,

@@ -66,6 +66,18 @@ export const LeadBody = Type.Object(
         },
       }),
     ),
+    consent: Type.Optional(
+      Type.Unsafe<unknown>({
+        type: ['object', 'null'],
+        description:
+          'Kept with the submission, with the time, page and sender, and never changed. Given only where `given` says so.',
+        properties: {
+          given: { type: ['boolean', 'string', 'null'] },
+          text: { type: ['string', 'null'], maxLength: 10_000 },
+          textVersion: { type: ['string', 'integer', 'null'], maxLength: 200 },
+        },
+      }),
+    ),
     _idempotencyKey: Type.Optional(
       Type.Unsafe<unknown>({
         type: ['string', 'null'],

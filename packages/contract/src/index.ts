@@ -1,4 +1,5 @@
 export { readCaptureLink, type CaptureLink } from './capture-link.ts';
+export type { Consent } from './consent.ts';
 export { CUSTOM_FIELD_TYPES, type CustomField, type CustomFieldType } from './custom-field.ts';
 export { decodeApplyJob, encodeApplyJob, type ApplyJob } from './job.ts';
 export {

@@ -71,6 +71,9 @@ const submission = lead.chain((lead) =>
       }),
       optional({
         answeredLeadId: fc.uuid(),
+        consent: fc
+          .tuple(fc.boolean(), optional({ text, textVersion: text }))
+          .map(([given, words]) => ({ given, ...words })),
         page: text,
         userAgent: text,
         address: text,

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { Consent } from './consent.ts';
 import { Lead } from './lead.ts';
 import { Note } from './note.ts';
 import { applyMergePatch, diffMergePatch, type Json } from './merge-patch.ts';
@@ -28,6 +29,7 @@ const ApplyJobV1 = Type.Object({
   f: Type.Optional(Type.Literal(1, { description: 'the body is a form' })),
   p: Type.Record(Type.String(), Type.Unknown(), { description: 'merge patch from body to lead' }),
   n: Type.Optional(Type.Array(Note)),
+  c: Type.Optional(Consent),
   pg: Type.Optional(Type.String({ description: 'page' })),
   ua: Type.Optional(Type.String({ description: 'user agent' })),
   ip: Type.Optional(Type.String({ description: 'address' })),
@@ -56,6 +58,7 @@ export function encodeApplyJob(submission: Submission): ApplyJob {
     ...(submission.bodyType === 'form' && { f: 1 as const }),
     p: diffMergePatch(baseOf(submission.body, submission.bodyType === 'form'), lead),
     ...(notes.length > 0 && { n: notes }),
+    ...(submission.consent !== undefined && { c: submission.consent }),
     ...(submission.page !== undefined && { pg: submission.page }),
     ...(submission.userAgent !== undefined && { ua: submission.userAgent }),
     ...(submission.address !== undefined && { ip: submission.address }),
@@ -84,6 +87,7 @@ export function decodeApplyJob(payload: unknown): Submission {
     source: payload.src ?? 'post',
     lead,
     notes: payload.n ?? [],
+    ...(payload.c !== undefined && { consent: payload.c }),
     body: payload.b,
     bodyType: payload.f === 1 ? 'form' : 'json',
     ...(payload.pg !== undefined && { page: payload.pg }),

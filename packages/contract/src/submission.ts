@@ -1,3 +1,4 @@
+import type { Consent } from './consent.ts';
 import type { Lead } from './lead.ts';
 import type { Note } from './note.ts';
 
@@ -31,6 +32,7 @@ export interface Submission {
   source: SubmissionSource;
   lead: Lead;
   notes: Note[];
+  consent?: Consent;
   /** The body as sent, for the record and for replays. */
   body: string;
   bodyType: BodyType;

@@ -1,4 +1,5 @@
 import type { CustomField, CustomFieldType, CustomValue } from '@leadgate/contract';
+import { booleanOfWord } from './boolean-word.ts';
 import { isCalendarDate } from './calendar-date.ts';
 import { customFieldKey } from './custom-field-key.ts';
 
@@ -7,20 +8,6 @@ interface Converted {
   value?: CustomValue;
   fault?: string;
 }
-
-const BOOLEANS = new Map([
-  ['true', true],
-  ['1', true],
-  ['yes', true],
-  ['sim', true],
-  ['on', true],
-  ['false', false],
-  ['0', false],
-  ['no', false],
-  ['não', false],
-  ['nao', false],
-  ['off', false],
-]);
 
 /** One separator at most: `1.234,56` and `1,234.56` say different things in different countries. */
 const DECIMAL = /^[+-]?\d+(?:[.,]\d+)?$/;
@@ -55,7 +42,7 @@ function convertOne(sent: CustomValue | undefined, field: CustomField): CustomVa
     case 'number':
       return typeof sent === 'number' ? sent : toNumber(text, sent);
     case 'boolean':
-      return BOOLEANS.get(customFieldKey(text));
+      return booleanOfWord(text);
     case 'date':
       return isCalendarDate(text) ? text : undefined;
     default:

@@ -1,6 +1,7 @@
 import {
   LEAD_FIELDS,
   UTM_FIELDS,
+  type Consent,
   type FieldError,
   type Lead,
   type LeadField,
@@ -9,6 +10,7 @@ import {
 import { readAddress } from './address.ts';
 import { readBirthday } from './birthday.ts';
 import { BIDI_OVERRIDES, cutText } from './clean-text.ts';
+import { readConsent } from './consent.ts';
 import { readCustomFields } from './custom-values.ts';
 import { hasRightCheckDigits, readDocument } from './document.ts';
 import { readEmail } from './email.ts';
@@ -34,7 +36,7 @@ export interface NormalizeOptions {
 }
 
 export type NormalizedLead =
-  | { kind: 'accepted'; lead: Lead; identities: string[]; notes: Note[] }
+  | { kind: 'accepted'; lead: Lead; identities: string[]; notes: Note[]; consent?: Consent }
   | { kind: 'refused'; errors: FieldError[] };
 
 /** A utm value is cut, not refused: ad platforms write it, not the sender. */
@@ -57,6 +59,7 @@ const KNOWN_KEYS = new Set<string>([
   ...UTM_FIELDS,
   'address',
   'customFields',
+  'consent',
   // A beacon cannot set the Idempotency-Key header and sends this instead.
   '_idempotencyKey',
 ]);
@@ -71,6 +74,7 @@ export function normalizeLead(body: unknown, options: NormalizeOptions): Normali
   if (!isJsonObject(body)) return { kind: 'refused', errors: [{ pointer: '', ...NOT_AN_OBJECT }] };
   const findings = new Findings();
   const lead = readLead(body, options.today, findings);
+  const consent = readConsent(own(body, 'consent'), findings);
   if (options.mode === 'strict' && findings.errors.length > 0)
     return { kind: 'refused', errors: findings.errors };
 
@@ -79,7 +83,13 @@ export function normalizeLead(body: unknown, options: NormalizeOptions): Normali
     dummyPhones: options.dummyPhones,
     international: isInternational(own(body, 'telephone')),
   });
-  return { kind: 'accepted', lead, identities: keys, notes: [...findings.notes(), ...notes] };
+  return {
+    kind: 'accepted',
+    lead,
+    identities: keys,
+    notes: [...findings.notes(), ...notes],
+    ...(consent !== undefined && { consent }),
+  };
 }
 
 function readLead(body: JsonObject, today: string, findings: Findings): Lead {

@@ -1,4 +1,4 @@
-import type { CaptureLink, FieldError, Lead, Note } from '@leadgate/contract';
+import type { CaptureLink, Consent, FieldError, Lead, Note } from '@leadgate/contract';
 import { normalizeLead } from './normalize-lead.ts';
 
 /** What of a capture link decides how a body is read. */
@@ -8,7 +8,7 @@ export type ReadingRules = Pick<
 >;
 
 export type LeadReading =
-  | { kind: 'read'; lead: Lead; identities: string[]; notes: Note[] }
+  | { kind: 'read'; lead: Lead; identities: string[]; notes: Note[]; consent?: Consent }
   | { kind: 'refused'; code: 'invalid-lead' | 'identity-required'; errors: FieldError[] };
 
 /**
@@ -28,10 +28,10 @@ export function readLead(
     today: latestDate(now),
   });
   if (normalized.kind === 'refused') return { ...normalized, code: 'invalid-lead' };
-  const { lead, identities, notes } = normalized;
+  const { lead, identities, notes, consent } = normalized;
   if (link.requireIdentity && identities.length === 0)
     return { kind: 'refused', code: 'identity-required', errors: [] };
-  return { kind: 'read', lead, identities, notes };
+  return { kind: 'read', lead, identities, notes, ...(consent !== undefined && { consent }) };
 }
 
 /** The date where it is latest, UTC+14: nobody's birthday of today is in the future. */

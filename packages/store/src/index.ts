@@ -46,6 +46,8 @@ export type { RejectedSummary } from './rejected/rejected-row.ts';
 export { saveRejected } from './rejected/save-rejected.ts';
 export { showRejected, type RejectedDetails } from './rejected/show-rejected.ts';
 export { dropRejectedBefore, trimRejected } from './rejected/trim-rejected.ts';
+export type { ConsentRecord } from './submissions/consent-record.ts';
+export { keepDiscarded, type DiscardedSubmission } from './submissions/keep-discarded.ts';
 export { listSubmissions, type SubmissionFilter } from './submissions/list-submissions.ts';
 export { showSubmission, type SubmissionDetails } from './submissions/show-submission.ts';
 export type { SubmissionSummary } from './submissions/submission-row.ts';

@@ -126,6 +126,8 @@ CREATE TABLE submission (
   identities jsonb NOT NULL,
   lead jsonb NOT NULL,
   notes jsonb NOT NULL DEFAULT '[]',
+  -- {given, text, textVersion} as sent; when and where is the submission's own.
+  consent jsonb,
   body text NOT NULL,
   body_type text NOT NULL CHECK (body_type IN ('json', 'form')),
   page text,

@@ -134,6 +134,19 @@ describe('an accepted lead', () => {
     });
   });
 
+  test('carries the consent that came with it, from JSON and from a form', async () => {
+    const json = await fakeReceiver();
+    await json.post({ ...ANA, consent: { given: true, textVersion: '2026-03' } });
+    expect(json.submission().consent).toEqual({ given: true, textVersion: '2026-03' });
+    const form = await fakeReceiver();
+    await form.post('consent[given]=on&consent[textVersion]=2026-03', { headers: FORM });
+    expect(form.submission().consent).toEqual({ given: true, textVersion: '2026-03' });
+    expect(form.submission().notes).toEqual([]);
+    const unticked = await fakeReceiver();
+    await unticked.post('consent[textVersion]=2026-03', { headers: FORM });
+    expect(unticked.submission().consent).toEqual({ given: false, textVersion: '2026-03' });
+  });
+
   test('never hands a NUL to Postgres, which cannot hold one', async () => {
     const receiver = await fakeReceiver();
     await receiver.post('name=A\0na&city=Re%00cife', { headers: FORM });

@@ -41,7 +41,7 @@ export async function blankSubmissions(
   if (routes.length === 0) return;
   await tx.$executeRaw`
     UPDATE submission
-    SET identities = '[]', lead = '{}', notes = '[]', body = '', page = NULL, user_agent = NULL,
-        address = NULL
+    SET identities = '[]', lead = '{}', notes = '[]', consent = NULL, body = '', page = NULL,
+        user_agent = NULL, address = NULL
     WHERE id = ANY (${routes.map(({ submission }) => submission.id)}::uuid[])`;
 }

@@ -21,11 +21,11 @@ export async function insertSubmissions(
   const inserted = await tx.$queryRaw<{ id: string }[]>`
     INSERT INTO submission
       (id, workspace_id, link_id, lead_id, answered_lead_id, "order", stamp, source, identities,
-       lead, notes, body, body_type, page, user_agent, address, request_id)
+       lead, notes, consent, body, body_type, page, user_agent, address, request_id)
     SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS new (
       id uuid, "workspaceId" uuid, "linkId" uuid, "leadId" uuid, "answeredLeadId" uuid,
       "order" bigint, stamp bigint, source text, identities jsonb, lead jsonb, notes jsonb,
-      body text, "bodyType" text, page text, "userAgent" text, address text, "requestId" text)
+      consent jsonb, body text, "bodyType" text, page text, "userAgent" text, address text, "requestId" text)
     ON CONFLICT (id) DO NOTHING
     RETURNING id`;
   return new Set(inserted.map(({ id }) => id));

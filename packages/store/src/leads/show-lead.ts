@@ -1,6 +1,8 @@
 import type { CustomField, CustomValue, FieldPath, UtmField } from '@leadgate/contract';
 import type { UtmTouch } from '@leadgate/leads';
 import type { Store } from '../open-store.ts';
+import type { ConsentRecord } from '../submissions/consent-record.ts';
+import { consentsOfLead } from './consents-of-lead.ts';
 import { historyOfLead, type HistoryEntry } from './history-of-lead.ts';
 import { fieldsOfWorkspaces } from './fields-of-workspaces.ts';
 import { isoTime } from '../iso-time.ts';
@@ -43,6 +45,8 @@ export interface LeadDetails extends LeadSummary {
     value: CustomValue;
   })[];
   possibleDuplicates: PossibleDuplicate[];
+  /** Every consent that a submission brought, given or not, newest first. None is ever changed. */
+  consents: ConsentRecord[];
   /** Submissions, newest first, at most as many as asked for. */
   history: HistoryEntry[];
   /** How many submissions there are in all. */
@@ -61,11 +65,12 @@ export async function showLead(
     JOIN lead asked ON asked.workspace_id = w.id AND asked.id = ${leadId}::uuid
     JOIN lead l ON l.workspace_id = w.id AND l.id = coalesce(asked.merged_into, asked.id)`;
   if (row === undefined) return null;
-  const [fields, identities, aliases, possibleDuplicates, history] = await Promise.all([
+  const [fields, identities, aliases, possibleDuplicates, consents, history] = await Promise.all([
     fieldsOfWorkspaces(store, [row.workspaceId]),
     identitiesOf(store, row),
     aliasesOf(store, row),
     possibleDuplicatesOf(store, row),
+    consentsOfLead(store, row),
     historyOfLead(store, row, options.historyLimit),
   ]);
   return {
@@ -81,6 +86,7 @@ export async function showLead(
       return value === undefined ? [] : [{ id, name, label, type, archived, value }];
     }),
     possibleDuplicates,
+    consents,
     history: history.entries,
     submissions: history.total,
   };

@@ -1,5 +1,6 @@
-import type { BodyType } from '@leadgate/contract';
+import type { BodyType, Consent } from '@leadgate/contract';
 import type { Store } from '../open-store.ts';
+import { readConsentRecord, type ConsentRecord } from './consent-record.ts';
 import {
   readSubmissionSummary,
   submissionColumns,
@@ -16,6 +17,8 @@ export interface SubmissionDetails extends SubmissionSummary {
   answeredLeadId: string | null;
   /** Identity key and the lead that the reservation said owns it. */
   identities: [key: string, owner: string | null][];
+  /** Null where it brought none. */
+  consent: ConsentRecord | null;
   /** The body as sent. */
   body: string;
   bodyType: BodyType;
@@ -27,7 +30,8 @@ export interface SubmissionDetails extends SubmissionSummary {
   appliedAt: Date;
 }
 
-type DetailsRow = SubmissionRow & Omit<SubmissionDetails, keyof SubmissionSummary>;
+type DetailsRow = SubmissionRow &
+  Omit<SubmissionDetails, keyof SubmissionSummary | 'consent'> & { consent: Consent | null };
 
 /** One submission; null where none of this id has been applied. */
 export async function showSubmission(
@@ -36,10 +40,12 @@ export async function showSubmission(
 ): Promise<SubmissionDetails | null> {
   const [row] = await store.prisma.$queryRaw<DetailsRow[]>`
     SELECT ${submissionColumns}, s.lead_id AS "reservedFor",
-           s.answered_lead_id AS "answeredLeadId", s.identities, s.body, s.body_type AS "bodyType",
+           s.answered_lead_id AS "answeredLeadId", s.identities, s.consent,
+           s.body, s.body_type AS "bodyType",
            s.page, s.user_agent AS "userAgent", s.address, s.request_id AS "requestId",
            s.applied_at AS "appliedAt"
     FROM submission s ${submissionJoins}
     WHERE s.id = ${submissionId}::uuid`;
-  return row === undefined ? null : readSubmissionSummary(row);
+  if (row === undefined) return null;
+  return { ...readSubmissionSummary(row), consent: readConsentRecord(row) };
 }

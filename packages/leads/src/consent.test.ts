@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { normalizeLead } from './normalize-lead.ts';
+
+const read = (consent: unknown, mode: 'strict' | 'lenient' = 'strict') =>
+  normalizeLead({ consent }, { mode, country: 'BR', dummyPhones: [], today: '2026-11-27' });
+const consentOf = (consent: unknown, mode?: 'lenient') => {
+  const reading = read(consent, mode);
+  if (reading.kind === 'refused') throw new Error(JSON.stringify(reading.errors));
+  return reading.consent;
+};
+
+describe('consent', () => {
+  test.each([
+    [
+      { given: true, textVersion: '2026-03' },
+      { given: true, textVersion: '2026-03' },
+    ],
+    [
+      { given: false, text: 'Aceito.' },
+      { given: false, text: 'Aceito.' },
+    ],
+    [
+      { given: 'on', textVersion: 3 },
+      { given: true, textVersion: '3' },
+    ],
+    [{ given: 'Sim' }, { given: true }],
+    [{ given: 0 }, { given: false }],
+    ['on', { given: true }],
+    [false, { given: false }],
+  ])('%j is %j', (sent, consent) => {
+    expect(consentOf(sent)).toEqual(consent);
+  });
+
+  test('of a box that is not ticked, of which only the words arrive, is not given', () => {
+    expect(consentOf({ textVersion: 'v1' })).toEqual({ given: false, textVersion: 'v1' });
+    expect(consentOf({ given: '', text: 'Aceito.' })).toEqual({ given: false, text: 'Aceito.' });
+  });
+
+  test.each([undefined, null, '', {}, { given: null, text: ' ' }])(
+    'of which nothing was sent (%j) is absent',
+    (sent) => {
+      expect(consentOf(sent)).toBeUndefined();
+    },
+  );
+
+  test('that cannot be read is refused by field, and never taken for given', () => {
+    expect(read({ given: 'maybe', text: 1, textVersion: 'x'.repeat(201) })).toMatchObject({
+      kind: 'refused',
+      errors: [
+        { pointer: '/consent/given', code: 'not-a-boolean' },
+        { pointer: '/consent/text', code: 'not-text' },
+        { pointer: '/consent/textVersion', code: 'too-long' },
+      ],
+    });
+    expect(read('email-only')).toMatchObject({
+      errors: [{ pointer: '/consent', code: 'not-an-object' }],
+    });
+    expect(consentOf({ given: 'maybe', textVersion: 'v1' }, 'lenient')).toEqual({
+      given: false,
+      textVersion: 'v1',
+    });
+  });
+
+  test('is bounded, and what else is in it is noted', () => {
+    expect(consentOf({ given: true, text: 'x'.repeat(10_000) })?.text).toHaveLength(10_000);
+    expect(read({ given: true, text: 'x'.repeat(10_001) })).toMatchObject({ kind: 'refused' });
+    expect(read({ given: true, ip: '1.2.3.4' })).toMatchObject({
+      notes: [{ field: '/consent/ip', code: 'unknown-key' }],
+    });
+  });
+});

@@ -1,0 +1,57 @@
+import type { Consent } from '@leadgate/contract';
+import { booleanOfWord } from './boolean-word.ts';
+import type { Findings } from './findings.ts';
+import { isJsonObject, own } from './json-object.ts';
+import { jsonPointer } from './json-pointer.ts';
+import { isBlank, readText, readTextOrInteger } from './read-text.ts';
+import { NOT_AN_OBJECT, type Refusal } from './refusal.ts';
+
+/** Room for a whole privacy notice. */
+const TEXT_LIMIT = 10_000;
+
+const NOT_A_BOOLEAN: Refusal = { code: 'not-a-boolean', detail: 'Send true or false.' };
+
+const KNOWN = new Set(['given', 'text', 'textVersion']);
+
+/**
+ * The consent of a body; absent where nothing of it was sent. It counts as given only where that is
+ * said: a checkbox that is not ticked sends nothing, and only the words beside it arrive. One that is
+ * named `consent` says all by itself.
+ */
+export function readConsent(value: unknown, findings: Findings): Consent | undefined {
+  if (isBlank(value)) return undefined;
+  if (!isJsonObject(value)) {
+    const given = booleanOf(value);
+    if (given !== undefined) return { given };
+    findings.refuse(NOT_AN_OBJECT, '/consent');
+    return undefined;
+  }
+  const given = readGiven(own(value, 'given'), findings);
+  const text = findings.accept(readText(own(value, 'text'), TEXT_LIMIT), '/consent/text');
+  const textVersion = findings.accept(
+    readTextOrInteger(own(value, 'textVersion')),
+    '/consent/textVersion',
+  );
+  for (const key of Object.keys(value))
+    if (!KNOWN.has(key)) findings.unknownKey(() => jsonPointer('consent', key));
+  if (given === undefined && text === undefined && textVersion === undefined) return undefined;
+  return {
+    given: given ?? false,
+    ...(text !== undefined && { text }),
+    ...(textVersion !== undefined && { textVersion }),
+  };
+}
+
+function readGiven(value: unknown, findings: Findings): boolean | undefined {
+  if (isBlank(value)) return undefined;
+  const given = booleanOf(value);
+  if (given === undefined) findings.refuse(NOT_A_BOOLEAN, '/consent/given');
+  return given;
+}
+
+function booleanOf(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  return typeof value === 'string' || typeof value === 'number'
+    ? booleanOfWord(String(value))
+    : undefined;
+}
