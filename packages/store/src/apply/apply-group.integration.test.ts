@@ -383,6 +383,31 @@ describe('where reservation and Postgres disagree', () => {
     ]);
   });
 
+  test('stands for the lead too when a sender was answered twice, in one group or later', async () => {
+    const [leadId, second, third] = [randomUUID(), randomUUID(), randomUUID()];
+    const once = sample(leadId, { name: 'Ana' });
+    const { applied } = await apply(once, { ...once, answeredLeadId: second });
+    expect(applied).toMatchObject([{ leadId, outcome: 'created' }]);
+    await apply({ ...once, answeredLeadId: third }, { ...once, answeredLeadId: second });
+    for (const id of [second, third])
+      expect(await leadRow(id)).toMatchObject({ mergedInto: leadId });
+    expect(await store.prisma.submission.count({ where: { workspaceId } })).toBe(1);
+  });
+
+  test('stands for what the lead was merged into while it was given out', async () => {
+    const [a, b, answeredLeadId] = [randomUUID(), randomUUID(), randomUUID()];
+    const done = sample(b, { email: 'b@example.com' });
+    await apply(sample(a, { email: 'a@example.com' }), done);
+    await other.query('BEGIN');
+    await other.query('SELECT 1 FROM lead WHERE id = $1 FOR UPDATE', [b]);
+    const applying = apply({ ...done, answeredLeadId });
+    await untilSomebodyWaits();
+    await other.query('UPDATE lead SET merged_into = $1 WHERE id = $2', [a, b]);
+    await other.query('COMMIT');
+    await applying;
+    expect(await leadRow(answeredLeadId)).toMatchObject({ mergedInto: a });
+  });
+
   test('an id with a history of its own keeps it, and the two are possible duplicates', async () => {
     const [a, b] = [randomUUID(), randomUUID()];
     await apply(sample(a, { email: 'ana@example.com' }), sample(b, { name: 'Ana' }));

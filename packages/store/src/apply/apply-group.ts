@@ -79,17 +79,23 @@ interface Group {
   /** Each once. */
   submissions: Submission[];
   replays: ReadonlySet<string>;
+  /** Some of them once more, answered with another id. */
+  repetitions: Submission[];
 }
 
 function readItems(items: readonly GroupItem[]): Group {
   const submissions = new Map<string, Submission>();
   const replays = new Set<string>();
+  const repetitions: Submission[] = [];
   for (const item of items) {
     const submission = storable(item.submission);
-    submissions.set(submission.id, submission);
+    const before = submissions.get(submission.id);
+    if (before !== undefined && before.answeredLeadId !== submission.answeredLeadId)
+      repetitions.push(submission);
+    else submissions.set(submission.id, submission);
     if (item.replay) replays.add(submission.id);
   }
-  return { submissions: [...submissions.values()], replays };
+  return { submissions: [...submissions.values()], replays, repetitions };
 }
 
 /**
@@ -98,20 +104,21 @@ function readItems(items: readonly GroupItem[]): Group {
  */
 async function applyOnce(
   tx: Prisma.TransactionClient,
-  { submissions, replays }: Group,
+  { submissions, replays, repetitions }: Group,
   rules: GroupRules,
 ): Promise<GroupResult> {
   const fields = await readFields(tx, submissions);
   const notesOf = (submission: Submission) => allNotes(submission, fields, rules);
   const inserted = await insertSubmissions(tx, submissions, notesOf);
 
-  const known = await readKnown(tx, submissions);
-  const plan = planGroup(submissions, new Set([...inserted, ...replays]), known);
+  const known = await readKnown(tx, [...submissions, ...repetitions]);
+  const plan = planGroup(submissions, new Set([...inserted, ...replays]), known, repetitions);
   const fresh = plan.routes.filter((route) => route.fresh);
   const kept = fresh.filter(({ kind }) => kind !== 'erased');
 
   await insertLeads(tx, plan.newLeads);
-  const rows = await lockAsPlanned(tx, plan, kept);
+  const aliased = plan.routes.filter((route) => !route.fresh && hasNewAlias(route, plan));
+  const rows = await lockAsPlanned(tx, plan, [...kept, ...aliased]);
   const leads = foldLeads(rows, kept, fields, rules);
   await updateLeads(tx, leads.filter(hasChanged));
 
@@ -134,6 +141,15 @@ async function applyOnce(
 
   const creators = new Set(leads.flatMap(newCreator));
   return { applied: plan.routes.map((route) => answer(route, creators)), moved: plan.moved };
+}
+
+/** What a new alias stands for is locked with it: a merge at the same time must not leave a chain. */
+function hasNewAlias({ submission, kind, leadId }: Route, { newLeads }: GroupPlan): boolean {
+  const { workspaceId } = submission;
+  return (
+    kind !== 'erased' &&
+    newLeads.some((lead) => lead.workspaceId === workspaceId && lead.mergedInto === leadId)
+  );
 }
 
 const CUSTOM_FIELD_NOTES: ReadonlySet<NoteCode> = new Set([

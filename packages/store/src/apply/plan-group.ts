@@ -18,6 +18,7 @@ export function planGroup(
   submissions: readonly Submission[],
   fresh: ReadonlySet<string>,
   known: ReadonlyMap<string, Known>,
+  repetitions: readonly Submission[],
 ): GroupPlan {
   const group: GroupPlan = {
     routes: [],
@@ -27,8 +28,13 @@ export function planGroup(
     moved: [],
   };
   for (const [workspaceId, knownHere] of known) {
-    const own = submissions.filter((submission) => submission.workspaceId === workspaceId);
-    const plan = planWorkspace(own, fresh, knownHere);
+    const isHere = (submission: Submission) => submission.workspaceId === workspaceId;
+    const plan = planWorkspace(
+      submissions.filter(isHere),
+      fresh,
+      knownHere,
+      repetitions.filter(isHere),
+    );
     group.routes.push(...plan.routes);
     for (const [id, mergedInto] of plan.newLeads)
       group.newLeads.push({ workspaceId, id, mergedInto });

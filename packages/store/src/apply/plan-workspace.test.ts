@@ -183,6 +183,16 @@ describe('an id that was answered while Redis was away', () => {
     expect(plan([drained], known({ [B]: {} })).duplicates).toEqual([[A, B]]);
   });
 
+  test('stands for the lead of a submission that was applied before without it', () => {
+    const done = submission(A, { answeredLeadId: B });
+    const of = (from: Known) => [...planWorkspace([done], new Set(), from).newLeads];
+    expect(of(known({ [A]: {} }))).toEqual([[B, A]]);
+    expect(of(known({ [A]: { mergedInto: C }, [C]: {} }))).toEqual([[B, C]]);
+    expect(of(known({ [A]: {}, [B]: { mergedInto: A } }))).toEqual([]);
+    expect(of(known({ [A]: {}, [B]: {} }))).toEqual([]);
+    expect(planWorkspace([done], new Set(), known({ [A]: {}, [B]: {} })).duplicates).toEqual([]);
+  });
+
   test('that is the lead itself changes nothing', () => {
     const { newLeads, duplicates } = plan([submission(A, { answeredLeadId: A })]);
     expect([...newLeads]).toEqual([[A, null]]);

@@ -56,12 +56,14 @@ export interface Plan {
  * Where reservation and Postgres disagree, Postgres wins, email before phone: a lead id without a
  * row whose key another lead owns becomes an alias of that lead; one with a row stays, and the two
  * are possible duplicates. Submissions that are not `fresh` are done; they only tell `moved`, in
- * case a crash kept Redis from hearing of it.
+ * case a crash kept Redis from hearing of it, and an answered id that nothing stands for yet. Nor do
+ * `repetitions` more than that: submissions of the group once more, answered with another id.
  */
 export function planWorkspace(
   submissions: readonly Submission[],
   fresh: ReadonlySet<string>,
   known: Known,
+  repetitions: readonly Submission[] = [],
 ): Plan {
   const inOrder = submissions.toSorted((a, b) => a.order - b.order || (a.id < b.id ? -1 : 1));
   const planner = new Planner(known);
@@ -72,6 +74,8 @@ export function planWorkspace(
   }
   // Only now is it known which ids are leads in their own right.
   for (const submission of toApply) planner.settleAnswered(submission);
+  for (const submission of [...inOrder, ...repetitions])
+    if (!toApply.includes(submission)) planner.settleAnsweredSince(submission);
   return planner.plan(inOrder, fresh);
 }
 
@@ -119,6 +123,18 @@ class Planner {
     if (answeredLeadId === undefined || target === undefined) return;
     if (this.#hasRow(answeredLeadId)) this.#pairs.push([target.leadId, answeredLeadId]);
     else if (answeredLeadId !== target.leadId) this.#newLeads.set(answeredLeadId, target.leadId);
+  }
+
+  /**
+   * The same for one that was applied before. Its sender posted it twice, to a receiver with Redis
+   * and to one without, and was answered an id each.
+   */
+  settleAnsweredSince(submission: Submission): void {
+    const { answeredLeadId } = submission;
+    if (answeredLeadId === undefined || this.#hasRow(answeredLeadId)) return;
+    const { leadId } = this.#targetOf(submission);
+    if (answeredLeadId !== leadId && this.#hasRow(leadId))
+      this.#newLeads.set(answeredLeadId, leadId);
   }
 
   plan(submissions: readonly Submission[], fresh: ReadonlySet<string>): Plan {
