@@ -1,13 +1,16 @@
 import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
 import { addDoctor } from './commands/doctor.ts';
+import { addFailedCommands } from './commands/failed.ts';
 import { addFieldCommands } from './commands/field.ts';
 import { addLeadCommands } from './commands/lead.ts';
 import { addLinkCommands } from './commands/link.ts';
 import { addMigrate } from './commands/migrate.ts';
+import { addOperatorCommands } from './commands/operator.ts';
 import { addRebuild } from './commands/rebuild.ts';
 import { addRejectedCommands } from './commands/rejected.ts';
 import { addSubmissionCommands } from './commands/submission.ts';
+import { addTokenCommands } from './commands/token.ts';
 import { addWorkspaceCommands } from './commands/workspace.ts';
 import type { Context } from './command.ts';
 import { explain } from './explain.ts';
@@ -64,6 +67,9 @@ function buildProgram(context: Context): Command {
   addLeadCommands(program, context);
   addSubmissionCommands(program, context);
   addRejectedCommands(program, context);
+  addFailedCommands(program, context);
+  addOperatorCommands(program, context);
+  addTokenCommands(program, context);
   addDoctor(program, context);
   addRebuild(program, context);
   addMigrate(program, context);

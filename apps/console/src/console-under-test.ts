@@ -1,5 +1,5 @@
 import { connectRedis, createLogger } from '@leadgate/boot';
-import { openDashboardQueue } from '@leadgate/queue';
+import { openDashboardQueue, type DashboardQueue } from '@leadgate/queue';
 import { addOperator, createToken, openStore, type Role, type Store } from '@leadgate/store';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import type { Redis } from 'ioredis';
@@ -14,6 +14,7 @@ export interface ConsoleUnderTest {
   app: FastifyInstance;
   store: Store;
   redis: Redis;
+  queue: DashboardQueue;
   /** The lines of its log. */
   log: string[];
   /** Every route that it has, its method included. */
@@ -72,6 +73,7 @@ export async function consoleUnderTest(servers: {
     app,
     store,
     redis,
+    queue,
     log,
     routes,
     ask,

@@ -1,0 +1,213 @@
+import { openWorkspace } from '@leadgate/intake';
+import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
+import { openProducer, queueCounts, startApplyWorker, type Producer } from '@leadgate/queue';
+import { applyGroup, createField, createWorkspace, saveRejected } from '@leadgate/store';
+import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
+import { connectRedis } from '@leadgate/boot';
+import type { Submission } from '@leadgate/contract';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { consoleUnderTest, type Ask, type ConsoleUnderTest } from './console-under-test.ts';
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let redisUrl: string;
+let console_: ConsoleUnderTest;
+let producer: Producer;
+let operator: Ask;
+let viewer: Ask;
+let submission: Submission;
+
+/** Each stands in one place of a submission, and in nothing that is not about the person. */
+const MARKS = [
+  'Zenobia',
+  'zenobia.marker',
+  '5511912345678',
+  'Marker Street',
+  'markerprofession',
+  'markercustom',
+  'markerpage',
+  'markeragent',
+  '198.51.100.199',
+  'markersenderkey',
+];
+
+const LINK = '22222222-2222-4222-8222-222222222222';
+const rules = { emptyLead, applySubmissions, resolveCustomFields };
+const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+beforeAll(async () => {
+  database = await testDatabase();
+  redisUrl = (await testRedis()).url;
+  console_ = await consoleUnderTest({ databaseUrl: database.url, redisUrl });
+  producer = await openProducer(console_.redis, { logger });
+  [operator, viewer] = await Promise.all([
+    console_.signIn('Olga', 'operator'),
+    console_.signIn('Vera', 'viewer'),
+  ]);
+  const created = await createWorkspace(
+    console_.store,
+    { name: 'Marked', country: 'BR', dummyPhones: [] },
+    { isPhoneCountry: () => true },
+  );
+  if (created.kind !== 'created') throw new Error(created.kind);
+  const workspaceId = created.workspace.id;
+  await openWorkspace(console_.redis, workspaceId);
+  const key = (text: string) => text;
+  const field = { name: 'plano', label: 'Plano', type: 'text' as const, options: [] };
+  await createField(console_.store, workspaceId, field, { customFieldKey: key });
+  submission = marked(workspaceId, 1);
+  await applyGroup(console_.store, [{ submission, replay: false }], rules);
+  await saveRejected(console_.store, [
+    {
+      id: sampleSubmission(90).id,
+      workspaceId,
+      linkId: LINK,
+      stamp: submission.stamp,
+      code: 'invalid-lead',
+      errors: [{ pointer: '/customFields/markersenderkey', code: 'x', detail: 'markercustom' }],
+      body: submission.body,
+      bodyType: 'json',
+      page: submission.page ?? '',
+      userAgent: submission.userAgent ?? '',
+      address: submission.address ?? '',
+    },
+  ]);
+});
+
+afterAll(async () => {
+  await producer.close();
+  await console_.close();
+  await database.drop();
+});
+
+function marked(workspaceId: string, n: number): Submission {
+  const leadId = sampleSubmission(n).leadId;
+  const lead = {
+    name: 'Zenobia Person',
+    email: 'zenobia.marker@example.com',
+    telephone: '5511912345678',
+    profession: 'markerprofession',
+    address: { street: 'Marker Street' },
+    utmSource: 'markersource',
+    customFields: { plano: 'markercustom', markersenderkey: 'x' },
+  };
+  return sampleSubmission(n, {
+    workspaceId,
+    lead,
+    identities: [
+      { key: `email:${lead.email}`, owner: leadId },
+      { key: `phone:+${lead.telephone}`, owner: leadId },
+    ],
+    notes: [{ field: '/customFields/markersenderkey', code: 'unknown-custom-field' }],
+    body: JSON.stringify(lead),
+    page: 'https://landing.example/?who=markerpage',
+    userAgent: 'markeragent',
+    address: '198.51.100.199',
+  });
+}
+
+const marksIn = (text: string): string[] => MARKS.filter((mark) => text.includes(mark));
+
+test('no address that a viewer can read tells anything about a person', async () => {
+  await producer.enqueue(marked(submission.workspaceId, 2));
+  const values: Record<string, string> = {
+    workspaceId: submission.workspaceId,
+    leadId: submission.leadId,
+    submissionId: submission.id,
+    linkId: LINK,
+    rejectedId: sampleSubmission(90).id,
+    jobId: sampleSubmission(2).id,
+    queueName: encodeURIComponent('view-{leads-0}'),
+  };
+  const urls = console_.routes
+    .filter(({ method }) => method === 'GET')
+    .map(({ url }) => url.replace(/:(\w+)/g, (_, name: string) => values[name] ?? '0'));
+  urls.push(
+    '/api/leads?q=zenobia.marker@example.com',
+    '/api/leads?q=%2B5511912345678',
+    `/api/submissions?leadId=${submission.leadId}`,
+    `/queues/api/queues?activeQueue=${values.queueName}`,
+    `/queues/api/queues?activeQueue=${values.queueName}&status=waiting`,
+    `/queues/api/queues/${encodeURIComponent('{leads-0}')}/${values.jobId}`,
+  );
+  let shown = 0;
+  for (const url of urls) {
+    const { statusCode, body } = await viewer('GET', url);
+    expect([url, marksIn(body)]).toEqual([url, []]);
+    if (statusCode === 200) shown++;
+  }
+  expect(shown).toBeGreaterThan(20);
+});
+
+test('what is masked for a viewer is there for an operator', async () => {
+  const lead = await operator('GET', `/api/leads/${submission.leadId}`);
+  expect(marksIn(lead.body)).toContain('Zenobia');
+  const name = encodeURIComponent('{leads-0}');
+  const job = await operator('GET', `/queues/api/queues/${name}/${sampleSubmission(2).id}`);
+  expect(marksIn(job.body)).toEqual(expect.arrayContaining(['zenobia.marker', 'markeragent']));
+  const masked = await viewer('GET', `/api/leads/${submission.leadId}`);
+  expect(masked.json()).toMatchObject({ leadId: submission.leadId, email: 'z•••' });
+});
+
+test('a viewer cannot guess masked data letter by letter', async () => {
+  for (const part of ['zenobia', 'zenobia.marker@', '91234', 'Person'])
+    expect((await viewer('GET', `/api/leads?q=${part}`)).json()).toEqual([]);
+  expect((await operator('GET', '/api/leads?q=zenobia')).json()).toHaveLength(1);
+});
+
+test('a viewer’s dashboard is read-only, and an operator cannot remove leads there either', async () => {
+  const id = sampleSubmission(2).id;
+  const [open, masked] = ['{leads-0}', 'view-{leads-0}'].map(encodeURIComponent);
+  for (const name of [open, masked]) {
+    const answer = await viewer('PUT', `/queues/api/queues/${name}/${id}/retry`);
+    expect(answer.statusCode).toBe(403);
+  }
+  for (const path of ['empty', 'obliterate', `${id}/clean`, 'clean/failed'])
+    expect([
+      path,
+      (await operator('PUT', `/queues/api/queues/${open}/${path}`)).statusCode,
+    ]).toEqual([path, 403]);
+  const add = await operator('POST', `/queues/api/queues/${open}/add`, { payload: { data: {} } });
+  expect(add.statusCode).toBe(403);
+  expect((await queueCounts(console_.redis)).waiting).toBe(1);
+});
+
+test('a retry from the dashboard gives a failed job all its attempts again', async () => {
+  const workerRedis = connectRedis(redisUrl, { role: 'worker' });
+  let tries = 0;
+  const worker = await startApplyWorker(workerRedis, {
+    concurrency: 1,
+    logger,
+    apply: () => Promise.reject(new Error(`try ${++tries}`)),
+  });
+  const id = sampleSubmission(2).id;
+  const job = async () => await console_.queue.getJob(id);
+  // Its waits between attempts are skipped.
+  await vi.waitFor(
+    async () => {
+      const waiting = await job();
+      if ((await waiting?.getState()) === 'delayed') await waiting?.promote();
+      expect(await waiting?.getState()).toBe('failed');
+    },
+    { timeout: 15_000 },
+  );
+  expect(tries).toBe(5);
+  worker.pause();
+  const name = encodeURIComponent('{leads-0}');
+  const retried = await operator('PUT', `/queues/api/queues/${name}/retry/failed`);
+  expect(retried.json()).toMatchObject({ retried: 1 });
+  expect(await job()).toMatchObject({ attemptsMade: 0 });
+  await worker.close({ timeoutMs: 5_000 });
+  workerRedis.disconnect();
+});
+
+test('a page of the dashboard holds a hundred jobs at most, whatever is asked for', async () => {
+  await Promise.all(
+    Array.from({ length: 150 }, (_, n) =>
+      producer.enqueue(sampleSubmission(1_000 + n, { workspaceId: submission.workspaceId })),
+    ),
+  );
+  const name = encodeURIComponent('{leads-0}');
+  const url = `/queues/api/queues?activeQueue=${name}&status=waiting&page=1&jobsPerPage=1000000`;
+  const [queue] = (await operator('GET', url)).json<{ queues: { jobs: unknown[] }[] }>().queues;
+  expect(queue?.jobs).toHaveLength(100);
+});
