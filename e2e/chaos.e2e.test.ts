@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { formatReport, isClean } from '../chaos/src/report.ts';
+import { runChaos } from '../chaos/src/run-chaos.ts';
+
+test('every process and server is killed, stopped, frozen and filled once: what was accepted stands, once', async () => {
+  const lines: string[] = [];
+  const report = await runChaos({
+    lengthMs: 16_000,
+    seed: 7,
+    rate: 60,
+    everyMs: 800,
+    jobLockMs: 2_000,
+    say: (line) => void lines.push(line),
+  });
+  expect(isClean(report), [...lines, formatReport(report)].join('\n')).toBe(true);
+  expect(report.audit).toMatchObject({ lost: 0, doubled: 0, applied: report.audit.accepted });
+  expect(report.audit.accepted).toBeGreaterThan(200);
+}, 120_000);
