@@ -1,3 +1,5 @@
+export { discardFailed, type DiscardedFailed } from './failed/discard-failed.ts';
+export { retryFailed, type RetriedFailed, type RetryFailedOptions } from './failed/retry-failed.ts';
 export { mendRejected, type Mended, type Mending } from './rejected/mend-rejected.ts';
 export {
   replayAllRejected,

@@ -282,10 +282,13 @@ describe('a worker of the queue whose Redis', () => {
     await redis.config('SET', 'maxmemory', '1');
     logger.error.mockClear();
     const before = await commandsOf(admin);
-    await startWorker(server.url, { apply: () => Promise.resolve() });
+    const worker = await startWorker(server.url, { apply: () => Promise.resolve() });
     await vi.waitFor(() => expect(logger.error.mock.calls.length).toBeGreaterThanOrEqual(2), 5_000);
     expect((await commandsOf(admin)) - before).toBeLessThan(200);
+    expect(worker.progress().refusal).toBe('OOM');
+    expect(logger.error.mock.calls[0]?.[1]).toMatch(/raise maxmemory/);
     await redis.config('SET', 'maxmemory', '0');
+    await vi.waitFor(() => expect(worker.progress().refusal).toBeNull(), 20_000);
     await vi.waitFor(
       async () => expect(await queueCounts(admin)).toMatchObject(emptyQueue),
       10_000,

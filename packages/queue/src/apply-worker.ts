@@ -39,6 +39,8 @@ export interface Progress {
   lastProgressAt: number;
   /** Jobs held now. */
   active: number;
+  /** How Redis refuses to let the worker work: `OOM` where it is full, `READONLY`, …; else null. */
+  refusal: string | null;
 }
 
 export interface ApplyWorker {
@@ -69,7 +71,7 @@ export async function startApplyWorker(
   redis: Redis,
   { concurrency, logger, apply, lockMs = LOCK_MS }: ApplyWorkerOptions,
 ): Promise<ApplyWorker> {
-  const progress: Progress = { processed: 0, lastProgressAt: Date.now(), active: 0 };
+  const progress: Progress = { processed: 0, lastProgressAt: Date.now(), active: 0, refusal: null };
 
   const worker: BullWorker = new Worker(
     APPLY_QUEUE,
@@ -105,14 +107,14 @@ export async function startApplyWorker(
   worker.on('failed', moved);
   worker.on('drained', () => void (progress.lastProgressAt = Date.now()));
   const holds = createHolds(worker);
-  logAndBackOff(worker, holds, logger);
+  const refusal = logAndBackOff(worker, holds, logger);
   await worker.waitUntilReady();
   worker.run().catch((err: unknown) => logger.error({ err }, 'taking jobs ended'));
 
   return {
     pause: () => holds.add('caller'),
     resume: () => holds.remove('caller'),
-    progress: () => ({ ...progress }),
+    progress: () => ({ ...progress, refusal: refusal() }),
     close: ({ timeoutMs }) => closeWithin(worker, timeoutMs, () => progress.active),
   };
 }
@@ -180,38 +182,46 @@ const LONGEST_BACK_OFF_MS = 5_000;
  * When Redis refuses (full above all), BullMQ would try again at once, in a tight loop. Each
  * refusal doubles the pause; a pause without one sets it back.
  */
-function logAndBackOff(worker: BullWorker, holds: Holds, logger: Log): void {
+function logAndBackOff(worker: BullWorker, holds: Holds, logger: Log): () => string | null {
   let pauseMs = SHORTEST_BACK_OFF_MS;
   let lastRefusal = 0;
+  let lastWord: string | null = null;
   let holding = false;
+  const isOver = () => Date.now() - lastRefusal > 2 * pauseMs;
   worker.on('lockRenewalFailed', (jobIds) =>
     logger.warn({ jobs: jobIds.length }, 'lost the locks of jobs; another worker may run them too'),
   );
   worker.on('error', (err) => {
-    if (!isRefusal(err)) {
+    const word = refusalOf(err);
+    if (word === null) {
       logger.debug({ err }, 'queue error');
       return;
     }
     if (holding || worker.closing) return;
-    const quietMs = Date.now() - lastRefusal;
-    pauseMs =
-      quietMs > 2 * pauseMs ? SHORTEST_BACK_OFF_MS : Math.min(2 * pauseMs, LONGEST_BACK_OFF_MS);
+    pauseMs = isOver() ? SHORTEST_BACK_OFF_MS : Math.min(2 * pauseMs, LONGEST_BACK_OFF_MS);
     lastRefusal = Date.now();
+    lastWord = word;
     holding = true;
-    logger.error({ err, pauseMs }, 'Redis refuses; taking no jobs for a moment');
+    logger.error({ err, pauseMs }, TOLD[word] ?? 'Redis refuses; taking no jobs for a moment');
     holds.add('refused');
     setTimeout(() => {
       holding = false;
       holds.remove('refused');
     }, pauseMs).unref();
   });
+  return () => (isOver() ? null : lastWord);
 }
 
+const TOLD: Record<string, string> = {
+  OOM: 'Redis is full: raise maxmemory; taking no jobs for a moment',
+};
+
 /** Answers of Redis that will come again: full, cannot write to disk, a replica, no permission. */
-function isRefusal(error: Error): boolean {
-  return /^(OOM|MISCONF|READONLY|NOREPLICAS|LOADING|BUSY|NOAUTH|WRONGPASS|NOPERM)\b/.test(
+function refusalOf(error: Error): string | null {
+  const refusal = /^(OOM|MISCONF|READONLY|NOREPLICAS|LOADING|BUSY|NOAUTH|WRONGPASS|NOPERM)\b/.exec(
     error.message,
   );
+  return refusal?.[1] ?? null;
 }
 
 async function closeWithin(

@@ -3,6 +3,7 @@ import type { Submission } from '@leadgate/contract';
 import { sampleSubmission, startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { startApplyWorker } from './apply-worker.ts';
 import { openProducer, type Producer } from './producer.ts';
 import { queueCounts } from './queue-counts.ts';
 
@@ -42,11 +43,41 @@ describe('a producer', () => {
     expect(await producer.counts()).toMatchObject({ waiting: 450 });
   });
 
+  test('what is put in the background waits behind all others, and is counted as waiting', async () => {
+    await producer.enqueue(sampleSubmission(1), { background: true });
+    await producer.replay(sampleSubmission(2), 'run');
+    await producer.enqueue(sampleSubmission(3));
+    expect(await producer.counts()).toMatchObject({ waiting: 3, background: 2 });
+    const taken: { id: string; replay: boolean }[] = [];
+    const connection = connectRedis(given.url, { role: 'worker' });
+    const worker = await startApplyWorker(connection, {
+      concurrency: 1,
+      logger,
+      apply: ({ id }, { replay }) => Promise.resolve(void taken.push({ id, replay })),
+    });
+    await vi.waitFor(async () => expect(await producer.counts()).toMatchObject({ waiting: 0 }));
+    await worker.close({ timeoutMs: 2_000 });
+    connection.disconnect();
+    expect(taken).toEqual([
+      { id: sampleSubmission(3).id, replay: false },
+      { id: sampleSubmission(1).id, replay: false },
+      { id: sampleSubmission(2).id, replay: true },
+    ]);
+  });
+
+  test('a replay stands beside the job of its submission, once a run', async () => {
+    const submission = sampleSubmission(1);
+    await producer.enqueue(submission);
+    for (const run of ['a', 'b', 'a']) await producer.replay(submission, run);
+    expect(await producer.counts()).toMatchObject({ waiting: 3, background: 2 });
+  });
+
   test('counts through any connection', async () => {
     await producer.enqueue(sampleSubmission());
     const admin = connectRedis(given.url, { role: 'admin' });
     expect(await queueCounts(admin)).toEqual({
       waiting: 1,
+      background: 0,
       active: 0,
       delayed: 0,
       failed: 0,

@@ -12,9 +12,20 @@ export interface Producer {
    * Puts the submission in the queue as a job of the same id; resolves when Redis has it. A
    * submission that is waiting, running or failed already is left as it is, so calling again is
    * always safe. Rejects when Redis failed or did not answer in time: the job may stand all the
-   * same, and so may others of the group that Redis got with it.
+   * same, and so may others of the group that Redis got with it. In the background, its turn comes
+   * when no other waits.
    */
-  enqueue(submission: Submission): Promise<void>;
+  enqueue(submission: Submission, options?: { background?: boolean }): Promise<void>;
+  /**
+   * Puts a stored submission in the queue to be applied again, in the background, under an id of its
+   * own: once a run, however often it is told to. Otherwise as `enqueue`.
+   */
+  replay(submission: Submission, runId: string): Promise<void>;
+  /**
+   * Has `answeredLeadId` stand for the submission's lead, where the submission was enqueued without
+   * it: a job of that id's own, which a worker applies as a repetition. Otherwise as `enqueue`.
+   */
+  enqueueAlias(submission: Submission & { answeredLeadId: string }): Promise<void>;
   counts(): Promise<QueueCounts>;
   /** Leaves the connection open: it is the caller's. */
   close(): Promise<void>;
@@ -23,17 +34,27 @@ export interface Producer {
 /** Attempts come 1, 2, 4 and 8 seconds after the one before. */
 const JOB: JobsOptions = { attempts: 5, backoff: { type: 'exponential', delay: 1_000 } };
 
+/** Of BullMQ: the higher, the later, and jobs without one come first. */
+const BACKGROUND = { priority: 10 };
+
 /** One pipeline carries at most this many jobs: it should not keep Redis from others for long. */
 const LARGEST_GROUP = 200;
 
 /** The stream of BullMQ's events is read by nobody but a dashboard. */
 const EVENTS_KEPT = 1_000;
 
+/** Of WAIT: less than a command of the producer may take. */
+const REPLICAS_WITHIN_MS = 300;
+
 /**
  * Opens the queue for putting in. `redis` must be a connection that fails fast (role `producer`);
- * its version and eviction policy are for the caller to check.
+ * its version and eviction policy are for the caller to check. With `waitReplicas`, what is put in
+ * counts as put in only when that many replicas have it; with fewer, the call rejects after 300 ms.
  */
-export async function openProducer(redis: Redis, { logger }: { logger: Log }): Promise<Producer> {
+export async function openProducer(
+  redis: Redis,
+  { logger, waitReplicas = 0 }: { logger: Log; waitReplicas?: number },
+): Promise<Producer> {
   const queue = new Queue<PackedJob, void, JobName>(APPLY_QUEUE, {
     connection: redis,
     prefix: PREFIX,
@@ -47,20 +68,36 @@ export async function openProducer(redis: Redis, { logger }: { logger: Log }): P
   // Scripts are defined before traffic: a late definition breaks a pipeline in the same tick.
   await queue.waitUntilReady();
 
-  const enqueue = groupCalls(
-    (submissions: Submission[]) =>
-      queue.addBulk(
-        submissions.map((submission) => ({
-          name: 'apply',
-          data: packJob(encodeApplyJob(submission)),
-          opts: { ...JOB, jobId: submission.id },
-        })),
-      ),
-    { maxSize: LARGEST_GROUP },
-  );
+  const addGroup = async (jobs: QueuedJob[]): Promise<void> => {
+    await queue.addBulk(jobs);
+    if (waitReplicas > 0) await awaitReplicas(redis, waitReplicas);
+  };
+  const add = groupCalls(addGroup, { maxSize: LARGEST_GROUP });
   return {
-    enqueue,
+    enqueue: (submission, { background = false } = {}) =>
+      add(jobOf('apply', submission, { jobId: submission.id, ...(background && BACKGROUND) })),
+    replay: (submission, runId) =>
+      add(jobOf('replay', submission, { jobId: `${runId}-${submission.id}`, ...BACKGROUND })),
+    enqueueAlias: (submission) =>
+      add(jobOf('apply', submission, { jobId: `alias-${submission.answeredLeadId}` })),
     counts: () => countsOf(queue),
     close: () => queue.close(),
   };
+}
+
+/** WAIT speaks of all that this connection wrote before it: of the reservations too. */
+async function awaitReplicas(redis: Redis, count: number): Promise<void> {
+  const reached = await redis.wait(count, REPLICAS_WITHIN_MS);
+  if (reached < count)
+    throw new Error(`${reached} of ${count} replicas had it within ${REPLICAS_WITHIN_MS} ms`);
+}
+
+interface QueuedJob {
+  name: JobName;
+  data: PackedJob;
+  opts: JobsOptions;
+}
+
+function jobOf(name: JobName, submission: Submission, opts: JobsOptions): QueuedJob {
+  return { name, data: packJob(encodeApplyJob(submission)), opts: { ...JOB, ...opts } };
 }

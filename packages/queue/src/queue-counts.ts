@@ -3,7 +3,10 @@ import type { Redis } from 'ioredis';
 import { withQueue } from './with-queue.ts';
 
 export interface QueueCounts {
+  /** Those in the background, of imports and replays, counted in. */
   waiting: number;
+  /** Of those waiting, the ones in the background. */
+  background: number;
   active: number;
   /** Waiting for their next attempt. */
   delayed: number;
@@ -22,12 +25,13 @@ export async function countsOf(
   queue: Pick<Queue, 'getJobCounts' | 'isPaused'>,
 ): Promise<QueueCounts> {
   const [counts, paused] = await Promise.all([
-    queue.getJobCounts('wait', 'active', 'delayed', 'failed'),
+    queue.getJobCounts('wait', 'prioritized', 'active', 'delayed', 'failed'),
     queue.isPaused(),
   ]);
   return {
     paused,
-    waiting: counts.wait ?? 0,
+    waiting: (counts.wait ?? 0) + (counts.prioritized ?? 0),
+    background: counts.prioritized ?? 0,
     active: counts.active ?? 0,
     delayed: counts.delayed ?? 0,
     failed: counts.failed ?? 0,

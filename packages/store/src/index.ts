@@ -6,6 +6,11 @@ export { archiveField } from './fields/archive-field.ts';
 export { createField, type FieldCreation, type NewField } from './fields/create-field.ts';
 export { listFields } from './fields/list-fields.ts';
 export { renameField, type FieldRenaming } from './fields/rename-field.ts';
+export { decideHeld } from './held/decide-held.ts';
+export type { HeldState, HeldSummary } from './held/held-row.ts';
+export { listHeld, type HeldFilter } from './held/list-held.ts';
+export { saveHeld } from './held/save-held.ts';
+export { showHeld, type HeldDetails } from './held/show-held.ts';
 export { findLeads, type LeadSearch } from './leads/find-leads.ts';
 export type { HistoryEntry } from './leads/history-of-lead.ts';
 export type { LeadSummary } from './leads/lead-row.ts';
@@ -15,9 +20,16 @@ export { createLink, type LinkCreation } from './links/create-link.ts';
 export { expireLink } from './links/expire-link.ts';
 export { findLink } from './links/find-link.ts';
 export { linkEntries, linkEntryPages, type LinkEntry } from './links/link-entries.ts';
-export type { Link, LinkCode, LinkSettings } from './links/link.ts';
+export type {
+  CaptchaSettings,
+  Link,
+  LinkCode,
+  LinkGuardSettings,
+  LinkSettings,
+} from './links/link.ts';
 export { listLinks } from './links/list-links.ts';
 export { rotateLink, type LinkRotation } from './links/rotate-link.ts';
+export { updateLink, type LinkChanges, type LinkUpdate } from './links/update-link.ts';
 export { setLinkState } from './links/set-link-state.ts';
 export { addOperator, type NewOperator, type OperatorAddition } from './operators/add-operator.ts';
 export {
@@ -74,3 +86,4 @@ export { migrate, MigrationError } from './migrate.ts';
 export { migrationState, type MigrationState } from './migration-state.ts';
 export { openStore, type Store, type StoreOptions } from './open-store.ts';
 export { refillSource } from './refill-source.ts';
+export { requireWritable } from './require-writable.ts';

@@ -1,0 +1,68 @@
+import { awaitRedis, connectRedis } from '@leadgate/boot';
+import { sampleSubmission, testRedis } from '@leadgate/testkit';
+import { Queue } from 'bullmq';
+import { afterEach, expect, test, vi } from 'vitest';
+import { startApplyWorker } from '../apply-worker.ts';
+import { AttemptFailed } from '../job-outcome.ts';
+import { openProducer } from '../producer.ts';
+import { APPLY_QUEUE, PREFIX } from '../queue-names.ts';
+import { openFailedJobs } from './failed-jobs.ts';
+
+const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
+const closes: (() => unknown)[] = [];
+afterEach(async () => {
+  for (let close = closes.pop(); close !== undefined; close = closes.pop()) await close();
+});
+
+// Public case outpost#670.
+test('the same failed job retried twice by hand: each manual retry runs with fresh attempts', async () => {
+  const { url, flush } = await testRedis();
+  await flush();
+  const redis = connectRedis(url, { role: 'admin' });
+  const blocking = connectRedis(url, { role: 'worker' });
+  closes.push(() => [redis, blocking].forEach((one) => one.disconnect()));
+  await awaitRedis(redis);
+  const queue = new Queue(APPLY_QUEUE, {
+    connection: redis,
+    prefix: PREFIX,
+    skipVersionCheck: true,
+  });
+  closes.push(() => queue.close());
+  const producer = await openProducer(redis, { logger });
+  closes.push(() => producer.close());
+  const failed = openFailedJobs(redis);
+  closes.push(() => failed.close());
+
+  const attempts: number[] = [];
+  const worker = await startApplyWorker(blocking, {
+    concurrency: 1,
+    logger,
+    apply: (_, { attempt }) => {
+      attempts.push(attempt);
+      return Promise.reject(new AttemptFailed('no'));
+    },
+  });
+  closes.push(() => worker.close({ timeoutMs: 2_000 }));
+  const { id } = sampleSubmission(1);
+  const exhausted = async () => {
+    // Without the waits between attempts.
+    await vi.waitFor(
+      async () => {
+        for (const job of await queue.getDelayed()) await job.promote();
+        expect(await failed.show(id)).toMatchObject({ reason: 'no', attempts: 5, replay: false });
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+    return attempts.splice(0);
+  };
+
+  await producer.enqueue(sampleSubmission(1));
+  const round = [1, 2, 3, 4, 5];
+  expect(await exhausted()).toEqual(round);
+  for (let retry = 0; retry < 2; retry += 1) {
+    expect(await failed.retry(id)).toBe(true);
+    expect(await exhausted()).toEqual(round);
+  }
+  expect(await failed.remove(id)).toBe(true);
+  expect(await failed.retry(id)).toBe(false);
+});
