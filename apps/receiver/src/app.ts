@@ -19,7 +19,7 @@ export async function receiverApp(app: FastifyInstance, services: ReceiverServic
   });
   app.addHook('onResponse', (request, reply, done) => {
     if (logsAnswers) logAnswer(request, reply);
-    if (request.answer !== null) services.onAnswer(request.answer);
+    if (request.answer !== null) services.onAnswer(request.answer, reply.elapsedTime);
     done();
   });
   app.setErrorHandler(answerError);

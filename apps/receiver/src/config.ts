@@ -40,6 +40,18 @@ export const ReceiverConfig = Type.Object({
       default: 'full',
     },
   ),
+  METRICS_PORT: Type.Optional(
+    Type.Integer({
+      description: 'a port of its own for GET /metrics; without it there is none',
+      examples: [9_090],
+      minimum: 0,
+      maximum: 65_535,
+    }),
+  ),
+  METRICS_HOST: Type.String({
+    description: 'the network address of METRICS_PORT: never one that the public reaches',
+    default: '127.0.0.1',
+  }),
   REQUEST_TIMEOUT_MS: Type.Integer({
     description: 'the milliseconds a sender has to send a whole request',
     default: 10_000,

@@ -13,8 +13,8 @@ export interface ReceiverServices extends Intake {
   health: Health;
   /** The script for landing pages. */
   snippet: Asset;
-  /** Told what each post came to. */
-  onAnswer: (answer: Answer) => void;
+  /** Told what each post came to, and the milliseconds it took. */
+  onAnswer: (answer: Answer, ms: number) => void;
   /** Milliseconds since 1970. */
   clock: () => number;
 }

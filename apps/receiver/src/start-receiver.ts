@@ -5,6 +5,7 @@ import {
   connectRedis,
   durabilityFindings,
   inspectRedis,
+  serveMetrics,
   StartError,
   type Logger,
   type Shutdown,
@@ -15,6 +16,7 @@ import { receiverApp } from './app.ts';
 import { readSnippet } from './assets/read-snippet.ts';
 import type { ReceiverConfig } from './config.ts';
 import { createHealth } from './health.ts';
+import { createReceiverMetrics } from './metrics.ts';
 import { createServer } from './server.ts';
 import { createTally, type Tally } from './tally.ts';
 import { createTroubleLog } from './trouble-log.ts';
@@ -55,6 +57,15 @@ export async function startReceiver(
   onClose('queue', () => producer.close());
   const health = createHealth({ redis, directoryIsComplete: () => directory.complete, clock });
 
+  const metrics = createReceiverMetrics({
+    redisIsReady: () => redis.status === 'ready',
+    directoryIsComplete: () => directory.complete,
+  });
+  if (config.METRICS_PORT !== undefined) {
+    const { METRICS_HOST: host, METRICS_PORT: port } = config;
+    onClose('metrics', (await serveMetrics(metrics.registry, { host, port })).close);
+  }
+
   const tally = createTally();
   logCounts(logger, tally, onClose);
   const app = createServer(config, logger);
@@ -69,7 +80,10 @@ export async function startReceiver(
     snippet,
     clock,
     onTrouble: createTroubleLog(logger, clock),
-    onAnswer: tally.count,
+    onAnswer: (answer, ms) => {
+      tally.count(answer);
+      metrics.answered(answer, ms);
+    },
   });
   onClose('server', () => app.close());
   await app.listen({ host: config.RECEIVER_HOST, port: config.RECEIVER_PORT });

@@ -21,6 +21,7 @@ import { createGroupCommit } from './groups/group-commit.ts';
 import type { Wait } from './groups/outage.ts';
 import { createHealthChecks } from './health/checks.ts';
 import { startHealthServer } from './health/health-server.ts';
+import { createWorkerMetrics } from './metrics.ts';
 import { startCaretaker } from './refill/caretaker.ts';
 import { createRefillChore } from './refill/refill-chore.ts';
 import { createRejectedChore } from './refill/rejected-chore.ts';
@@ -95,9 +96,14 @@ export async function startWorker(
   });
   onClose('caretaker', caretaker.close);
 
+  const metrics = createWorkerMetrics({
+    redis: upkeepRedis,
+    redisIsReady: () => jobsRedis.status === 'ready',
+    postgresIsAway: () => groups.away,
+  });
   const groups = createGroupCommit({
     commit: createCommit({
-      applyGroup: (items) => applyGroup(store, items, rules),
+      applyGroup: metrics.observe((items) => applyGroup(store, items, rules)),
       moveIdentities: (moved) => moveAll(upkeepRedis, moved),
       logger,
     }),
@@ -123,7 +129,7 @@ export async function startWorker(
       stuckAfterMs: config.LIVENESS_WINDOW_MS,
       warnings,
     }),
-    { host: config.WORKER_HOST, port: config.WORKER_PORT },
+    { host: config.WORKER_HOST, port: config.WORKER_PORT, metrics: metrics.registry },
   );
   onClose('health', health.close);
   const jobs = await startApplyWorker(jobsRedis, {

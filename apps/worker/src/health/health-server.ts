@@ -1,3 +1,4 @@
+import type { MetricsRegistry } from '@leadgate/boot';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -12,15 +13,25 @@ export interface HealthChecks {
   ready: () => Promise<HealthAnswer>;
 }
 
-/** Serves GET /live and /ready: 200 or 503 with JSON. Rejects when the port is taken. */
+/**
+ * Serves GET /live and /ready: 200 or 503 with JSON; and /metrics for Prometheus. Rejects when the
+ * port is taken.
+ */
 export async function startHealthServer(
   checks: HealthChecks,
-  { host, port }: { host: string; port: number },
+  { host, port, metrics }: { host: string; port: number; metrics: MetricsRegistry },
 ): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer((request, response) => {
+    if (request.url === '/metrics' && request.method === 'GET') {
+      metrics.text().then(
+        (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
+        () => answer(response, 503, { error: 'the metrics could not be read' }),
+      );
+      return;
+    }
     const check = { '/live': checks.live, '/ready': checks.ready }[request.url ?? ''];
     if (check === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) {
-      answer(response, 404, { error: 'There are /live and /ready here.' });
+      answer(response, 404, { error: 'There are /live, /ready and /metrics here.' });
       return;
     }
     check().then(

@@ -1,0 +1,85 @@
+import { createMetrics, type MetricsRegistry } from '@leadgate/boot';
+import { NOTE_CODES, type NoteCode } from '@leadgate/contract';
+import { queueGauges } from '@leadgate/queue';
+import type { GroupResult } from '@leadgate/store';
+import type { Redis } from 'ioredis';
+import type { GroupItem } from './groups/group-commit.ts';
+
+export interface WorkerMetrics {
+  registry: MetricsRegistry;
+  /** Applies a group and counts what came of it. */
+  observe(
+    applyGroup: (items: GroupItem[]) => Promise<GroupResult>,
+  ): (items: GroupItem[]) => Promise<GroupResult>;
+}
+
+const OUTCOMES = ['created', 'updated', 'already-applied', 'erased'] as const;
+const NOTES = Object.keys(NOTE_CODES) as NoteCode[];
+
+/** What monitoring sees of a worker, and of the queue that it takes from. */
+export function createWorkerMetrics(sources: {
+  redis: Redis;
+  redisIsReady: () => boolean;
+  postgresIsAway: () => boolean;
+}): WorkerMetrics {
+  const registry = createMetrics('worker');
+  const { jobs, oldest } = queueGauges(sources.redis);
+  registry.gauges(jobs);
+  registry.gauge(oldest);
+  registry.gauge({
+    name: 'leadgate_redis_up',
+    help: 'Whether Redis answers.',
+    read: () => Number(sources.redisIsReady()),
+  });
+  registry.gauge({
+    name: 'leadgate_postgres_up',
+    help: 'Whether Postgres answers.',
+    read: () => Number(!sources.postgresIsAway()),
+  });
+  const countApplied = registry.counters({
+    name: 'leadgate_applied_total',
+    help: 'Submissions applied to leads by what came of it.',
+    label: 'outcome',
+    values: OUTCOMES,
+  });
+  const countFailed = registry.counter({
+    name: 'leadgate_groups_failed_total',
+    help: 'Transactions that failed, for whatever reason; they are tried again.',
+  });
+  const countNote = registry.counters({
+    name: 'leadgate_notes_total',
+    help: 'What was done to values of applied submissions, by code.',
+    label: 'code',
+    values: NOTES,
+  });
+  const observeSize = registry.histogram({
+    name: 'leadgate_group_size',
+    help: 'Submissions applied in one transaction.',
+    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000],
+  });
+  const observeDuration = registry.histogram({
+    name: 'leadgate_apply_duration_seconds',
+    help: 'How long the transaction of a group took.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+  });
+  return {
+    registry,
+    observe: (applyGroup) => async (items) => {
+      const start = performance.now();
+      const result = await applyGroup(items).catch((error: unknown) => {
+        countFailed();
+        throw error;
+      });
+      observeDuration((performance.now() - start) / 1_000);
+      observeSize(items.length);
+      const again = new Set<string>();
+      for (const { submissionId, outcome } of result.applied) {
+        countApplied(outcome);
+        if (outcome === 'already-applied') again.add(submissionId);
+      }
+      for (const { submission } of items)
+        if (!again.has(submission.id)) for (const { code } of submission.notes) countNote(code);
+      return result;
+    },
+  };
+}
