@@ -1,10 +1,13 @@
 import type { Logger } from '@leadgate/boot';
+import type { Submission } from '@leadgate/contract';
 import type { GroupResult } from '@leadgate/store';
 import type { GroupItem } from './groups/group-commit.ts';
 
 export interface ApplyJobs {
   /** One transaction for all of them. */
   applyGroup: (items: GroupItem[]) => Promise<GroupResult>;
+  /** Keeps those that were caught as spam, which are not applied. */
+  saveHeld: (submissions: Submission[]) => Promise<void>;
   /** Lets Redis follow where Postgres found another owner. */
   moveIdentities: (moved: GroupResult['moved']) => Promise<void>;
   logger: Pick<Logger, 'info' | 'debug' | 'warn'>;
@@ -16,10 +19,18 @@ export interface ApplyJobs {
  */
 export function createCommit({
   applyGroup,
+  saveHeld,
   moveIdentities,
   logger,
 }: ApplyJobs): (items: GroupItem[]) => Promise<void> {
-  return async (items) => {
+  return async (all) => {
+    const held = all.flatMap(({ submission }) => (submission.held ? [submission] : []));
+    const items = all.filter(({ submission }) => submission.held === undefined);
+    if (held.length > 0) {
+      await saveHeld(held);
+      logger.info({ submissions: held.length }, 'held');
+    }
+    if (items.length === 0) return;
     const start = performance.now();
     const { applied, moved } = await applyGroup(items);
     const ms = Math.round(performance.now() - start);

@@ -5,11 +5,12 @@ import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/lead
 import { queueCounts, startApplyWorker } from '@leadgate/queue';
 import {
   applyGroup,
-  directoryRevision,
   dropRejectedBefore,
   failureOf,
   openStore,
   refillSource,
+  requireWritable,
+  saveHeld,
   saveRejected,
   trimRejected,
   type GroupResult,
@@ -104,6 +105,7 @@ export async function startWorker(
   const groups = createGroupCommit({
     commit: createCommit({
       applyGroup: metrics.observe((items) => applyGroup(store, items, rules)),
+      saveHeld: (submissions) => saveHeld(store, submissions),
       moveIdentities: (moved) => moveAll(upkeepRedis, moved),
       logger,
     }),
@@ -119,18 +121,20 @@ export async function startWorker(
     logger,
   });
   // Before any job is taken, as the port may be taken.
-  const health = await startHealthServer(
-    createHealthChecks({
-      progress: () => jobs.progress(),
-      counts: () => queueCounts(upkeepRedis),
-      redisIsReady: () => jobsRedis.status === 'ready',
-      postgresIsAway: () => groups.away,
-      askPostgres: () => directoryRevision(store),
-      stuckAfterMs: config.LIVENESS_WINDOW_MS,
-      warnings,
-    }),
-    { host: config.WORKER_HOST, port: config.WORKER_PORT, metrics: metrics.registry },
-  );
+  const checks = createHealthChecks({
+    progress: () => jobs.progress(),
+    counts: () => queueCounts(upkeepRedis),
+    redisIsReady: () => jobsRedis.status === 'ready',
+    postgresIsAway: () => groups.away,
+    askPostgres: () => requireWritable(store),
+    stuckAfterMs: config.LIVENESS_WINDOW_MS,
+    warnings,
+  });
+  const health = await startHealthServer(checks, {
+    host: config.WORKER_HOST,
+    port: config.WORKER_PORT,
+    metrics: metrics.registry,
+  });
   onClose('health', health.close);
   const jobs = await startApplyWorker(jobsRedis, {
     concurrency: config.WORKER_CONCURRENCY,
@@ -143,6 +147,10 @@ export async function startWorker(
     groups.stop();
     await jobs.close({ timeoutMs: config.SHUTDOWN_TIMEOUT_MS });
   });
+
+  // Asked or not: what excuses a time without progress is seen only while it lasts.
+  const watching = setInterval(() => void checks.live(), config.LIVENESS_WINDOW_MS / 4);
+  onClose('liveness', () => clearInterval(watching));
 
   logger.info({ port: health.port, concurrency: config.WORKER_CONCURRENCY }, 'worker started');
   return { port: health.port };

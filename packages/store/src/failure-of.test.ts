@@ -26,6 +26,7 @@ describe('what Postgres answers', () => {
     ['42P01', 'unavailable'],
     ['53100', 'unavailable'],
     ['53300', 'unavailable'],
+    ['55P03', 'unavailable'],
     ['57014', 'unavailable'],
     ['57P01', 'unavailable'],
     ['57P03', 'unavailable'],

@@ -74,7 +74,7 @@ const BY_SQL_STATE: Record<string, Failure> = {
   '42P01': 'unavailable', // no such table
   '53': 'unavailable', // memory, disk, connections
   '54': 'data', // larger than an index row or a statement may be
-  '55P03': 'conflict', // lock timeout
+  '55P03': 'unavailable', // lock timeout: a lock is held for long, by a migration perhaps
   '57': 'unavailable', // shutdown, restart, statement timeout
   '58': 'unavailable', // an error of the system below
   '72': 'conflict', // snapshot too old

@@ -1,0 +1,73 @@
+import { expect, test, vi } from 'vitest';
+import { createHealthChecks, type HealthSources } from './checks.ts';
+
+const counts = { waiting: 10, active: 0, delayed: 0, failed: 0, paused: false };
+const progress = { processed: 5, lastProgressAt: 0, active: 3, refusal: null as string | null };
+const never = () => new Promise<never>(() => {});
+
+const checks = (change: Partial<HealthSources> = {}) =>
+  createHealthChecks({
+    progress: () => progress,
+    counts: () => Promise.resolve(counts),
+    redisIsReady: () => true,
+    postgresIsAway: () => false,
+    askPostgres: () => Promise.resolve(undefined),
+    warnings: [],
+    stuckAfterMs: 60_000,
+    ...change,
+  });
+
+test('nothing done for a minute while jobs wait: not alive', async () => {
+  expect(await checks().live()).toMatchObject({ ok: false, body: { kind: 'stuck' } });
+});
+
+test('a worker that calls Postgres away though Postgres answers is stuck all the same', async () => {
+  const { live } = checks({ postgresIsAway: () => true });
+  expect((await live()).ok).toBe(false);
+});
+
+test.each<[string, Partial<HealthSources>]>([
+  [
+    'Postgres is away',
+    { postgresIsAway: () => true, askPostgres: () => Promise.reject(new Error()) },
+  ],
+  ['Redis is full', { progress: () => ({ ...progress, refusal: 'OOM' }) }],
+  ['Redis is away', { redisIsReady: () => false }],
+  ['Redis does not answer', { counts: never }],
+  [
+    'an operator paused the queue',
+    {
+      progress: () => ({ ...progress, active: 0 }),
+      counts: () => Promise.resolve({ ...counts, paused: true }),
+    },
+  ],
+])('%s: alive, as starting again would not help', async (_, change) => {
+  expect((await checks(change).live()).ok).toBe(true);
+});
+
+test.each<[string, Partial<HealthSources>, object]>([
+  [
+    'Redis is full',
+    { progress: () => ({ ...progress, refusal: 'OOM' }) },
+    { redis: 'full: raise maxmemory' },
+  ],
+  [
+    'Redis is a replica',
+    { progress: () => ({ ...progress, refusal: 'READONLY' }) },
+    { redis: 'refuses (READONLY)' },
+  ],
+  ['Redis is frozen', { counts: never }, { redis: 'away' }],
+  ['Postgres is frozen', { askPostgres: never }, { postgres: 'away' }],
+  [
+    'Postgres is read-only',
+    { askPostgres: () => Promise.reject(new Error()) },
+    { postgres: 'away' },
+  ],
+  ['jobs find no connection to Postgres', { postgresIsAway: () => true }, { postgres: 'away' }],
+])('%s: not ready, and says why', async (_, change, body) => {
+  vi.useFakeTimers();
+  const answer = checks(change).ready();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await answer).toMatchObject({ ok: false, body });
+  vi.useRealTimers();
+});
