@@ -19,6 +19,12 @@ const link: CaptureLink = {
 
 test('an entry is read as it was written', () => {
   expect(readCaptureLink(JSON.stringify(link))).toEqual(link);
+  const guard = {
+    honeypot: 'website',
+    minFillMs: null,
+    captcha: { verifyUrl: 'https://example.com/verify', secret: 's', fail: 'closed' },
+  };
+  expect(readCaptureLink(JSON.stringify({ ...link, guard }))).toEqual({ ...link, guard });
   const closed = { ...link, state: 'disabled', expiresAt: 1_750_000_000_000 };
   expect(readCaptureLink(JSON.stringify(closed))).toEqual(closed);
 });
@@ -49,6 +55,8 @@ test.each([
   { requireIdentity: 'false' },
   { linkLimit: 0.5 },
   { workspaceId: 7 },
+  { guard: {} },
+  { guard: { honeypot: null, minFillMs: 1.5, captcha: null } },
 ])('an entry with %j is not one', (wrong) => {
   expect(readCaptureLink(JSON.stringify({ ...link, ...wrong }))).toBeNull();
 });

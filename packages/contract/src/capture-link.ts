@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { LinkGuard } from './link-guard.ts';
 
 /**
  * A capture link as the receiver needs it: one entry of the link directory in Redis, by code. Made
@@ -26,6 +27,8 @@ export const CaptureLink = Type.Object({
   /** Requests a minute; null: the receiver's default. */
   linkLimit: Type.Union([Type.Integer(), Type.Null()]),
   addressLimit: Type.Union([Type.Integer(), Type.Null()]),
+  /** Absent where nothing is held back. */
+  guard: Type.Optional(LinkGuard),
 });
 export type CaptureLink = Static<typeof CaptureLink>;
 

@@ -1,6 +1,7 @@
 export { readCaptureLink, type CaptureLink } from './capture-link.ts';
 export type { Consent } from './consent.ts';
 export { CUSTOM_FIELD_TYPES, type CustomField, type CustomFieldType } from './custom-field.ts';
+export { HELD_REASONS, type Held, type HeldReason } from './held.ts';
 export { decodeApplyJob, encodeApplyJob, type ApplyJob } from './job.ts';
 export {
   ADDRESS_FIELDS,
@@ -13,6 +14,7 @@ export {
   type LeadField,
   type UtmField,
 } from './lead.ts';
+export type { LinkGuard } from './link-guard.ts';
 export { NOTE_CODES, type Note, type NoteCode } from './note.ts';
 export {
   PROBLEMS,

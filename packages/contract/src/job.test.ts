@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { HELD_REASONS, type HeldReason } from './held.ts';
 import { decodeApplyJob, encodeApplyJob } from './job.ts';
 import { ADDRESS_FIELDS, LEAD_FIELDS, UTM_FIELDS, type Lead } from './lead.ts';
 import { NOTE_CODES, type NoteCode } from './note.ts';
@@ -71,6 +72,10 @@ const submission = lead.chain((lead) =>
       }),
       optional({
         answeredLeadId: fc.uuid(),
+        held: fc.record({
+          reason: fc.constantFrom(...(Object.keys(HELD_REASONS) as HeldReason[])),
+          keys: fc.array(text),
+        }),
         consent: fc
           .tuple(fc.boolean(), optional({ text, textVersion: text }))
           .map(([given, words]) => ({ given, ...words })),

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Consent } from './consent.ts';
+import { Held } from './held.ts';
 import { Lead } from './lead.ts';
 import { Note } from './note.ts';
 import { applyMergePatch, diffMergePatch, type Json } from './merge-patch.ts';
@@ -30,6 +31,7 @@ const ApplyJobV1 = Type.Object({
   p: Type.Record(Type.String(), Type.Unknown(), { description: 'merge patch from body to lead' }),
   n: Type.Optional(Type.Array(Note)),
   c: Type.Optional(Consent),
+  h: Type.Optional(Held),
   pg: Type.Optional(Type.String({ description: 'page' })),
   ua: Type.Optional(Type.String({ description: 'user agent' })),
   ip: Type.Optional(Type.String({ description: 'address' })),
@@ -59,6 +61,7 @@ export function encodeApplyJob(submission: Submission): ApplyJob {
     p: diffMergePatch(baseOf(submission.body, submission.bodyType === 'form'), lead),
     ...(notes.length > 0 && { n: notes }),
     ...(submission.consent !== undefined && { c: submission.consent }),
+    ...(submission.held !== undefined && { h: submission.held }),
     ...(submission.page !== undefined && { pg: submission.page }),
     ...(submission.userAgent !== undefined && { ua: submission.userAgent }),
     ...(submission.address !== undefined && { ip: submission.address }),
@@ -88,6 +91,7 @@ export function decodeApplyJob(payload: unknown): Submission {
     lead,
     notes: payload.n ?? [],
     ...(payload.c !== undefined && { consent: payload.c }),
+    ...(payload.h !== undefined && { held: payload.h }),
     body: payload.b,
     bodyType: payload.f === 1 ? 'form' : 'json',
     ...(payload.pg !== undefined && { page: payload.pg }),

@@ -1,4 +1,5 @@
 import type { Consent } from './consent.ts';
+import type { Held } from './held.ts';
 import type { Lead } from './lead.ts';
 import type { Note } from './note.ts';
 
@@ -33,6 +34,8 @@ export interface Submission {
   lead: Lead;
   notes: Note[];
   consent?: Consent;
+  /** Caught as spam: kept for an operator and not applied. Its `identities` are empty. */
+  held?: Held;
   /** The body as sent, for the record and for replays. */
   body: string;
   bodyType: BodyType;

@@ -33,6 +33,11 @@ CREATE TABLE capture_link (
   redirect_url text,
   link_limit integer CHECK (link_limit > 0),
   address_limit integer CHECK (address_limit > 0),
+  honeypot text,
+  min_fill_ms integer CHECK (min_fill_ms > 0),
+  captcha_url text,
+  captcha_secret text,
+  captcha_fail text NOT NULL DEFAULT 'open' CHECK (captcha_fail IN ('open', 'closed')),
   created_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX capture_link_workspace_id_idx ON capture_link (workspace_id);
@@ -203,6 +208,21 @@ CREATE TABLE discarded_submission (
   content jsonb NOT NULL,
   PRIMARY KEY (job_id, discarded_at)
 );
+
+-- Submissions that were caught as spam: answered with an id, not applied until released.
+CREATE TABLE held_submission (
+  id uuid PRIMARY KEY,
+  workspace_id uuid NOT NULL,
+  link_id uuid NOT NULL,
+  reason text NOT NULL,
+  state text NOT NULL DEFAULT 'held' CHECK (state IN ('held', 'released', 'discarded')),
+  -- The submission as it came.
+  content jsonb NOT NULL,
+  decided_at timestamptz,
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX held_submission_state_idx ON held_submission (state, id);
+CREATE INDEX held_submission_link_id_idx ON held_submission (link_id, id);
 
 -- Who may use the console. Names are in the audit log by value, so that a row can go.
 CREATE TABLE operator (

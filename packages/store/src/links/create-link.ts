@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { Store } from '../open-store.ts';
 import { captureCode } from './capture-code.ts';
 import { checkLinkSettings } from './check-link-settings.ts';
-import type { Link, LinkSettings } from './link.ts';
+import { checkLinkGuard } from './check-link-guard.ts';
+import { guardColumns } from './guard-columns.ts';
+import type { Link, LinkGuardSettings, LinkSettings } from './link.ts';
 import { linkParts, readLink } from './read-link.ts';
 
 export type LinkCreation =
@@ -18,11 +20,12 @@ export type LinkCreation =
 export async function createLink(
   store: Store,
   workspaceId: string,
-  input: LinkSettings & { expiresAt: Date | null },
+  input: LinkSettings & { expiresAt: Date | null; guard?: LinkGuardSettings },
 ): Promise<LinkCreation> {
-  const { expiresAt, ...settings } = input;
+  const { expiresAt, guard = NO_GUARD, ...settings } = input;
   const checked = checkLinkSettings(settings);
-  if (checked.kind === 'invalid') return checked;
+  const errors = [...(checked.kind === 'invalid' ? checked.errors : []), ...checkLinkGuard(guard)];
+  if (checked.kind === 'invalid' || errors.length > 0) return { kind: 'invalid', errors };
   if ((await store.prisma.workspace.count({ where: { id: workspaceId } })) === 0)
     return { kind: 'unknown-workspace' };
   const row = await store.prisma.captureLink.create({
@@ -30,9 +33,12 @@ export async function createLink(
       id: randomUUID(),
       workspaceId,
       ...checked.settings,
+      ...guardColumns(guard),
       codes: { create: { code: captureCode(), expiresAt } },
     },
     include: linkParts,
   });
   return { kind: 'created', link: readLink(row) };
 }
+
+const NO_GUARD: LinkGuardSettings = { honeypot: null, minFillSeconds: null, captcha: null };

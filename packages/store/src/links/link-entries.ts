@@ -28,9 +28,10 @@ export async function* linkEntryPages(store: Store, pageSize: number): AsyncGene
   }
 }
 
-interface EntryRow extends Omit<CaptureLink, 'expiresAt'> {
+interface EntryRow extends Omit<CaptureLink, 'expiresAt' | 'guard'> {
   code: string;
   expiresAt: number | null;
+  guard: CaptureLink['guard'] | null;
 }
 
 async function selectEntries(store: Store, filter: Prisma.Sql): Promise<LinkEntry[]> {
@@ -40,10 +41,20 @@ async function selectEntries(store: Store, filter: Prisma.Sql): Promise<LinkEntr
            ceil(extract(epoch FROM k.expires_at) * 1000)::float8 AS "expiresAt",
            l.require_identity AS "requireIdentity", l.origins, l.allow_servers AS "allowServers",
            l.redirect_url AS "redirectUrl", l.link_limit AS "linkLimit",
-           l.address_limit AS "addressLimit"
+           l.address_limit AS "addressLimit",
+           CASE WHEN coalesce(l.honeypot, l.min_fill_ms::text, l.captcha_url) IS NOT NULL
+             THEN jsonb_build_object(
+               'honeypot', l.honeypot, 'minFillMs', l.min_fill_ms,
+               'captcha', CASE WHEN l.captcha_url IS NOT NULL THEN jsonb_build_object(
+                 'verifyUrl', l.captcha_url, 'secret', l.captcha_secret, 'fail', l.captcha_fail)
+               END)
+           END AS guard
     FROM capture_code k
     JOIN capture_link l ON l.id = k.link_id
     JOIN workspace w ON w.id = l.workspace_id
     ${filter}`;
-  return rows.map(({ code, ...link }) => ({ code, link }));
+  return rows.map(({ code, guard, ...link }) => ({
+    code,
+    link: { ...link, ...(guard && { guard }) },
+  }));
 }

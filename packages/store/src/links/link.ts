@@ -15,12 +15,30 @@ export interface LinkSettings {
   addressLimit: number | null;
 }
 
+/** What a link holds posts back by: they are kept as held, and answered like any other. */
+export interface LinkGuardSettings {
+  /** Name of a field that no person sees. */
+  honeypot: string | null;
+  /** Seconds that a page has been open at least when its form is sent. */
+  minFillSeconds: number | null;
+  captcha: CaptchaSettings | null;
+}
+
+export interface CaptchaSettings {
+  verifyUrl: string;
+  /** Goes to receivers, and is never shown again. */
+  secret: string;
+  /** What becomes of a post that could not be checked: taken (`open`) or held (`closed`). */
+  fail: 'open' | 'closed';
+}
+
 /** A capture link as operators see it. */
 export interface Link extends LinkSettings {
   id: string;
   workspaceId: string;
   workspaceName: string;
   state: 'open' | 'disabled';
+  guard: Omit<LinkGuardSettings, 'captcha'> & { captcha: Omit<CaptchaSettings, 'secret'> | null };
   createdAt: Date;
   /** Newest first: the current one, then those that a rotation replaced. Never empty. */
   codes: LinkCode[];

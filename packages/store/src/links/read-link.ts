@@ -11,13 +11,31 @@ type LinkRow = Prisma.CaptureLinkGetPayload<{ include: typeof linkParts }>;
 
 /** A link from its row and those that belong to it. */
 export function readLink(row: LinkRow): Link {
-  const { workspace, codes, state, mode, ...rest } = row;
+  const { minFillMs, captchaUrl } = row;
+  // Field by field: the CAPTCHA's secret stays behind. It goes to receivers, and to nobody else.
   return {
-    ...rest,
+    id: row.id,
+    workspaceId: row.workspaceId,
+    workspaceName: row.workspace.name,
+    label: row.label,
     // The table's checks allow these only.
-    state: state as Link['state'],
-    mode: mode as Link['mode'],
-    workspaceName: workspace.name,
-    codes: codes.map(({ code, expiresAt, createdAt }) => ({ code, expiresAt, createdAt })),
+    state: row.state as Link['state'],
+    mode: row.mode as Link['mode'],
+    requireIdentity: row.requireIdentity,
+    origins: row.origins,
+    allowServers: row.allowServers,
+    redirectUrl: row.redirectUrl,
+    linkLimit: row.linkLimit,
+    addressLimit: row.addressLimit,
+    guard: {
+      honeypot: row.honeypot,
+      minFillSeconds: minFillMs === null ? null : minFillMs / 1_000,
+      captcha:
+        captchaUrl === null
+          ? null
+          : { verifyUrl: captchaUrl, fail: row.captchaFail === 'closed' ? 'closed' : 'open' },
+    },
+    createdAt: row.createdAt,
+    codes: row.codes.map(({ code, expiresAt, createdAt }) => ({ code, expiresAt, createdAt })),
   };
 }
