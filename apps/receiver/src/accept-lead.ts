@@ -10,29 +10,59 @@ import {
   type ProblemCode,
   type Submission,
 } from '@leadgate/contract';
-import type { LimitUse, RejectedBody, Reserver } from '@leadgate/intake';
+import type {
+  LimitUse,
+  RejectedBody,
+  Reservation,
+  Reserver,
+  Spool,
+  SpooledSubmission,
+} from '@leadgate/intake';
 import { parseBody, readLead as readFieldsOf } from '@leadgate/leads';
 import type { Producer } from '@leadgate/queue';
 import type { ProblemDetails } from './answer.ts';
+import type { Breaker } from './breaker.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
 import type { WithinDeadline } from './redis-deadline.ts';
+import type { Strain } from './strain.ts';
+import { withinTime } from './within-time.ts';
 
-/** What went wrong with Redis: told to operators, and not to the sender in so many words. */
-export type Trouble = 'link-not-looked-up' | 'not-enqueued' | 'rejected-not-kept';
+/** What went wrong: told to operators, and not to the sender in so many words. */
+export type Trouble =
+  | 'link-not-looked-up'
+  /** Redis did not take a lead; it is in the spool. */
+  | 'spooled'
+  /** Redis did not take a lead; its sender was told to try again. */
+  | 'not-enqueued'
+  /** Nor did the spool, which should have. */
+  | 'not-spooled'
+  | 'rejected-not-kept';
 
 /** What a lead is handed to, on its way to being durable. */
 export interface Intake {
   reserver: Pick<Reserver, 'reserve'>;
   producer: Pick<Producer, 'enqueue'>;
+  /** Keeps posts from waiting for a Redis that has just failed others. */
+  breaker: Breaker;
+  /** Why nothing should go to Redis now, be it as it may. */
+  strain: () => Strain | null;
+  /** Where to leave what Redis does not take; null where there is no such place. */
+  spool: Pick<Spool, 'append'> | null;
+  /** Whether a process that starts without Redis would know a code: others are not spooled. */
+  isOnDisk: (code: string) => boolean;
   /** Keeps a refused body for an operator. Best effort. */
   pushRejected: (rejected: RejectedBody) => Promise<void>;
   onTrouble: (trouble: Trouble, error: unknown) => void;
+  /** Milliseconds since 1970. */
+  clock: () => number;
 }
 
 /** One POST to an open link that may post there. */
 export interface Post {
   /** UUIDv7. */
   submissionId: string;
+  /** The capture code it was sent to. */
+  code: string;
   link: CaptureLink;
   limits: LimitUse[];
   bytes: Buffer;
@@ -142,48 +172,145 @@ async function store(
   post: Post,
   reading: Reading,
 ): Promise<Outcome> {
+  const start = performance.now();
   const offeredLeadId = randomUUID();
+  const keepUnreserved = (error: unknown, code = codeOf(error)) =>
+    keepSafe(intake, post, unreserved(post, reading, offeredLeadId, intake.clock()), {
+      error,
+      code,
+      start,
+    });
+  const strain = intake.strain();
+  if (strain !== null) return keepUnreserved(new Error(strain.reason), strain.code);
   try {
-    const reservation = await within(
-      intake.reserver.reserve({
-        submissionId: post.submissionId,
-        workspaceId: post.link.workspaceId,
-        linkId: post.link.linkId,
-        offeredLeadId,
-        identityKeys: reading.identities,
-        ...(reading.idempotency && { idempotency: reading.idempotency }),
-        limits: post.limits,
-      }),
-    );
-    switch (reservation.kind) {
-      case 'limited':
-        return refused('rate-limited', { retryAfterSeconds: reservation.retryAfterSeconds });
-      case 'key-reused':
-        keepRejected(intake, post, { code: 'idempotency-key-reused', errors: [] }, reading.text);
-        return refused('idempotency-key-reused');
-      case 'behind':
-        return keepSafe(intake, new Error('Redis is behind: it has to be refilled first'));
-      case 'reserved':
-      case 'repeated': {
-        // A repeat is enqueued again before it is answered: whoever reserved it first may have died
-        // before enqueuing. Its stored id makes it the same job.
-        const id = reservation.kind === 'repeated' ? reservation.submissionId : post.submissionId;
-        await within(intake.producer.enqueue(toSubmission(post, reading, reservation, id)));
-        return { kind: 'accepted', submissionId: id, leadId: reservation.leadId };
-      }
-    }
+    const outcome = await intake.breaker.run(async () => {
+      const reservation = await within(
+        intake.reserver.reserve({
+          submissionId: post.submissionId,
+          workspaceId: post.link.workspaceId,
+          linkId: post.link.linkId,
+          offeredLeadId,
+          identityKeys: reading.identities,
+          ...(reading.idempotency && { idempotency: reading.idempotency }),
+          limits: post.limits,
+        }),
+      );
+      return reservation.kind === 'behind'
+        ? reservation
+        : enqueue(intake, within, post, reading, reservation);
+    });
+    return outcome.kind === 'behind'
+      ? keepUnreserved(new Error('Redis is behind: it has to be refilled first'))
+      : outcome;
   } catch (error) {
-    return keepSafe(intake, error);
+    if (!(error instanceof NotEnqueued)) return keepUnreserved(error);
+    const { submission, cause } = error;
+    const kept = { submission, reserved: true };
+    return keepSafe(intake, post, kept, { error: cause, code: codeOf(cause), start });
   }
 }
 
+/** Carries the submission as it was reserved, under which it has to be enqueued later. */
+class NotEnqueued extends Error {
+  override readonly name = 'NotEnqueued';
+  readonly submission: Submission;
+
+  constructor(submission: Submission, cause: unknown) {
+    super('a reserved submission was not enqueued', { cause });
+    this.submission = submission;
+  }
+}
+
+/** Rejects with NotEnqueued. */
+async function enqueue(
+  intake: Intake,
+  within: WithinDeadline,
+  post: Post,
+  reading: Reading,
+  reservation: Exclude<Reservation, { kind: 'behind' }>,
+): Promise<Outcome> {
+  switch (reservation.kind) {
+    case 'limited':
+      return refused('rate-limited', { retryAfterSeconds: reservation.retryAfterSeconds });
+    case 'key-reused':
+      keepRejected(intake, post, { code: 'idempotency-key-reused', errors: [] }, reading.text);
+      return refused('idempotency-key-reused');
+    case 'reserved':
+    case 'repeated': {
+      // A repeat is enqueued again before it is answered: whoever reserved it first may have died
+      // before enqueuing. Its stored id makes it the same job.
+      const id = reservation.kind === 'repeated' ? reservation.submissionId : post.submissionId;
+      const submission = toSubmission(post, reading, reservation, id);
+      try {
+        await within(intake.producer.enqueue(submission));
+      } catch (error) {
+        throw new NotEnqueued(submission, error);
+      }
+      return { kind: 'accepted', submissionId: id, leadId: reservation.leadId };
+    }
+  }
+}
+
+/** A full Redis is one that has too much to do. */
+function codeOf(error: unknown): Strain['code'] {
+  if (!(error instanceof Error)) return 'unavailable';
+  if (/(^|: )OOM /.test(error.message)) return 'overloaded';
+  return error.cause === undefined ? 'unavailable' : codeOf(error.cause);
+}
+
+/** A sender has its answer within a second; most of it may have gone to waiting for Redis. */
+const ANSWER_WITHIN_MS = 1_000;
+const LEAST_SPOOL_MS = 300;
+
 /**
- * Where a submission goes that Redis did not take, or may not have taken. There is no other place to
- * make it durable in, so the sender is told to try again.
+ * Where a submission goes that Redis did not take, or may not have taken: to the spool, under the ids
+ * it has, or else back to its sender, to try again.
  */
-function keepSafe(intake: Intake, error: unknown): Outcome {
-  intake.onTrouble('not-enqueued', error);
-  return refused('unavailable');
+async function keepSafe(
+  intake: Intake,
+  post: Post,
+  spooled: SpooledSubmission,
+  why: { error: unknown; code: Strain['code']; start: number },
+): Promise<Outcome> {
+  const { id, leadId } = spooled.submission;
+  if (intake.spool !== null && intake.isOnDisk(post.code)) {
+    const left = ANSWER_WITHIN_MS - (performance.now() - why.start);
+    try {
+      const kept = await withinTime(
+        intake.spool.append(spooled),
+        Math.max(LEAST_SPOOL_MS, left),
+        'the disk of the spool did not answer in time',
+      );
+      if (kept === 'kept') {
+        intake.onTrouble('spooled', why.error);
+        return { kind: 'accepted', submissionId: id, leadId };
+      }
+      intake.onTrouble('not-spooled', new Error('the spool is full'));
+    } catch (error) {
+      intake.onTrouble('not-spooled', error);
+    }
+  }
+  intake.onTrouble('not-enqueued', why.error);
+  return refused(why.code);
+}
+
+/** As if nobody had been known; the reservation follows when the spool is drained. */
+function unreserved(
+  post: Post,
+  reading: Reading,
+  offeredLeadId: string,
+  now: number,
+): SpooledSubmission {
+  const asIfNew = {
+    leadId: offeredLeadId,
+    identities: reading.identities.map((key) => ({ key, owner: offeredLeadId })),
+    order: now * 1_000,
+  };
+  return {
+    submission: toSubmission(post, reading, asIfNew, post.submissionId),
+    reserved: false,
+    ...(reading.idempotency && { idempotency: reading.idempotency }),
+  };
 }
 
 function toSubmission(

@@ -40,6 +40,40 @@ export const ReceiverConfig = Type.Object({
       default: 'full',
     },
   ),
+  SPOOL_DIR: Type.Optional(
+    Type.String({
+      description:
+        'a folder on a local disk where leads are kept while Redis cannot take them; without it they are answered 503',
+      examples: ['/var/lib/leadgate/spool'],
+    }),
+  ),
+  SPOOL_MAX_BYTES: Type.Integer({
+    description: 'the bytes of leads that a process keeps below SPOOL_DIR at most',
+    default: 2 ** 30,
+    minimum: 2 ** 20,
+  }),
+  SPOOL_DRAIN_RATE: Type.Integer({
+    description: 'the leads a second that go from the spool to Redis once it is back',
+    default: 500,
+    minimum: 1,
+  }),
+  REDIS_WAIT_REPLICAS: Type.Integer({
+    description: 'the replicas of Redis that must have a lead before it is answered 202',
+    default: 0,
+    minimum: 0,
+  }),
+  MAX_QUEUE_DEPTH: Type.Integer({
+    description: 'the jobs that may wait before leads go to the spool or are answered 503',
+    default: 1_000_000,
+    minimum: 1,
+  }),
+  MAX_REDIS_MEMORY_PERCENT: Type.Integer({
+    description:
+      'the share of Redis’s maxmemory that may be used before leads go to the spool or are answered 503; above 80 the queue could no longer drain',
+    default: 80,
+    minimum: 1,
+    maximum: 80,
+  }),
   METRICS_PORT: Type.Optional(
     Type.Integer({
       description: 'a port of its own for GET /metrics; without it there is none',

@@ -83,6 +83,10 @@ export async function fakeReceiver(options: FakeOptions = {}): Promise<FakeRecei
         return Promise.resolve();
       },
     },
+    breaker: { run: (ask) => ask() },
+    strain: () => null,
+    spool: null,
+    isOnDisk: () => true,
     pushRejected(body) {
       rejected.push(body);
       return Promise.resolve();

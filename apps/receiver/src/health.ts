@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis';
 import { durabilityFindings, inspectRedis } from '@leadgate/boot';
+import type { Strain } from './strain.ts';
+import { withinTime } from './within-time.ts';
 
 interface Readiness {
   ready: boolean;
@@ -17,18 +19,32 @@ export interface Health {
 
 /** Anyone may ask, so Redis is asked at most this often. */
 const KEPT_MS = 1_000;
+const INSPECT_WITHIN_MS = 1_000;
+
+/** The other place where leads are durable. */
+export interface Refuge {
+  /** It would take a lead now, and knows links without Redis. */
+  isUsable(): boolean;
+  /** What an operator should look at. */
+  warnings(): string[];
+}
 
 /**
- * Whether this receiver can take leads: Redis answers and is fit to keep them, and the link
- * directory is complete.
+ * Whether this receiver can make leads durable now: in Redis, which answers, is fit to keep them and
+ * has room, and whose links are complete; or in the spool. On the spool alone it is ready, with a
+ * warning: to be taken off the load balancer would lose what it is there for.
  */
 export function createHealth({
   redis,
   directoryIsComplete,
+  strain,
+  refuge,
   clock,
 }: {
   redis: Redis;
   directoryIsComplete: () => boolean;
+  strain: () => Strain | null;
+  refuge: Refuge | null;
   clock: () => number;
 }): Health {
   let stopping = false;
@@ -43,11 +59,23 @@ export function createHealth({
         findings = inspect(redis);
       }
       const { fatal, warnings } = await findings;
-      const reasons = [...fatal];
+      const troubles = [...fatal];
       if (!directoryIsComplete())
-        reasons.push('The link directory is not complete: the worker has to refill it.');
+        troubles.push('The link directory is not complete: the worker has to refill it.');
+      const strained = strain();
+      if (strained !== null && fatal.length === 0) troubles.push(strained.reason);
+      const isOnSpool = troubles.length > 0 && refuge?.isUsable() === true;
+      const reasons = isOnSpool ? [] : troubles;
       if (stopping) reasons.push('The receiver is stopping.');
-      return { ready: reasons.length === 0, reasons, warnings };
+      return {
+        ready: reasons.length === 0,
+        reasons,
+        warnings: [
+          ...(isOnSpool ? [...troubles, 'Leads are kept in the spool until this has passed.'] : []),
+          ...(refuge?.warnings() ?? []),
+          ...warnings,
+        ],
+      };
     },
   };
 }
@@ -56,7 +84,8 @@ type Findings = ReturnType<typeof durabilityFindings>;
 
 async function inspect(redis: Redis): Promise<Findings> {
   try {
-    return durabilityFindings(await inspectRedis(redis));
+    const inspected = inspectRedis(redis);
+    return durabilityFindings(await withinTime(inspected, INSPECT_WITHIN_MS, 'no answer'));
   } catch {
     return { fatal: ['Redis does not answer.'], warnings: [] };
   }

@@ -15,6 +15,4 @@ export interface ReceiverServices extends Intake {
   snippet: Asset;
   /** Told what each post came to, and the milliseconds it took. */
   onAnswer: (answer: Answer, ms: number) => void;
-  /** Milliseconds since 1970. */
-  clock: () => number;
 }

@@ -15,9 +15,12 @@ import { openProducer } from '@leadgate/queue';
 import { receiverApp } from './app.ts';
 import { readSnippet } from './assets/read-snippet.ts';
 import type { ReceiverConfig } from './config.ts';
+import { createBreaker } from './breaker.ts';
 import { createHealth } from './health.ts';
+import { openRefuge } from './open-refuge.ts';
 import { createReceiverMetrics } from './metrics.ts';
 import { createServer } from './server.ts';
+import { watchStrain } from './strain.ts';
 import { createTally, type Tally } from './tally.ts';
 import { createTroubleLog } from './trouble-log.ts';
 
@@ -28,8 +31,9 @@ const COUNTS_EVERY_MS = 60_000;
 
 /**
  * Starts a receiver and listens; `onClose` takes what undoes it, in the order it was opened. Rejects
- * with a StartError when Redis may throw leads away, and when the port cannot be had. A Redis that
- * cannot be reached is no reason not to start: posts are answered 503 until it can.
+ * with a StartError when Redis may throw leads away, and when the port or SPOOL_DIR cannot be had. A
+ * Redis that cannot be reached is no reason not to start: until it can, leads of links that are known
+ * on disk go to the spool, and others are answered 503.
  */
 export async function startReceiver(
   config: ReceiverConfig,
@@ -51,11 +55,40 @@ export async function startReceiver(
 
   const clock = Date.now;
   const limits = createLimits();
-  const directory = await openLinkDirectory(redis, subscriber, { logger });
+  const refuge = await openRefuge(config, { logger, onClose });
+  const directory = await openLinkDirectory(redis, subscriber, {
+    logger,
+    ...(refuge && {
+      remembered: refuge.links.remembered,
+      onChange: (entries) => refuge.links.save(entries),
+    }),
+  });
   onClose('link directory', () => directory.close());
-  const producer = await openProducer(redis, { logger });
+  const producer = await openProducer(redis, { logger, waitReplicas: config.REDIS_WAIT_REPLICAS });
   onClose('queue', () => producer.close());
-  const health = createHealth({ redis, directoryIsComplete: () => directory.complete, clock });
+  const reserver = createReserver(redis, { limits });
+  const strain = watchStrain(
+    redis,
+    producer,
+    { maxQueueDepth: config.MAX_QUEUE_DEPTH, maxMemoryPercent: config.MAX_REDIS_MEMORY_PERCENT },
+    logger,
+  );
+  onClose('strain', () => strain.stop());
+  refuge?.startDrain(
+    {
+      reserve: (request) => reserver.reserve(request),
+      enqueue: (submission) => producer.enqueue(submission),
+      enqueueAlias: (submission) => producer.enqueueAlias(submission),
+    },
+    () => redis.status === 'ready' && strain.current() === null,
+  );
+  const health = createHealth({
+    redis,
+    directoryIsComplete: () => directory.complete,
+    strain: () => strain.current(),
+    refuge,
+    clock,
+  });
 
   const metrics = createReceiverMetrics({
     redisIsReady: () => redis.status === 'ready',
@@ -73,8 +106,12 @@ export async function startReceiver(
     config,
     directory,
     limits,
-    reserver: createReserver(redis, { limits }),
+    reserver,
     producer,
+    breaker: createBreaker(),
+    strain: () => strain.current(),
+    spool: refuge?.spool ?? null,
+    isOnDisk: (code) => refuge?.links.has(code) === true,
     pushRejected: (rejected) => pushRejected(redis, rejected),
     health,
     snippet,
@@ -97,7 +134,7 @@ async function checkRedis(redis: Redis, logger: Logger): Promise<void> {
   try {
     await awaitRedis(redis, { timeoutMs: AWAIT_REDIS_MS });
   } catch {
-    logger.warn('starting without Redis: posts are answered 503 until it can be reached');
+    logger.warn('starting without Redis');
     return;
   }
   const { fatal, warnings } = durabilityFindings(await inspectRedis(redis));

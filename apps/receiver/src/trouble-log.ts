@@ -4,7 +4,7 @@ import type { Trouble } from './accept-lead.ts';
 /** While Redis is away every post fails: one line a kind in this time says so, with how many. */
 const QUIET_MS = 10_000;
 
-/** Logs what goes wrong with Redis, without a line for each of thousands of posts. */
+/** Logs what goes wrong with Redis and the spool, without a line for each of thousands of posts. */
 export function createTroubleLog(
   logger: Pick<Logger, 'warn'>,
   clock: () => number,
@@ -24,6 +24,8 @@ export function createTroubleLog(
 
 const SENTENCES: Record<Trouble, string> = {
   'link-not-looked-up': 'a link could not be looked up: answered 503',
+  spooled: 'a lead could not be enqueued: it is in the spool',
   'not-enqueued': 'a lead could not be enqueued: answered 503',
+  'not-spooled': 'a lead could not be kept in the spool',
   'rejected-not-kept': 'a refused body could not be kept for the operators',
 };

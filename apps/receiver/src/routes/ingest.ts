@@ -95,6 +95,7 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
       const lenient = prefersLenient(request.headers.prefer);
       const outcome = await acceptLead(services, arrival.within, {
         submissionId: request.id,
+        code: request.params.code,
         link: arrival.link,
         limits: [arrival.linkUse, arrival.addressUse],
         bytes: body?.bytes ?? NOTHING,

@@ -37,8 +37,8 @@ export interface LinkDirectoryOptions {
   logger: Log;
   /** What an earlier process knew: held until Redis says better, and never complete. */
   remembered?: Iterable<[code: string, link: CaptureLink]>;
-  /** Told whenever what is held has changed, or may have. */
-  onChange?: () => void;
+  /** Told whenever what is held changes, with a way to read it once it has. */
+  onChange?: (entries: () => Iterable<[code: string, link: CaptureLink]>) => void;
 }
 
 /**
@@ -100,7 +100,7 @@ class Directory implements LinkDirectory {
     this.#subscriber = subscriber;
     this.#logger = logger;
     this.#entries = new Map(remembered);
-    this.#onChange = onChange;
+    this.#onChange = () => onChange(() => this.entries());
   }
 
   get complete(): boolean {

@@ -12,7 +12,7 @@ export interface DrainTarget {
    * Has `answeredLeadId` stand for the lead of a submission that is in the queue, or was applied,
    * under the same id without it.
    */
-  enqueueAlias(submission: Submission): Promise<void>;
+  enqueueAlias(submission: Submission & { answeredLeadId: string }): Promise<void>;
 }
 
 export interface BatchResult {
@@ -75,7 +75,7 @@ type Settled =
 const DAMAGED: Settled = { kind: 'damaged' };
 
 async function settle(spooled: SpooledSubmission, target: DrainTarget): Promise<Settled> {
-  if (spooled.reserved) return enqueue(spooled.submission, target);
+  if (spooled.reserved) return enqueued(spooled.submission, target.enqueue(spooled.submission));
   let found: Found;
   try {
     found = await reserve(spooled, target);
@@ -84,29 +84,42 @@ async function settle(spooled: SpooledSubmission, target: DrainTarget): Promise<
     if (error instanceof TypeError || error instanceof RangeError) return DAMAGED;
     return { kind: 'failed', error };
   }
-  if (found.kind === 'behind') return found;
-  return enqueue(found.submission, target, found.isAnother);
+  switch (found.kind) {
+    case 'behind':
+      return found;
+    case 'found':
+      return enqueued(found.submission, target.enqueue(found.submission));
+    case 'another':
+      return aliased(found.submission, target);
+  }
 }
 
-async function enqueue(
-  submission: Submission,
-  target: DrainTarget,
-  isAnother = false,
-): Promise<Settled> {
+async function enqueued(submission: Submission, enqueuing: Promise<void>): Promise<Settled> {
   try {
-    await (isAnother ? target.enqueueAlias(submission) : target.enqueue(submission));
+    await enqueuing;
     return { kind: 'enqueued' };
   } catch (error) {
-    // A sender's other submission is found again by its key.
-    if (isAnother) return { kind: 'failed', error };
     return { kind: 'failed', error, reserved: { submission, reserved: true } };
+  }
+}
+
+/** Where enqueuing fails the record stays as it is: its key finds the other submission again. */
+async function aliased(submission: Submission, target: DrainTarget): Promise<Settled> {
+  const { leadId, answeredLeadId } = submission;
+  if (answeredLeadId === undefined || answeredLeadId === leadId) return { kind: 'enqueued' };
+  try {
+    await target.enqueueAlias({ ...submission, answeredLeadId });
+    return { kind: 'enqueued' };
+  } catch (error) {
+    return { kind: 'failed', error };
   }
 }
 
 type Found =
   | { kind: 'behind'; workspaceId: string }
-  /** `isAnother`: the sender repeated it elsewhere, and that was accepted under an id of its own. */
-  | { kind: 'found'; submission: Submission; isAnother: boolean };
+  | { kind: 'found'; submission: Submission }
+  /** The sender repeated it elsewhere, and that was accepted as the submission given. */
+  | { kind: 'another'; submission: Submission };
 
 async function reserve(
   { submission, idempotency }: SpooledSubmission,
@@ -130,15 +143,11 @@ async function reserve(
   }
   switch (reservation.kind) {
     case 'reserved':
-      return {
-        kind: 'found',
-        submission: reservedAs({ ...submission, notes }, reservation),
-        isAnother: false,
-      };
+      return { kind: 'found', submission: reservedAs({ ...submission, notes }, reservation) };
     case 'repeated': {
-      const isAnother = reservation.submissionId !== id;
+      const kind = reservation.submissionId === id ? 'found' : 'another';
       const repeated = { ...submission, id: reservation.submissionId, notes };
-      return { kind: 'found', submission: reservedAs(repeated, reservation), isAnother };
+      return { kind, submission: reservedAs(repeated, reservation) };
     }
     case 'behind':
       return { kind: 'behind', workspaceId };

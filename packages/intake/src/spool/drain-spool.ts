@@ -87,7 +87,7 @@ export function startDrain(
         adoptAt = Date.now() + ADOPT_EVERY_MS;
         await tryToAdopt();
       }
-      if (!mayDrain() || spool.status().waiting === 0) {
+      if (!mayDrain() || !spool.folders().some(({ waiting }) => waiting > 0)) {
         await pause(LOOK_EVERY_MS, signal);
         continue;
       }

@@ -110,9 +110,11 @@ export class SpoolFolder {
 
   /** At most `limit` records with a higher sequence than `after`, in order. */
   read({ after, limit }: { after: number; limit: number }): SpoolRecord[] {
-    return this.#records
-      .getRange({ start: after + 1, limit })
-      .map(({ key, value }) => ({ sequence: key, spooled: decodeSpooled(value) })).asArray;
+    const range = this.#records.getRange({ start: after + 1, limit });
+    return Array.from(range, ({ key, value }) => ({
+      sequence: key,
+      spooled: decodeSpooled(value),
+    }));
   }
 
   async remove(sequences: readonly number[]): Promise<void> {

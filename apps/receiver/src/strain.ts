@@ -1,0 +1,109 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '@leadgate/boot';
+import type { Producer } from '@leadgate/queue';
+import type { Redis } from 'ioredis';
+
+/** Why no further lead should go to Redis now. */
+export interface Strain {
+  code: 'overloaded' | 'unavailable';
+  reason: string;
+}
+
+export interface StrainWatch {
+  /** As of the last look, at most a few seconds ago; null: Redis can take more. */
+  current(): Strain | null;
+  stop(): Promise<void>;
+}
+
+export interface StrainLimits {
+  /** Jobs waiting. */
+  maxQueueDepth: number;
+  /** Percent of maxmemory. */
+  maxMemoryPercent: number;
+}
+
+/** What of Redis's state matters. */
+export interface Load {
+  waiting: number;
+  /** Bytes; a maxmemory of 0: no limit. */
+  usedMemory: number;
+  maxmemory: number;
+  /** Null where Redis does not say. */
+  evictionPolicy: string | null;
+}
+
+const LOOK_EVERY_MS = 1_000;
+/** A look that is older says nothing: Redis may have been restarted since. */
+const BELIEVED_FOR_MS = 5_000;
+/** Strain ends below this share of its limit, so that it does not come and go with every look. */
+const RELIEF = 0.95;
+
+/** Looks at the queue and at Redis's memory every second, so that no request has to. */
+export function watchStrain(
+  redis: Redis,
+  producer: Pick<Producer, 'counts'>,
+  limits: StrainLimits,
+  logger: Pick<Logger, 'info' | 'warn'>,
+): StrainWatch {
+  const stopping = new AbortController();
+  let strain: Strain | null = null;
+  let lookedAt = 0;
+
+  const look = async (): Promise<void> => {
+    const before = strain;
+    strain = strainOf(await readLoad(redis, producer), limits, before !== null);
+    lookedAt = performance.now();
+    if (strain?.code === before?.code) return;
+    if (strain === null) logger.info('Redis can take leads again');
+    else logger.warn(`no leads go to Redis for now: ${strain.reason}`);
+  };
+  const watching = (async () => {
+    while (!stopping.signal.aborted) {
+      // Redis being away is for the breaker to notice.
+      await look().catch(() => undefined);
+      await delay(LOOK_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  })();
+
+  return {
+    current: () => (performance.now() - lookedAt < BELIEVED_FOR_MS ? strain : null),
+    async stop() {
+      stopping.abort();
+      await watching;
+    },
+  };
+}
+
+/** Pure. `isStrained`: it was until now. */
+export function strainOf(
+  { waiting, usedMemory, maxmemory, evictionPolicy }: Load,
+  { maxQueueDepth, maxMemoryPercent }: StrainLimits,
+  isStrained: boolean,
+): Strain | null {
+  if (evictionPolicy !== null && evictionPolicy !== 'noeviction')
+    return {
+      code: 'unavailable',
+      reason: `Redis may throw leads away (maxmemory-policy ${evictionPolicy}).`,
+    };
+  const share = isStrained ? RELIEF : 1;
+  if (maxmemory > 0 && usedMemory >= (share * maxmemory * maxMemoryPercent) / 100)
+    return {
+      code: 'overloaded',
+      reason: `Redis has used ${Math.round((100 * usedMemory) / maxmemory)} % of its maxmemory: raise it, or start more workers.`,
+    };
+  if (waiting >= share * maxQueueDepth)
+    return { code: 'overloaded', reason: `${waiting} jobs are waiting: start more workers.` };
+  return null;
+}
+
+async function readLoad(redis: Redis, producer: Pick<Producer, 'counts'>): Promise<Load> {
+  const [info, { waiting }] = await Promise.all([redis.info('memory'), producer.counts()]);
+  const read = (name: string): string | null =>
+    new RegExp(`^${name}:(.*)\r?$`, 'm').exec(info)?.[1]?.trim() ?? null;
+  return {
+    waiting,
+    usedMemory: Number(read('used_memory') ?? 0),
+    maxmemory: Number(read('maxmemory') ?? 0),
+    evictionPolicy: read('maxmemory_policy'),
+  };
+}
