@@ -5,7 +5,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify';
 import type { Redis } from 'ioredis';
 import { consoleApp } from './app.ts';
 import { createServer } from './server.ts';
-import { consoleMetrics } from './start-console.ts';
+import { consoleMetrics } from './console-metrics.ts';
 
 export const PASSWORD = 'correct horse battery';
 

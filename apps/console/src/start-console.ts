@@ -1,17 +1,10 @@
 import type { AddressInfo } from 'node:net';
-import {
-  awaitRedis,
-  connectRedis,
-  createMetrics,
-  inspectRedis,
-  type Logger,
-  type Shutdown,
-} from '@leadgate/boot';
-import { openDashboardQueue, queueGauges } from '@leadgate/queue';
-import { directoryRevision, issueFirstCode, openStore, type Store } from '@leadgate/store';
-import type { Redis } from 'ioredis';
+import { awaitRedis, connectRedis, type Logger, type Shutdown } from '@leadgate/boot';
+import { openDashboardQueue } from '@leadgate/queue';
+import { issueFirstCode, openStore, type Store } from '@leadgate/store';
 import { consoleApp } from './app.ts';
 import type { ConsoleConfig } from './config.ts';
+import { consoleMetrics } from './console-metrics.ts';
 import { createServer } from './server.ts';
 
 /**
@@ -65,43 +58,4 @@ async function tellFirstCode(store: Store, url: string, logger: Logger): Promise
   logger.warn(
     `nobody can sign in yet: open ${url}/sign-in and type the one-time code ${first.code} (good for 15 minutes)`,
   );
-}
-
-/** The metrics of the console and of the servers that it looks at. */
-export function consoleMetrics(redis: Redis, store: Store) {
-  const metrics = createMetrics('console');
-  const { jobs, oldest } = queueGauges(redis);
-  metrics.gauges(jobs);
-  metrics.gauge(oldest);
-  metrics.gauge({
-    name: 'leadgate_redis_up',
-    help: 'Whether Redis answers.',
-    read: () => isUp(() => redis.ping()),
-  });
-  metrics.gauge({
-    name: 'leadgate_postgres_up',
-    help: 'Whether Postgres answers.',
-    read: () => isUp(() => directoryRevision(store)),
-  });
-  const memory = async () => {
-    const { usedMemory, maxmemory } = await inspectRedis(redis);
-    return { used: usedMemory, limit: maxmemory };
-  };
-  metrics.gauges({
-    name: 'leadgate_redis_memory_bytes',
-    help: 'Memory of Redis: used, and the limit (0: none).',
-    label: 'kind',
-    values: ['used', 'limit'],
-    read: memory,
-  });
-  return metrics;
-}
-
-async function isUp(ask: () => Promise<unknown>): Promise<number> {
-  try {
-    await ask();
-    return 1;
-  } catch {
-    return 0;
-  }
 }
