@@ -113,17 +113,38 @@ function fetchPackage({ home, log, say }) {
   }
 
   /**
-   * The package, its tools (which hold its program), and the libraries that are not installed.
+   * The package, its tools (which hold its program), and the libraries they need that are missing.
    * @param {string} name
    */
   function packages(name) {
-    const kinds = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'];
-    const all = apt('apt-cache', [
-      ...['depends', '--recurse', ...kinds.map((kind) => `--no-${kind}`), name],
-    ]);
-    const needed = (all ?? name).split('\n').filter((line) => /^[a-z0-9][a-z0-9.+-]*$/.test(line));
-    const family = name.slice(0, name.indexOf('-'));
-    return needed.filter((one) => one.startsWith(family) || (isLibrary(one) && !isInstalled(one)));
+    const family = name.slice(0, name.indexOf('-') + 1);
+    const wanted = new Set([name]);
+    // A set hands out what is added to it on the way.
+    for (const one of wanted)
+      for (const alternatives of dependencies(one)) {
+        if (alternatives.some(isInstalled) && !alternatives[0]?.startsWith(family)) continue;
+        const needed = alternatives.find((other) => /^(lib|redis-|valkey-)/.test(other));
+        if (needed !== undefined) wanted.add(needed);
+      }
+    return [...wanted];
+  }
+
+  /**
+   * What a package depends on, each as its alternatives.
+   * @param {string} name
+   */
+  function dependencies(name) {
+    /** @type {string[][]} */
+    const all = [];
+    let isNext = false;
+    for (const line of (apt('apt-cache', ['depends', '--important', name]) ?? '').split('\n')) {
+      const match = /^ +?([| ])(?:Pre)?Depends: ([a-z0-9][a-z0-9.+-]*)/.exec(line);
+      if (!match?.[2]) continue;
+      if (isNext) all.at(-1)?.push(match[2]);
+      else all.push([match[2]]);
+      isNext = match[1] === '|';
+    }
+    return all;
   }
 
   /**
@@ -167,9 +188,6 @@ function fetchPackage({ home, log, say }) {
     return status === 0 ? stdout : null;
   }
 }
-
-/** @param {string} name */
-const isLibrary = (name) => name.startsWith('lib') || name.startsWith('lua');
 
 /** @param {string} name */
 function isInstalled(name) {
