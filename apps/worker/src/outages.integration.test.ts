@@ -8,6 +8,7 @@ import {
   listSubmissions,
   migrate,
   openStore,
+  showSubmission,
   type Store,
 } from '@leadgate/store';
 import {
@@ -19,6 +20,7 @@ import {
   type OwnServer,
 } from '@leadgate/testkit';
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createGroupCommit } from './groups/group-commit.ts';
 import {
@@ -34,6 +36,8 @@ afterEach(closes.all);
 const queueIs = (producer: Producer, counts: object) =>
   vi.waitFor(async () => expect(await producer.counts()).toMatchObject(counts), 15_000);
 const nothingLeft = { waiting: 0, active: 0, delayed: 0, failed: 0 };
+const isAway = (worker: { log: () => string }) =>
+  vi.waitFor(() => expect(worker.log()).toContain('Postgres is away; jobs wait'), 10_000);
 const enqueue = (producer: Producer, from: number, count: number) =>
   Promise.all(
     Array.from({ length: count }, (_, n) => producer.enqueue(sampleSubmission(from + n))),
@@ -100,6 +104,153 @@ describe('while Postgres is killed', () => {
     await queueIs(producer, nothingLeft);
     expect(await listSubmissions(store, {}, 1_000)).toHaveLength(130);
   });
+});
+
+describe('a Postgres that answers and does not let the worker work', () => {
+  let postgres: OwnServer;
+  beforeAll(async () => {
+    postgres = await startPostgresServer({ settings: { max_connections: '20' } });
+    await migrate(postgres.url, { directory: 'prisma/migrations' });
+  });
+  afterAll(() => postgres.stop());
+
+  async function open() {
+    const redis = await testRedis();
+    const producer = await producerUnderTest(redis.url, closes);
+    const worker = await workerUnderTest({ databaseUrl: postgres.url, redisUrl: redis.url });
+    closes.add('worker', worker.close);
+    const store = openStore({ url: postgres.url, poolSize: 1 });
+    closes.add('store', store.close);
+    const admin = await connect();
+    closes.add('admin', () => admin.end());
+    const get = (path: string) => fetch(`http://127.0.0.1:${worker.port}${path}`);
+    return { producer, worker, store, admin, get };
+  }
+
+  async function connect(): Promise<pg.Client> {
+    const client = new pg.Client({
+      connectionString: postgres.url,
+      options: '-c default_transaction_read_only=off',
+    });
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  }
+
+  test('as it is read-only: jobs wait unspent, /ready says so, and they are applied when it is not', async () => {
+    const { producer, worker, store, admin, get } = await open();
+    await admin.query('ALTER SYSTEM SET default_transaction_read_only = on');
+    await admin.query('SELECT pg_reload_conf()');
+    await vi.waitFor(async () => expect((await get('/ready')).status).toBe(503), 5_000);
+    await enqueue(producer, 1_000, 20);
+    await isAway(worker);
+    expect((await get('/live')).status).toBe(200);
+
+    await admin.query('ALTER SYSTEM RESET default_transaction_read_only');
+    await admin.query('SELECT pg_reload_conf()');
+    await queueIs(producer, nothingLeft);
+    expect(worker.log()).not.toContain('attempt failed');
+    expect(await showSubmission(store, sampleSubmission(1_019).id)).not.toBeNull();
+    await vi.waitFor(async () => expect((await get('/ready')).status).toBe(200), 5_000);
+  });
+
+  test('as it has no connection left: jobs wait unspent, and are applied when it has', async () => {
+    const { producer, worker, store, admin } = await open();
+    const crowd: pg.Client[] = [];
+    const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leadgate'`;
+    await enqueue(producer, 2_000, 20);
+    await vi.waitFor(
+      async () => {
+        await admin.query(cut);
+        for (;;) {
+          const client = await connect().catch(() => null);
+          if (client === null) break;
+          crowd.push(client);
+        }
+        await enqueue(producer, 2_020 + crowd.length, 1);
+        expect(worker.log()).toContain('Postgres is away; jobs wait');
+      },
+      { timeout: 15_000, interval: 100 },
+    );
+    await Promise.all(crowd.map((client) => client.end()));
+    await queueIs(producer, nothingLeft);
+    expect(worker.log()).not.toContain('attempt failed');
+    expect(await showSubmission(store, sampleSubmission(2_019).id)).not.toBeNull();
+  });
+
+  test('as it is restarted in the middle of a transaction: that one is run again, unspent', async () => {
+    const { producer, worker, store, admin } = await open();
+    await admin.query('BEGIN');
+    await admin.query('LOCK TABLE lead IN EXCLUSIVE MODE');
+    await enqueue(producer, 3_000, 20);
+    const blocked = await connect();
+    await vi.waitFor(async () => {
+      const { rowCount } = await blocked.query(
+        `SELECT 1 FROM pg_stat_activity WHERE application_name = 'leadgate' AND wait_event_type = 'Lock'`,
+      );
+      expect(rowCount).toBeGreaterThan(0);
+    }, 5_000);
+    // Its fast shutdown.
+    await postgres.kill('SIGINT');
+    await isAway(worker);
+    await postgres.restart();
+    await queueIs(producer, nothingLeft);
+    expect(worker.log()).not.toContain('attempt failed');
+    expect(await showSubmission(store, sampleSubmission(3_019).id)).not.toBeNull();
+  });
+});
+
+test('a worker whose transaction does not get on while jobs wait is not alive, and is again once it does', async () => {
+  const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+  closes.add('database', database.drop);
+  const admin = new pg.Client({ connectionString: database.url });
+  await admin.connect();
+  closes.add('admin', () => admin.end());
+  const producer = await producerUnderTest(redis.url, closes);
+  const worker = await workerUnderTest(
+    { databaseUrl: database.url, redisUrl: redis.url },
+    { LIVENESS_WINDOW_MS: '500' },
+  );
+  closes.add('worker', worker.close);
+  const live = async () => (await fetch(`http://127.0.0.1:${worker.port}/live`)).status;
+
+  await admin.query('BEGIN');
+  await admin.query('LOCK TABLE lead IN EXCLUSIVE MODE');
+  await enqueue(producer, 0, 5);
+  await vi.waitFor(async () => expect(await live()).toBe(503), 5_000);
+  await admin.query('ROLLBACK');
+  await queueIs(producer, nothingLeft);
+  expect(await live()).toBe(200);
+});
+
+test('a worker whose Redis is full is not ready, says what to do, stays alive, and goes on once there is room', async () => {
+  const [database, redis] = await Promise.all([testDatabase(), startRedisServer()]);
+  closes.add('database', database.drop);
+  closes.add('redis server', redis.stop);
+  const producer = await producerUnderTest(redis.url, closes);
+  const admin = connectRedis(redis.url, { role: 'admin' });
+  closes.add('admin redis', () => admin.disconnect());
+  await enqueue(producer, 0, 20);
+  await admin.config('SET', 'maxmemory', '1');
+  const worker = await workerUnderTest(
+    { databaseUrl: database.url, redisUrl: redis.url },
+    { LIVENESS_WINDOW_MS: '500' },
+  );
+  closes.add('worker', worker.close);
+  const get = (path: string) => fetch(`http://127.0.0.1:${worker.port}${path}`);
+
+  await vi.waitFor(async () => {
+    const ready = await get('/ready');
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toMatchObject({ redis: 'full: raise maxmemory' });
+  }, 10_000);
+  expect(worker.log()).toContain('raise maxmemory');
+  expect((await get('/live')).status).toBe(200);
+
+  await admin.config('SET', 'maxmemory', '0');
+  await queueIs(producer, nothingLeft);
+  await vi.waitFor(async () => expect((await get('/ready')).status).toBe(200), 15_000);
+  expect(worker.log()).not.toContain('attempt failed');
 });
 
 test('a job whose worker loses Redis between commit and completion runs again and changes nothing', async () => {

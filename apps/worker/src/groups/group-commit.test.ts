@@ -214,6 +214,18 @@ describe('while Postgres is away', () => {
     expect(groupCommit.away).toBe(false);
   });
 
+  test('for an hour, no submission is failed or given back', async () => {
+    const rounds = 1_850;
+    let failures = rounds;
+    const { addAll, waits, onOutage } = setUp(() => {
+      if (failures-- > 0) throw new Failed('unavailable');
+    });
+    expect(await addAll('abc')).toEqual(allApplied('abc'));
+    expect(waits.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThan(3_600_000);
+    expect(waits).toHaveLength(rounds);
+    expect(onOutage).toHaveBeenCalledTimes(2);
+  });
+
   test('groups wait together, and no new one starts', async () => {
     let away = true;
     const held = latch();

@@ -1,7 +1,15 @@
 import { expect, test, vi } from 'vitest';
+import type { QueueCounts } from '@leadgate/queue';
 import { createHealthChecks, type HealthSources } from './checks.ts';
 
-const counts = { waiting: 10, active: 0, delayed: 0, failed: 0, paused: false };
+const counts: QueueCounts = {
+  waiting: 10,
+  active: 0,
+  delayed: 0,
+  failed: 0,
+  paused: false,
+  background: 0,
+};
 const progress = { processed: 5, lastProgressAt: 0, active: 3, refusal: null as string | null };
 const never = () => new Promise<never>(() => {});
 

@@ -11,6 +11,7 @@ const facts = (change: Partial<LivenessFacts> & { lastProgressAt?: number; activ
     processed: 5,
     lastProgressAt: change.lastProgressAt ?? 0,
     active: change.active ?? 0,
+    refusal: null,
   },
 });
 
