@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -43,6 +44,8 @@ export interface House {
   targets: Target[];
   /** Processes that ended and had not been asked to. */
   crashes: Ending[];
+  /** How often a worker spent an attempt of a job, by their logs. */
+  attemptsSpent: () => Promise<number>;
   /** Waits until every process is ready and nothing waits any more. False when the time is over. */
   settle: (timeoutMs: number) => Promise<boolean>;
   /** Ends everything. `keep` leaves the folder. */
@@ -87,7 +90,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
         [`${app.toUpperCase()}_PORT`]: port.toString(),
         ...env,
       },
-      log: join(home.path, `${app}-${n + 1}.log`),
+      log: logOf(home.path, `${app} ${n + 1}`),
       cwd: ROOT,
       onCrash: (ending) => void crashes.push(ending),
       onProcess: ledger.add,
@@ -124,6 +127,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     workers,
     targets,
     crashes,
+    attemptsSpent: () => attemptsSpent(home.path, workers),
     settle: (timeoutMs) => settle(members, redis.url, timeoutMs),
     close: async ({ keep }) => {
       await Promise.all(members.map((member) => member.end('SIGKILL')));
@@ -132,6 +136,14 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     },
   };
 }
+
+async function attemptsSpent(folder: string, workers: readonly Member[]): Promise<number> {
+  const logs = await Promise.all(workers.map(({ name }) => readFile(logOf(folder, name), 'utf8')));
+  return logs.join('').split('"msg":"attempt failed"').length - 1;
+}
+
+const logOf = (folder: string, name: string): string =>
+  join(folder, `${name.replace(' ', '-')}.log`);
 
 /** Workspaces with two custom fields and a link each. */
 async function furnish(
@@ -204,8 +216,9 @@ async function isQuiet(members: Member[], redis: Redis): Promise<boolean> {
   return waiting + active + delayed === 0;
 }
 
+/** A receiver whose spool is not empty says so among its warnings. */
 async function isReady({ url }: Member): Promise<boolean> {
   const response = await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2_000) });
-  await response.arrayBuffer();
-  return response.ok;
+  const { warnings } = (await response.json()) as { warnings: string[] };
+  return response.ok && !warnings.some((warning) => warning.includes('in the spool'));
 }

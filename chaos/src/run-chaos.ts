@@ -45,7 +45,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     workers: 2,
     workspaces: 2,
     jobLockMs,
-    spoolMaxBytes: 1_000_000,
+    // The least there is: to be filled.
+    spoolMaxBytes: 2 ** 20,
   });
   say(`seed ${seed}; logs and ledger in ${house.folder}`);
   let clean = false;
@@ -67,6 +68,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const drainMs = settled ? Date.now() - healed : null;
     await ledger.close();
     const found = await audit(house.postgres.url, await readLedger(path), traffic.sent);
+    const attemptsSpent = await house.attemptsSpent();
+    if (attemptsSpent > 0)
+      found.violations.push(`${attemptsSpent} attempts were spent: no fault here is a lead's own`);
     clean = settled && found.violations.length === 0;
     return {
       seed,
