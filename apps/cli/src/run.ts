@@ -9,6 +9,7 @@ import { addMigrate } from './commands/migrate.ts';
 import { addOperatorCommands } from './commands/operator.ts';
 import { addRebuild } from './commands/rebuild.ts';
 import { addRejectedCommands } from './commands/rejected.ts';
+import { addReplay } from './commands/replay.ts';
 import { addSubmissionCommands } from './commands/submission.ts';
 import { addTokenCommands } from './commands/token.ts';
 import { addWorkspaceCommands } from './commands/workspace.ts';
@@ -68,6 +69,7 @@ function buildProgram(context: Context): Command {
   addSubmissionCommands(program, context);
   addRejectedCommands(program, context);
   addFailedCommands(program, context);
+  addReplay(program, context);
   addOperatorCommands(program, context);
   addTokenCommands(program, context);
   addDoctor(program, context);

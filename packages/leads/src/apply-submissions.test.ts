@@ -141,13 +141,13 @@ describe('custom fields', () => {
     expect(lead.customFields).toEqual({ f1: 'post' });
   });
 
-  test('a replay of the creator is resolved under today’s definitions', () => {
+  test('a replay of the creator is resolved under today’s definitions, and archived fields keep their values', () => {
     const creator = submission(1, { customFields: { f1: 'x', f3: 'forgotten' } });
     const before = applied(creator, submission(2, { name: 'Ana' }));
     expect(before.customFields).toEqual({ f1: 'x' });
     const today = [field('f1', true), field('f3')];
     const after = apply(before, [creator], today);
-    expect(after).toEqual({ ...before, customFields: { f3: 'forgotten' } });
+    expect(after).toEqual({ ...before, customFields: { f1: 'x', f3: 'forgotten' } });
   });
 
   test('a replay of another submission changes nothing', () => {

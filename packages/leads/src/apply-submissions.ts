@@ -24,8 +24,20 @@ export function applySubmissions(
   return submissions.reduce((joined, submission) => {
     // Resolving is most of the work, and only the creator's custom fields are the lead's.
     const mayBeCreator = joined.creator === null || submission.order <= joined.creator.order;
-    return joinLeads(joined, historyOf(submission, mayBeCreator ? fields : null));
+    const history = historyOf(submission, mayBeCreator ? fields : null);
+    if (joined.creator?.submissionId === submission.id)
+      history.customFields = { ...archivedOf(joined, fields), ...history.customFields };
+    return joinLeads(joined, history);
   }, lead);
+}
+
+/** What the lead holds of fields that take no new values: a replay of its creator keeps it. */
+function archivedOf(
+  { customFields }: LeadState,
+  fields: readonly CustomField[],
+): LeadState['customFields'] {
+  const archived = new Set(fields.flatMap(({ id, archived: is }) => (is ? [id] : [])));
+  return Object.fromEntries(Object.entries(customFields).filter(([id]) => archived.has(id)));
 }
 
 /** A lead of which one submission is all that is known. Without fields, custom fields are left. */

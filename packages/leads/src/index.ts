@@ -13,5 +13,5 @@ export type {
 } from './lead-state.ts';
 export { normalizeLead, type NormalizedLead, type NormalizeOptions } from './normalize-lead.ts';
 export { parseBody } from './parse-body.ts';
-export { readLead } from './read-lead.ts';
+export { readLead, type LeadReading } from './read-lead.ts';
 export { resolveCustomFields } from './resolve-custom-fields.ts';

@@ -7,4 +7,12 @@ export {
   type ReplayedRejected,
   type ReplayRejectedOptions,
 } from './rejected/replay-rejected.ts';
+export {
+  changesOfReplay,
+  countReplay,
+  replaySubmissions,
+  type CustomFieldChange,
+  type Replayed,
+  type ReplayOptions,
+} from './replay/replay-submissions.ts';
 export type { Servers } from './servers.ts';

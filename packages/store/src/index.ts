@@ -63,6 +63,12 @@ export { keepDiscarded, type DiscardedSubmission } from './submissions/keep-disc
 export { listSubmissions, type SubmissionFilter } from './submissions/list-submissions.ts';
 export { showSubmission, type SubmissionDetails } from './submissions/show-submission.ts';
 export type { SubmissionSummary } from './submissions/submission-row.ts';
+export {
+  countStoredSubmissions,
+  storedSubmissions,
+  type StoredFilter,
+  type StoredSubmission,
+} from './submissions/stored-submissions.ts';
 export { submissionsThere } from './submissions/submissions-there.ts';
 export {
   createWorkspace,

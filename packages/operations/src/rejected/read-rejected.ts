@@ -1,6 +1,7 @@
 import { PROBLEMS, type BodyType, type CaptureLink, type FieldError } from '@leadgate/contract';
 import { parseBody, readLead } from '@leadgate/leads';
 import type { RejectedDetails } from '@leadgate/store';
+import type { ReadBody } from '../accept.ts';
 
 export interface ReadRejectedOptions {
   /** Sets fields aside that are still wrong, instead of refusing the body for them. */
@@ -10,7 +11,7 @@ export interface ReadRejectedOptions {
 }
 
 export type RejectedReading =
-  | Extract<ReturnType<typeof readLead>, { kind: 'read' }>
+  | ReadBody
   /** Still not acceptable, and why: what the sender would be told. */
   | { kind: 'refused'; code: string; errors: FieldError[] };
 

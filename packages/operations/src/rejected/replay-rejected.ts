@@ -1,22 +1,16 @@
-import { randomUUID } from 'node:crypto';
-import type { CaptureLink, FieldError } from '@leadgate/contract';
+import type { FieldError } from '@leadgate/contract';
 import {
   listRejected,
   markReplayed,
   showRejected,
   submissionsThere,
-  type RejectedDetails,
   type RejectedFilter,
 } from '@leadgate/store';
+import { acceptBody } from '../accept.ts';
 import { derivedId, timeOfId } from '../derived-id.ts';
 import { linkRules } from '../link-rules.ts';
 import type { Servers } from '../servers.ts';
-import {
-  bodyThatCounts,
-  readRejected,
-  type ReadRejectedOptions,
-  type RejectedReading,
-} from './read-rejected.ts';
+import { bodyThatCounts, readRejected, type ReadRejectedOptions } from './read-rejected.ts';
 
 export interface ReplayRejectedOptions extends ReadRejectedOptions {
   /** Says what would come of it, and changes nothing. */
@@ -58,54 +52,24 @@ export async function replayRejected(
     await markReplayed(servers.store, rejectedId, submissionId);
     return { kind: 'already-replayed', submissionId };
   }
-  return accept(servers, { rejected, link, reading, submissionId });
-}
-
-async function accept(
-  { store, reserver, producer }: Servers,
-  {
-    rejected,
-    link: { workspaceId, linkId },
-    reading: { lead, identities, notes },
-    submissionId,
-  }: {
-    rejected: RejectedDetails;
-    link: CaptureLink;
-    reading: Extract<RejectedReading, { kind: 'read' }>;
-    submissionId: string;
-  },
-): Promise<ReplayedRejected> {
-  const reservation = await reserver.reserve({
-    submissionId,
-    workspaceId,
-    linkId,
-    offeredLeadId: randomUUID(),
-    identityKeys: identities,
-    limits: [],
-  });
-  if (reservation.kind !== 'reserved') return { kind: 'behind' };
-  const { leadId, order } = reservation;
   const { page, userAgent, address } = rejected;
-  await producer.enqueue({
-    id: submissionId,
-    workspaceId,
-    linkId,
-    leadId,
-    identities: reservation.identities,
-    order,
-    stamp: Math.min(rejected.stamp, order),
+  const accepted = await acceptBody(servers, {
+    submissionId,
+    link,
+    reading,
+    stamp: rejected.stamp,
     source: 'post',
-    lead,
-    notes,
+    background: false,
     ...bodyThatCounts(rejected),
     ...(page !== null && { page }),
     ...(userAgent !== null && { userAgent }),
     ...(address !== null && { address }),
-    requestId: rejected.rejectedId,
+    requestId: rejectedId,
   });
+  if (accepted.kind === 'behind') return accepted;
   // After the job stands: marked before, a crash in between would lose the lead.
-  await markReplayed(store, rejected.rejectedId, submissionId);
-  return { kind: 'accepted', submissionId, leadId };
+  await markReplayed(servers.store, rejectedId, submissionId);
+  return { ...accepted, submissionId };
 }
 
 const PAGE = 200;

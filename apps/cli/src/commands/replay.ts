@@ -1,0 +1,205 @@
+import { NOTE_CODES, type NoteCode } from '@leadgate/contract';
+import {
+  changesOfReplay,
+  countReplay,
+  replaySubmissions,
+  type CustomFieldChange,
+} from '@leadgate/operations';
+import { listWorkspaces, showLead, type Store, type StoredFilter } from '@leadgate/store';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { EXIT, Failure } from '../failure.ts';
+import { findLinkNamed } from '../find-link.ts';
+import { findWorkspace } from '../find-workspace.ts';
+import { stopOnInterrupt } from '../interrupt.ts';
+import { count } from '../print/count.ts';
+import { table } from '../print/table.ts';
+import { readId } from '../read/id.ts';
+import { past } from '../read/past.ts';
+import { rate } from '../read/rate.ts';
+
+interface ReplayOptions extends JsonOption {
+  workspace?: string;
+  link?: string;
+  lead?: string;
+  since?: Date;
+  until?: Date;
+  outcome?: 'created' | 'updated';
+  note?: NoteCode;
+  after?: number;
+  rate?: number;
+  dryRun?: boolean;
+}
+
+/** A workspace, and what of it is to be replayed. */
+interface Selection {
+  workspaceId: string;
+  filter: StoredFilter;
+}
+
+export function addReplay(program: Command, context: Context): void {
+  addCommand(program, 'replay', {
+    summary: 'Apply stored submissions again, under the custom fields of today.',
+    details:
+      'For the field that was forgotten: it is filled for the leads that those submissions created. Always safe, however often: nothing newer is overwritten. Live traffic goes first.',
+    examples: [
+      'replay --link summer-sale --note unknown-custom-field --dry-run',
+      'replay --workspace "My agency" --since 7d --rate 100/s',
+    ],
+  })
+    .option('--workspace <workspace>', 'of this workspace: name or id')
+    .option('--link <link>', 'of this link: code, id or capture URL')
+    .option('--lead <id>', 'of this lead, under all its ids')
+    .option('--since <time>', 'accepted from then on: a time, a date, or how long ago (7d)', past)
+    .option('--until <time>', 'accepted before then', past)
+    .addOption(
+      new Option('--outcome <outcome>', 'that created their lead, or changed one').choices([
+        'created',
+        'updated',
+      ]),
+    )
+    .option('--note <code>', 'with a note of this code: unknown-custom-field, …', noteCode)
+    .option('--after <order>', 'go on after this one, as an interrupted run says', order)
+    .option('--rate <rate>', 'how many at most: 50/s, 600/m', rate)
+    .option('--dry-run', 'say how many, and which custom fields would change')
+    .action((options: ReplayOptions) => replay(context, options));
+}
+
+function noteCode(text: string): NoteCode {
+  const codes = Object.keys(NOTE_CODES) as NoteCode[];
+  const found = codes.find((code) => code === text);
+  if (found !== undefined) return found;
+  throw new InvalidArgumentError(`It is one of ${codes.join(', ')}.`);
+}
+
+function order(text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new InvalidArgumentError('It is a number of microseconds, as an interrupted run says it.');
+}
+
+async function replay(context: Context, options: ReplayOptions): Promise<void> {
+  const { workspace, link, lead, since, until, note } = options;
+  if ([workspace, link, lead, since, until, note].every((given) => given === undefined))
+    throw new Failure(
+      'Say what to replay: --workspace, --link, --lead, --since, --until or --note.',
+      EXIT.usage,
+    );
+  const selections = await select(context.session.store(), options);
+  return options.dryRun === true
+    ? dryRun(context, selections, options)
+    : enqueue(context, selections, options);
+}
+
+async function select(store: Store, options: ReplayOptions): Promise<Selection[]> {
+  const { since, until, outcome, note, after } = options;
+  const link = options.link === undefined ? null : await findLinkNamed(store, options.link);
+  const lead = options.lead === undefined ? null : await existingLead(store, options.lead);
+  const filter: StoredFilter = {
+    ...(link !== null && { linkId: link.id }),
+    ...(lead !== null && { leadId: lead.leadId }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+    ...(outcome !== undefined && { outcome }),
+    ...(note !== undefined && { note }),
+    ...(after !== undefined && { afterOrder: after }),
+  };
+  const workspace =
+    options.workspace === undefined ? null : await findWorkspace(store, options.workspace);
+  const named = [workspace?.id, link?.workspaceId, lead?.workspaceId].filter(
+    (id) => id !== undefined,
+  );
+  if (new Set(named).size > 1)
+    throw new Failure('The workspace, link and lead named are not of one workspace.', EXIT.usage);
+  const ids = named.length > 0 ? named.slice(0, 1) : (await listWorkspaces(store)).map((w) => w.id);
+  return ids.map((workspaceId) => ({ workspaceId, filter }));
+}
+
+async function existingLead(store: Store, text: string) {
+  const id = readId(text, 'lead');
+  const lead = await showLead(store, id, { historyLimit: 1 });
+  if (lead === null)
+    throw new Failure(`No lead has the id ${id}; leadgate lead find looks for one.`);
+  return lead;
+}
+
+const LISTED = 20;
+
+async function dryRun(
+  { io, session }: Context,
+  selections: readonly Selection[],
+  options: ReplayOptions,
+): Promise<void> {
+  const store = session.store();
+  let submissions = 0;
+  let leads = 0;
+  const listed: CustomFieldChange[] = [];
+  for (const { workspaceId, filter } of selections) {
+    submissions += await countReplay(store, workspaceId, filter);
+    for await (const change of changesOfReplay(store, workspaceId, filter)) {
+      leads += 1;
+      if (options.json === true || listed.length < LISTED) listed.push(change);
+    }
+  }
+  answer(io, options, { submissions, leads, changes: listed }, () =>
+    [
+      `${count(submissions, 'submission')} would be applied again; custom fields of ${count(leads, 'lead')} would change.\n`,
+      ...(listed.length === 0 ? [] : [`\n${changeTable(listed)}`]),
+      ...(leads > listed.length
+        ? [`… and ${leads - listed.length} more (--json lists all)\n`]
+        : []),
+    ].join(''),
+  );
+}
+
+function changeTable(changes: readonly CustomFieldChange[]): string {
+  return table(
+    ['lead', 'filled', 'changed', 'emptied'],
+    changes.map(({ leadId, filled, changed, emptied }) => [
+      leadId,
+      filled.join(', '),
+      changed.join(', '),
+      emptied.join(', '),
+    ]),
+  );
+}
+
+async function enqueue(
+  { io, session }: Context,
+  selections: readonly Selection[],
+  options: ReplayOptions,
+): Promise<void> {
+  const servers = await session.operations();
+  const interrupt = stopOnInterrupt();
+  // One of its own: a run that is repeated is applied again.
+  const runId = `replay-${Date.now().toString(36)}`;
+  let enqueued = 0;
+  try {
+    for (const { workspaceId, filter } of selections) {
+      const done = await replaySubmissions(servers, workspaceId, filter, {
+        runId,
+        signal: interrupt.signal,
+        ...(options.rate !== undefined && { perSecond: options.rate }),
+      });
+      enqueued += done.enqueued;
+      if (!done.stopped) continue;
+      remark(io, `stopped. ${howToGoOn(workspaceId, done.lastOrder, selections.length)}`);
+      break;
+    }
+  } finally {
+    interrupt.close();
+  }
+  answer(io, options, { enqueued, runId }, () =>
+    enqueued === 0
+      ? 'No submission fits.\n'
+      : `${count(enqueued, 'submission')} enqueued to be applied again, as run ${runId}.\n`,
+  );
+}
+
+function howToGoOn(workspaceId: string, lastOrder: number | null, workspaces: number): string {
+  const after = lastOrder === null ? '' : ` --after ${lastOrder}`;
+  const where = workspaces > 1 ? ` --workspace ${workspaceId}, then the others` : '';
+  return after === '' && where === ''
+    ? 'Run it again to go on.'
+    : `Go on with the same command and${after}${where}.`;
+}
