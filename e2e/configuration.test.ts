@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ConsoleConfig } from '../apps/console/src/config.ts';
 import { ReceiverConfig } from '../apps/receiver/src/config.ts';
 import { WorkerConfig } from '../apps/worker/src/config.ts';
 
@@ -8,10 +9,13 @@ interface Setting {
 }
 
 /** Every setting of a process as rows of a table: what reads the environment is what is documented. */
-function rows(process: string, { properties }: { properties: Record<string, Setting> }): string {
+function rows(
+  process: string,
+  { properties, required = [] }: { properties: object; required?: string[] },
+): string {
   const lines = Object.entries(properties).map(
-    ([variable, { description = '', default: value }]) =>
-      `| \`${variable}\` | ${description} | ${shown(value)} |`,
+    ([variable, { description = '', default: value }]: [string, Setting]) =>
+      `| \`${variable}\` | ${description} | ${required.includes(variable) ? shown(value) : 'none'} |`,
   );
   return `## ${process}\n\n| variable | what it is | default |\n|---|---|---|\n${lines.join('\n')}\n`;
 }
@@ -30,8 +34,11 @@ sentence that says what would be right. This page is made from the schemas that 
 `;
 
 test('docs/configuration.md names every setting, as it is read', async () => {
-  const page = [INTRODUCTION, rows('Receiver', ReceiverConfig), rows('Worker', WorkerConfig)].join(
-    '\n',
-  );
+  const page = [
+    INTRODUCTION,
+    rows('Receiver', ReceiverConfig),
+    rows('Worker', WorkerConfig),
+    rows('Console', ConsoleConfig),
+  ].join('\n');
   await expect(page).toMatchFileSnapshot('../docs/configuration.md');
 });

@@ -41,10 +41,10 @@ export const WorkerConfig = Type.Object({
     minimum: 100,
   }),
   WORKER_HOST: Type.String({
-    description: 'the network address /live and /ready listen on',
+    description: 'the network address /live, /ready and /metrics listen on',
     default: '0.0.0.0',
   }),
-  WORKER_PORT: portSetting('the port of /live and /ready', 3002),
+  WORKER_PORT: portSetting('the port of /live, /ready and /metrics', 3002),
   REJECTED_DAYS: Type.Integer({
     description: 'how many days refused bodies are kept',
     default: 30,
