@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { cpus } from 'node:os';
+import { countCpu } from '../cpu.js';
+import { nextFirst } from '../people.js';
+import { here } from '../processes.js';
+
+/** @typedef {import('./post-leads.js').LoadResult} LoadResult */
+
+/**
+ * @typedef {object} Measured
+ * @property {number} rate accepted leads a second
+ * @property {LoadResult} load
+ * @property {ReturnType<ReturnType<typeof countCpu>['stop']>} cpu microseconds a lead; the load is
+ *   not among the processes, nor in the total
+ */
+
+/**
+ * Posts leads from a process of its own, and counts what it costs.
+ * @param {string} url of a capture link
+ * @param {{ seconds: number, connections: number, known: number, rate?: number | null }} load
+ * @param {Record<string, number>} pids of the processes that serve it
+ * @returns {Promise<Measured>}
+ */
+export async function postLeads(url, { seconds, connections, known, rate = null }, pids) {
+  const order = { url, connections, seconds, rate, first: nextFirst(), known };
+  const child = spawn(process.execPath, [here('load/post-leads.js'), JSON.stringify(order)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { NODE_ENV: 'production' },
+  });
+  const count = countCpu({ ...pids, load: child.pid ?? 0 });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
+    output += text;
+  });
+  /** @type {ReturnType<typeof count.stop> | undefined} */
+  let cpu;
+  await new Promise((resolve, reject) => {
+    // Its result is the last that it does: counted before the process, and its times, are gone.
+    child.stdout.once('data', () => {
+      cpu = count.stop(1, cpus().length);
+    });
+    child.once('close', (code) => {
+      if (code === 0) resolve(undefined);
+      else reject(new Error(`the load ended with ${String(code)}`));
+    });
+  });
+  /** @type {LoadResult} */
+  const load = JSON.parse(output);
+  const accepted = load.statuses['202'] ?? 0;
+  if (cpu === undefined || accepted === 0)
+    throw new Error(`nothing was accepted: ${JSON.stringify(load)}`);
+  const { load: loadCpu = 0, ...servers } = cpu.byProcess;
+  const each = (/** @type {number} */ micros) => micros / accepted;
+  return {
+    rate: accepted / load.seconds,
+    load,
+    cpu: {
+      byProcess: Object.fromEntries(
+        Object.entries({ ...servers, load: loadCpu }).map(([name, value]) => [name, each(value)]),
+      ),
+      total: each(cpu.total - loadCpu),
+      othersShare: cpu.othersShare,
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * How much is measured. Everything is bounded in time: rounds, seconds and sizes, and no waiting
+ * for a figure to settle.
+ * @typedef {object} Plan
+ * @property {boolean} quick
+ * @property {string[]} stages
+ * @property {string | null} profiles folder for CPU profiles of Leadgate's processes
+ * @property {number} rounds
+ * @property {number} seconds of load in a measurement
+ * @property {number} warmSeconds before the first round, not counted
+ * @property {number} connections
+ * @property {number} known people that the servers know before the first request
+ * @property {{ noop: number, naive: number, leadgate: number }} jobs drained in a measurement
+ * @property {{ steps: number, seconds: number }} search for the sustained rate
+ * @property {{ seconds: number }} spike
+ * @property {{ leads: number[], waiting: number, identities: number, rounds: number }} size
+ * @property {{ seconds: number }} soak at full rate, for the slope of memory
+ */
+
+export const STAGES = ['receivers', 'workers', 'end-to-end', 'spike', 'size', 'soak'];
+
+/** Half of the bodies are of people that the servers know: this many of them. */
+const KNOWN = 10_000;
+
+/** @type {Omit<Plan, 'stages' | 'profiles'>} */
+const FULL = {
+  quick: false,
+  rounds: 5,
+  seconds: 10,
+  warmSeconds: 4,
+  connections: 100,
+  known: KNOWN,
+  jobs: { noop: 40_000, naive: 5_000, leadgate: 30_000 },
+  search: { steps: 8, seconds: 12 },
+  spike: { seconds: 30 },
+  size: { leads: [1_000_000, 5_000_000], waiting: 1_000_000, identities: 5_000_000, rounds: 3 },
+  soak: { seconds: 600 },
+};
+
+/** @type {Omit<Plan, 'stages' | 'profiles'>} */
+const QUICK = {
+  quick: true,
+  rounds: 3,
+  seconds: 5,
+  warmSeconds: 2,
+  connections: 100,
+  known: KNOWN,
+  jobs: { noop: 15_000, naive: 2_000, leadgate: 12_000 },
+  search: { steps: 5, seconds: 6 },
+  spike: { seconds: 10 },
+  size: { leads: [100_000], waiting: 50_000, identities: 200_000, rounds: 2 },
+  soak: { seconds: 20 },
+};
+
+/**
+ * Reads the command line: `--quick`, `--only=receivers,workers`, `--profiles=<folder>`. Throws a
+ * RangeError on anything else.
+ * @param {readonly string[]} args
+ * @returns {Plan}
+ */
+export function readPlan(args) {
+  let quick = false;
+  let stages = STAGES;
+  /** @type {string | null} */
+  let profiles = null;
+  for (const arg of args) {
+    const [name, value = ''] = arg.split('=', 2);
+    if (arg === '--quick') quick = true;
+    else if (name === '--only') stages = value.split(',');
+    else if (name === '--profiles' && value !== '') profiles = value;
+    else throw new RangeError(`${arg} is not one of --quick, --only=<stages>, --profiles=<folder>`);
+  }
+  const unknown = stages.find((stage) => !STAGES.includes(stage));
+  if (unknown !== undefined)
+    throw new RangeError(`${unknown} is not one of the stages ${STAGES.join(', ')}`);
+  return { ...(quick ? QUICK : FULL), stages, profiles };
+}

@@ -1,0 +1,149 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { prepare } from '../scripts/prepare.js';
+import { runMain } from '../scripts/run-main.js';
+import { rounded } from './figures.js';
+import { STAGES, readPlan } from './plan.js';
+import { here } from './processes.js';
+
+/** @typedef {import('./stages/bench.js').Bench} Bench */
+
+const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
+
+await runMain(async () => {
+  const plan = readPlan(process.argv.slice(2));
+  await prepare();
+  // Packages are there, and built, only now.
+  const { startServers, logical, query } = await import('./servers.js');
+  const servers = await startServers();
+  const started = performance.now();
+  try {
+    const version = await query(servers.postgres.url, 'SHOW server_version');
+    const machine = {
+      cpu: cpus()[0]?.model ?? 'unknown',
+      cores: cpus().length,
+      memoryGiB: totalmem() / 2 ** 30,
+      node: process.version,
+      postgres: String(version.rows[0]?.server_version),
+    };
+    say(
+      `Leadgate's benchmark${plan.quick ? ', quick: fewer and shorter rounds, smaller sizes' : ''}, on ` +
+        `${machine.cores.toString()} cores of ${machine.cpu}, Node ${machine.node}, Postgres ${machine.postgres}.\n` +
+        'Load, services and servers share these cores, and nothing is pinned.',
+    );
+    /** @type {Bench} */
+    const bench = {
+      ...{ plan, servers, say },
+      leadgate: {
+        redisUrl: logical(servers.redis.url, 0),
+        database: await servers.database('leadgate_bench', plan.known),
+      },
+      naive: {
+        redisUrl: logical(servers.redis.url, 1),
+        database: await servers.database('naive_bench', plan.known),
+      },
+    };
+    const figures = await measure(bench);
+    const result = rounded({
+      at: new Date().toISOString(),
+      quick: plan.quick,
+      machine,
+      ratios: ratiosOf(figures),
+      cpuRatios: cpuRatiosOf(figures),
+      ...figures,
+    });
+    mkdirSync(here('results'), { recursive: true });
+    // A part of it would overwrite the whole.
+    const whole = plan.stages.length === STAGES.length;
+    const file = here(whole ? 'results/latest.json' : 'results/partial.json');
+    writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`);
+    const { ratios, cpuRatios } = /** @type {Record<string, unknown>} */ (result);
+    say(`\nratios of throughput ${JSON.stringify(ratios, null, 2)}`);
+    say(`ratios of CPU a lead ${JSON.stringify(cpuRatios, null, 2)}`);
+    say(
+      `${((performance.now() - started) / 60_000).toFixed(1)} minutes; all figures are in ${file}`,
+    );
+  } finally {
+    await servers.stop();
+  }
+});
+
+/** @param {Bench} bench */
+async function measure(bench) {
+  const { plan } = bench;
+  const { measureReceivers } = await import('./stages/receivers.js');
+  const { measureWorkers } = await import('./stages/workers.js');
+  const { measureEndToEnd } = await import('./stages/end-to-end.js');
+  const { measureSpike } = await import('./stages/spike.js');
+  const { measureSize } = await import('./stages/size.js');
+  const { measureSoak } = await import('./stages/soak.js');
+  /**
+   * @template T
+   * @param {string} name
+   * @param {() => Promise<T>} run
+   * @returns {Promise<T | undefined>}
+   */
+  const stage = async (name, run) => {
+    if (!plan.stages.includes(name)) return undefined;
+    say(`\n${name}`);
+    return run();
+  };
+  const receivers = await stage('receivers', () => measureReceivers(bench));
+  const workers = await stage('workers', () => measureWorkers(bench));
+  // Without the stages before, a guess that leaves room.
+  const top = receivers?.leadgate.leadsPerSecond.median ?? 4_000;
+  const endToEnd = await stage('end-to-end', () => measureEndToEnd(bench, { atMost: top }));
+  const sustained = endToEnd?.leadsPerSecond ?? top / 3;
+  const spike = await stage('spike', () => measureSpike(bench, { top, sustained }));
+  const size = await stage('size', () => measureSize(bench));
+  const soak = await stage('soak', () => measureSoak(bench, { sustained }));
+  return { receivers, workers, endToEnd, spike, size, soak };
+}
+
+/** @typedef {Awaited<ReturnType<typeof measure>>} Figures */
+
+/**
+ * Of medians; undefined where a stage was left out.
+ * @param {Figures} figures
+ */
+function ratiosOf({ receivers, workers, endToEnd }) {
+  const receiver = receivers?.leadgate.leadsPerSecond.median;
+  const worker = workers?.leadgate.leadsPerSecond.median;
+  return {
+    receiverToNaiveQueue: over(receiver, receivers?.naiveQueue.leadsPerSecond.median),
+    receiverToEcho: over(receiver, receivers?.echo.leadsPerSecond.median),
+    receiverToSync: over(receiver, receivers?.synchronous.leadsPerSecond.median),
+    workerToNoop: over(worker, workers?.noop.leadsPerSecond.median),
+    workerToNaive: over(worker, workers?.naive.leadsPerSecond.median),
+    endToEndToSync: over(endToEnd?.leadsPerSecond, receivers?.synchronous.leadsPerSecond.median),
+  };
+}
+
+/**
+ * CPU a lead of what is compared with, divided by Leadgate's: other work on the machine touches these
+ * less. And the whole way's, as a part of the synchronous service's.
+ * @param {Figures} figures
+ */
+function cpuRatiosOf({ receivers, workers, endToEnd }) {
+  const receiver = receivers?.leadgate.cpuMicrosPerLead.median;
+  const worker = workers?.leadgate.cpuMicrosPerLead.median;
+  return {
+    receiverToNaiveQueue: over(receivers?.naiveQueue.cpuMicrosPerLead.median, receiver),
+    receiverToEcho: over(receivers?.echo.cpuMicrosPerLead.median, receiver),
+    receiverToSync: over(receivers?.synchronous.cpuMicrosPerLead.median, receiver),
+    workerToNoop: over(workers?.noop.cpuMicrosPerLead.median, worker),
+    workerToNaive: over(workers?.naive.cpuMicrosPerLead.median, worker),
+    endToEndPartOfSync: over(
+      endToEnd?.cpuMicrosPerLead ?? undefined,
+      receivers?.synchronous.cpuMicrosPerLead.median,
+    ),
+  };
+}
+
+/**
+ * @param {number | undefined} a
+ * @param {number | undefined} b
+ */
+function over(a, b) {
+  return a === undefined || b === undefined ? undefined : a / b;
+}

@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { openFeeder } from '../feed.js';
+import { postLeads } from '../load/load.js';
+import { refillRedis } from '../servers.js';
+import { captureUrl, startReceiver, startWorker } from './bench.js';
+
+/** @typedef {import('./bench.js').Bench} Bench */
+
+/** A queue that grows by more than this part of what arrives does not stay flat. */
+const FLAT = 0.02;
+
+/**
+ * The arrival rate at which the queue stays flat, by halving what is between a rate that does and one
+ * that does not, receiver, worker and both servers on this machine.
+ * @param {Bench} bench
+ * @param {{ atMost: number }} bounds
+ */
+export async function measureEndToEnd(bench, { atMost }) {
+  const { plan, servers, leadgate, say } = bench;
+  await refillRedis(leadgate.redisUrl, leadgate.database);
+  const receiver = await startReceiver(bench);
+  const worker = await startWorker(bench);
+  const feeder = await openFeeder(leadgate.redisUrl, leadgate.database);
+  const url = captureUrl(receiver, leadgate.database);
+  const pids = {
+    ...{ receiver: receiver.pid, worker: worker.pid },
+    ...{ redis: servers.redis.pid, postgres: servers.postgres.pid },
+  };
+  const { connections, known } = plan;
+  const { seconds } = plan.search;
+  await postLeads(url, { seconds: plan.warmSeconds, connections, known, rate: atMost / 4 }, pids);
+  await empty(feeder);
+
+  let [low, high] = [0, atMost];
+  /** @type {Awaited<ReturnType<typeof postLeads>> | null} */
+  let best = null;
+  const steps = [];
+  for (let step = 0; step < plan.search.steps; step++) {
+    const rate = (low + high) / 2;
+    const posting = postLeads(url, { seconds, connections, known, rate }, pids);
+    // The first part fills the groups; what counts is whether the queue grows after it.
+    await delay((seconds * 1_000) / 2);
+    const [half, at] = [await feeder.left(), performance.now()];
+    await delay((seconds * 1_000) / 2);
+    const growth = ((await feeder.left()) - half) / ((performance.now() - at) / 1_000);
+    const measured = await posting;
+    // Neither a rate that was not reached.
+    const flat = growth <= FLAT * rate && measured.rate >= 0.95 * rate;
+    steps.push({ rate: measured.rate, growth, flat });
+    say(
+      `  ${Math.round(measured.rate).toString()}/s: the queue ${flat ? 'stays flat' : 'grows'} (${Math.round(growth).toString()}/s)`,
+    );
+    if (flat) {
+      low = rate;
+      best = measured;
+    } else high = rate;
+    await empty(feeder);
+  }
+  await worker.stop();
+  await receiver.stop();
+  await feeder.close();
+  return {
+    leadsPerSecond: best?.rate ?? 0,
+    steps,
+    cpuMicrosPerLead: best?.cpu.total ?? null,
+    cpuByProcess: best?.cpu.byProcess ?? {},
+    othersShareOfMachine: best?.cpu.othersShare ?? null,
+    ms: best?.load.ms ?? null,
+  };
+}
+
+/** @param {import('../feed.js').Feeder} feeder */
+async function empty(feeder) {
+  while ((await feeder.left()) > 0) await delay(50);
+}

@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { openFeeder } from '../feed.js';
+import { postLeads } from '../load/load.js';
+import { refillRedis } from '../servers.js';
+import { captureUrl, startReceiver, startWorker } from './bench.js';
+
+/** @typedef {import('./bench.js').Bench} Bench */
+
+/**
+ * 80 % of what the receiver alone takes, while the worker runs; then what is left is worked off. And
+ * half of what can be sustained, where nobody should wait.
+ * @param {Bench} bench
+ * @param {{ top: number, sustained: number }} rates leads a second
+ */
+export async function measureSpike(bench, { top, sustained }) {
+  const { plan, servers, leadgate, say } = bench;
+  await refillRedis(leadgate.redisUrl, leadgate.database);
+  const receiver = await startReceiver(bench);
+  const worker = await startWorker(bench);
+  const feeder = await openFeeder(leadgate.redisUrl, leadgate.database);
+  const url = captureUrl(receiver, leadgate.database);
+  const pids = {
+    ...{ receiver: receiver.pid, worker: worker.pid },
+    ...{ redis: servers.redis.pid, postgres: servers.postgres.pid },
+  };
+  const { connections, known } = plan;
+  const post = (/** @type {number} */ rate) =>
+    postLeads(url, { seconds: plan.spike.seconds, connections, known, rate }, pids);
+  const drained = async () => {
+    const start = performance.now();
+    while ((await feeder.left()) > 0) await delay(50);
+    return (performance.now() - start) / 1_000;
+  };
+
+  // Warm, as a service is that has been up for a while.
+  await postLeads(url, { seconds: plan.warmSeconds, connections, known, rate: top / 4 }, pids);
+  await drained();
+  const spike = await post(0.8 * top);
+  const left = await feeder.left();
+  const drainSeconds = await drained();
+  const half = await post(sustained / 2);
+  await drained();
+
+  await worker.stop();
+  await receiver.stop();
+  await feeder.close();
+  say(`  spike at ${Math.round(spike.rate).toString()}/s: ${latencies(spike)}`);
+  say(`  ${left.toString()} leads waited at its end, for ${drainSeconds.toFixed(1)} s`);
+  say(`  half of sustained, ${Math.round(half.rate).toString()}/s: ${latencies(half)}`);
+  return { spike: facts(spike), left, drainSeconds, half: facts(half) };
+}
+
+/** @param {import('../load/load.js').Measured} measured */
+function latencies({ load }) {
+  const { p50, p99, max } = load.ms;
+  return `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, max ${max.toFixed(0)} ms, ${JSON.stringify(load.statuses)}`;
+}
+
+/** @param {import('../load/load.js').Measured} measured */
+function facts({ rate, load, cpu }) {
+  const { ms, statuses, errors } = load;
+  return { leadsPerSecond: rate, ms, statuses, errors, othersShareOfMachine: cpu.othersShare };
+}

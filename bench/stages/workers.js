@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { countCpu } from '../cpu.js';
+import { openFeeder, openNaiveFeeder } from '../feed.js';
+import { spread, told } from '../figures.js';
+import { startService } from '../processes.js';
+import { refillRedis } from '../servers.js';
+import { CONCURRENCY, CORES, startWorker } from './bench.js';
+
+/** @typedef {import('./bench.js').Bench} Bench */
+/** @typedef {import('../feed.js').Feeder} Feeder */
+/** @typedef {{ rate: number, cpu: ReturnType<ReturnType<typeof countCpu>['stop']> }} Drained */
+
+/** How often the queue is looked at. */
+const LOOK_MS = 50;
+
+/**
+ * How fast a queue is worked off, by each worker in turn, round by round. The queue is filled while it
+ * is paused, so that the worker is up and warm when the clock starts.
+ * @param {Bench} bench
+ */
+export async function measureWorkers(bench) {
+  const { plan, servers, leadgate, naive, say } = bench;
+  const { log } = servers;
+  await refillRedis(leadgate.redisUrl, leadgate.database);
+  const naiveFeeder = await openNaiveFeeder(naive.redisUrl, naive.database);
+  const feeder = await openFeeder(leadgate.redisUrl, leadgate.database);
+  const { redis, postgres } = servers;
+  const settings = { redisUrl: naive.redisUrl, concurrency: CONCURRENCY };
+  // The two on one queue take turns, so each is started for its turn.
+  const variants = {
+    noop: {
+      feeder: naiveFeeder,
+      start: () => startService('noop-worker', { log, settings }),
+      servers: { redis: redis.pid },
+    },
+    naive: {
+      feeder: naiveFeeder,
+      start: () =>
+        startService('naive-worker', {
+          log,
+          settings: { ...settings, databaseUrl: naive.database.url },
+        }),
+      servers: { redis: redis.pid, postgres: postgres.pid },
+    },
+    leadgate: {
+      feeder,
+      start: () => startWorker(bench),
+      servers: { redis: redis.pid, postgres: postgres.pid },
+    },
+  };
+  /** @type {Record<keyof typeof variants, Drained[]>} */
+  const drained = { noop: [], naive: [], leadgate: [] };
+  const names = /** @type {(keyof typeof variants)[]} */ (Object.keys(variants));
+  for (let i = 0; i < plan.rounds; i++) {
+    for (const name of names) {
+      const variant = variants[name];
+      const worker = await variant.start();
+      const pids = { ...variant.servers, worker: worker.pid };
+      // A part of it first, to warm the process up.
+      await drain(variant.feeder, Math.ceil(plan.jobs[name] / 4), pids);
+      drained[name].push(await drain(variant.feeder, plan.jobs[name], pids));
+      await worker.stop();
+    }
+    say(
+      `  round ${(i + 1).toString()}: ${names
+        .map((name) => `${name} ${Math.round(drained[name].at(-1)?.rate ?? 0).toString()}/s`)
+        .join(', ')}`,
+    );
+  }
+  await naiveFeeder.close();
+  await feeder.close();
+  for (const name of names)
+    say(`  ${name}: ${told(spread(drained[name].map((one) => one.rate)))} leads/s`);
+  const figures = Object.fromEntries(names.map((name) => [name, drainSummary(drained[name])]));
+  return /** @type {Record<keyof typeof variants, ReturnType<typeof drainSummary>>} */ (figures);
+}
+
+/**
+ * Fills the queue and measures how it empties.
+ * @param {Feeder} feeder
+ * @param {number} jobs
+ * @param {Record<string, number>} pids
+ * @returns {Promise<Drained>}
+ */
+export async function drain(feeder, jobs, pids) {
+  await feeder.pause();
+  await feeder.fill(jobs);
+  const count = countCpu(pids);
+  const start = performance.now();
+  await feeder.resume();
+  while ((await feeder.left()) > 0) await delay(LOOK_MS);
+  return {
+    rate: (jobs * 1_000) / (performance.now() - start),
+    cpu: count.stop(jobs, CORES),
+  };
+}
+
+/** @param {readonly Drained[]} drained */
+export function drainSummary(drained) {
+  const names = Object.keys(drained[0]?.cpu.byProcess ?? {});
+  return {
+    leadsPerSecond: spread(drained.map((one) => one.rate)),
+    cpuMicrosPerLead: spread(drained.map((one) => one.cpu.total)),
+    cpuByProcess: Object.fromEntries(
+      names.map((name) => [
+        name,
+        spread(drained.map((one) => one.cpu.byProcess[name] ?? 0)).median,
+      ]),
+    ),
+    othersShareOfMachine: spread(drained.map((one) => one.cpu.othersShare)),
+  };
+}
