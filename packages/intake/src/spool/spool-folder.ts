@@ -100,7 +100,7 @@ export class SpoolFolder {
     this.#requireRoom(bytes + 4 * COPIED_BYTES);
     this.#arriving += bytes;
     try {
-      await written(this.#records.put(this.#nextSequence++, record));
+      await written(this.#records.put(this.#nextSequence++, record, { append: true }));
     } finally {
       this.#arriving -= bytes;
       this.#count();
@@ -224,11 +224,17 @@ const PAGE_BYTES = 4_096;
 const COPIED_BYTES = 2 ** 18;
 const ZEROS = Buffer.alloc(2 ** 18);
 
-/** A record of more than half a page has pages of its own. */
+/**
+ * As many as fit share a page; a record of more than half a page has pages of its own. A page in a
+ * hundred leads to the others.
+ */
 function bytesOnDisk(recordBytes: number): number {
-  return recordBytes <= PAGE_BYTES / 2
-    ? recordBytes + 64
-    : PAGE_BYTES * Math.ceil((recordBytes + 16) / PAGE_BYTES);
+  const withHeader = recordBytes + 24;
+  const pages =
+    withHeader <= PAGE_BYTES / 2
+      ? 1 / Math.floor((PAGE_BYTES - 16) / withHeader)
+      : Math.ceil(withHeader / PAGE_BYTES);
+  return Math.ceil(1.01 * PAGE_BYTES * pages);
 }
 
 /** For the first pages, which LMDB writes when it opens. Throws where the disk is full. */
