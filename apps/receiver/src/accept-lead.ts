@@ -5,6 +5,7 @@ import {
   type CaptureLink,
   type Consent,
   type FieldError,
+  type Held,
   type Lead,
   type Note,
   type ProblemCode,
@@ -24,6 +25,9 @@ import type { ProblemDetails } from './answer.ts';
 import type { Breaker } from './breaker.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
 import type { WithinDeadline } from './redis-deadline.ts';
+import { judge } from './spam/judge.ts';
+import { takeSigns, type Signs } from './spam/take-signs.ts';
+import type { VerifyCaptcha } from './spam/verify-captcha.ts';
 import type { Strain } from './strain.ts';
 import { withinTime } from './within-time.ts';
 
@@ -50,6 +54,7 @@ export interface Intake {
   spool: Pick<Spool, 'append'> | null;
   /** Whether a process that starts without Redis would know a code: others are not spooled. */
   isOnDisk: (code: string) => boolean;
+  verifyCaptcha: VerifyCaptcha;
   /** Keeps a refused body for an operator. Best effort. */
   pushRejected: (rejected: RejectedBody) => Promise<void>;
   onTrouble: (trouble: Trouble, error: unknown) => void;
@@ -84,9 +89,12 @@ interface Reading {
   kind: 'read';
   text: string;
   lead: Lead;
+  /** Keys to claim: none of a lead that is held. */
   identities: string[];
   notes: Note[];
   consent?: Consent;
+  signs: Signs;
+  held?: Held;
   idempotency?: { key: string; bodyHash: string };
 }
 
@@ -108,7 +116,8 @@ export async function acceptLead(
   post: Post,
 ): Promise<Outcome> {
   const reading = readLead(post);
-  if (reading.kind === 'read') return store(intake, within, post, reading);
+  if (reading.kind === 'read')
+    return store(intake, within, post, await holdBack(intake, post, reading));
   if (reading.text !== null) keepRejected(intake, post, reading, reading.text);
   return refused(reading.code, reading.errors.length > 0 ? { errors: reading.errors } : {});
 }
@@ -152,7 +161,9 @@ function readFields(
   { value, text }: { value: unknown; text: string },
 ): Reading | Refusal {
   const { link } = post;
-  const { key, body } = takeIdempotencyKey(post.idempotencyKey, value);
+  const keyed = takeIdempotencyKey(post.idempotencyKey, value);
+  const { key } = keyed;
+  const { body, signs } = takeSigns(keyed.body, link.guard?.honeypot ?? null);
   const reading = readFieldsOf(body, link, { lenient: post.lenient, now: post.receivedAt });
   if (key.kind === 'invalid') {
     const errors = [key.error, ...(reading.kind === 'refused' ? reading.errors : [])];
@@ -162,8 +173,37 @@ function readFields(
   return {
     ...reading,
     text,
+    signs,
     ...(key.kind === 'key' && { idempotency: { key: key.key, bodyHash: hashBody(body, text) } }),
   };
+}
+
+/** What is caught as spam goes the way of any other, and claims nobody's email or phone. */
+async function holdBack(intake: Intake, { link }: Post, reading: Reading): Promise<Reading> {
+  const verdict = await judge(link.guard, reading.signs, intake.verifyCaptcha);
+  switch (verdict.kind) {
+    case 'taken':
+      return reading;
+    case 'taken-unchecked':
+      return { ...reading, notes: [...reading.notes, { field: '', code: 'captcha-unchecked' }] };
+    case 'held':
+      return {
+        ...reading,
+        identities: [],
+        held: { reason: verdict.reason, keys: reading.identities },
+      };
+  }
+}
+
+/**
+ * A repeat under the same key is what it was the first time, whatever is thought of it now: held
+ * where nothing had been claimed for it though there was something to claim, else taken.
+ */
+function asFirstJudged({ held, ...reading }: Reading, claimed: readonly unknown[]): Reading {
+  if (claimed.length > 0) return reading;
+  const keys = held?.keys ?? reading.identities;
+  const reason = held?.reason ?? 'repeated';
+  return held !== undefined || keys.length > 0 ? { ...reading, held: { reason, keys } } : reading;
 }
 
 async function store(
@@ -240,7 +280,9 @@ async function enqueue(
       // A repeat is enqueued again before it is answered: whoever reserved it first may have died
       // before enqueuing. Its stored id makes it the same job.
       const id = reservation.kind === 'repeated' ? reservation.submissionId : post.submissionId;
-      const submission = toSubmission(post, reading, reservation, id);
+      const judged =
+        reservation.kind === 'repeated' ? asFirstJudged(reading, reservation.identities) : reading;
+      const submission = toSubmission(post, judged, reservation, id);
       try {
         await within(intake.producer.enqueue(submission));
       } catch (error) {
@@ -331,6 +373,7 @@ function toSubmission(
     lead: reading.lead,
     notes: reading.notes,
     ...(reading.consent && { consent: reading.consent }),
+    ...(reading.held && { held: reading.held }),
     body: storable(reading.text),
     bodyType: post.bodyType,
     ...post.sender,

@@ -87,6 +87,7 @@ export async function fakeReceiver(options: FakeOptions = {}): Promise<FakeRecei
     strain: () => null,
     spool: null,
     isOnDisk: () => true,
+    verifyCaptcha: () => Promise.resolve('passed'),
     pushRejected(body) {
       rejected.push(body);
       return Promise.resolve();

@@ -78,6 +78,13 @@ export const LeadBody = Type.Object(
         },
       }),
     ),
+    _filledMs: Type.Optional(
+      Type.Unsafe<unknown>({
+        type: ['number', 'string', 'null'],
+        description:
+          'Milliseconds from the page’s opening to the sending of its form, for links with a minimum. No part of the lead.',
+      }),
+    ),
     _idempotencyKey: Type.Optional(
       Type.Unsafe<unknown>({
         type: ['string', 'null'],

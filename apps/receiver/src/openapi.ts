@@ -42,6 +42,7 @@ const NO_SERVICES: ReceiverServices = {
   spool: null,
   isOnDisk: unused,
   pushRejected: unused,
+  verifyCaptcha: unused,
   limits: { count: unused },
   health: { readiness: unused, stop: unused },
   snippet: makeAsset(Buffer.alloc(0), ''),

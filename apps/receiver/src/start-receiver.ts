@@ -20,6 +20,7 @@ import { createHealth } from './health.ts';
 import { openRefuge } from './open-refuge.ts';
 import { createReceiverMetrics } from './metrics.ts';
 import { createServer } from './server.ts';
+import { verifyCaptcha } from './spam/verify-captcha.ts';
 import { watchStrain } from './strain.ts';
 import { createTally, type Tally } from './tally.ts';
 import { createTroubleLog } from './trouble-log.ts';
@@ -112,6 +113,7 @@ export async function startReceiver(
     strain: () => strain.current(),
     spool: refuge?.spool ?? null,
     isOnDisk: (code) => refuge?.links.has(code) === true,
+    verifyCaptcha,
     pushRejected: (rejected) => pushRejected(redis, rejected),
     health,
     snippet,

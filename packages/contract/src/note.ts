@@ -12,6 +12,7 @@ export const NOTE_CODES = {
   'ambiguous-custom-field': 'More than one custom field has this label; it was ignored.',
   'overridden-custom-field': 'Another key of the same body names the same custom field and wins.',
   'invalid-custom-value': 'The custom field cannot take this value; it was ignored.',
+  'captcha-unchecked': 'The CAPTCHA could not be checked; the link takes such leads.',
   'key-of-another-body':
     'The idempotency key belongs to another body; it was accepted all the same.',
 } as const;
