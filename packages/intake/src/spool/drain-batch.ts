@@ -22,7 +22,7 @@ export interface BatchResult {
   /** Their workspace is behind: nothing of it can be reserved before its refill. */
   behind: string[];
   /** Redis failed: what is left of the batch stays. */
-  failure: unknown;
+  failure: Error | null;
 }
 
 /**
@@ -41,7 +41,7 @@ export async function drainBatch(
       outcome: spooled === null ? DAMAGED : await settle(spooled, target),
     })),
   );
-  const result: BatchResult = { drained: 0, damaged: 0, behind: [], failure: undefined };
+  const result: BatchResult = { drained: 0, damaged: 0, behind: [], failure: null };
   const enqueued: number[] = [];
   for (const { sequence, outcome } of settled)
     switch (outcome.kind) {
@@ -70,9 +70,14 @@ type Settled =
   | { kind: 'enqueued' }
   | { kind: 'damaged' }
   | { kind: 'behind'; workspaceId: string }
-  | { kind: 'failed'; error: unknown; reserved?: SpooledSubmission };
+  | { kind: 'failed'; error: Error; reserved?: SpooledSubmission };
 
 const DAMAGED: Settled = { kind: 'damaged' };
+
+function failed(error: unknown, reserved?: SpooledSubmission): Settled {
+  const reason = error instanceof Error ? error : new Error('Redis failed');
+  return { kind: 'failed', error: reason, ...(reserved && { reserved }) };
+}
 
 async function settle(spooled: SpooledSubmission, target: DrainTarget): Promise<Settled> {
   if (spooled.reserved) return enqueued(spooled.submission, target.enqueue(spooled.submission));
@@ -82,7 +87,7 @@ async function settle(spooled: SpooledSubmission, target: DrainTarget): Promise<
   } catch (error) {
     // No id is one, or there are too many keys: not even a healthy Redis could take it.
     if (error instanceof TypeError || error instanceof RangeError) return DAMAGED;
-    return { kind: 'failed', error };
+    return failed(error);
   }
   switch (found.kind) {
     case 'behind':
@@ -99,7 +104,7 @@ async function enqueued(submission: Submission, enqueuing: Promise<void>): Promi
     await enqueuing;
     return { kind: 'enqueued' };
   } catch (error) {
-    return { kind: 'failed', error, reserved: { submission, reserved: true } };
+    return failed(error, { submission, reserved: true });
   }
 }
 
@@ -111,7 +116,7 @@ async function aliased(submission: Submission, target: DrainTarget): Promise<Set
     await target.enqueueAlias({ ...submission, answeredLeadId });
     return { kind: 'enqueued' };
   } catch (error) {
-    return { kind: 'failed', error };
+    return failed(error);
   }
 }
 

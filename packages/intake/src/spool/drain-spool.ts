@@ -47,7 +47,7 @@ export async function drainFolder(
     pass.damaged += result.damaged;
     pass.behind += result.behind.length;
     for (const workspaceId of result.behind) behind.add(workspaceId);
-    if (result.failure !== undefined) throw result.failure;
+    if (result.failure !== null) throw result.failure;
     const left = (1_000 * result.drained) / rate - (performance.now() - start);
     if (left > 0) await pause(left, signal);
   }

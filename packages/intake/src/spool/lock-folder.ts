@@ -1,3 +1,5 @@
+// The package has no types of its own, and whoever compiles this file needs them.
+// eslint-disable-next-line @typescript-eslint/triple-slash-reference
 /// <reference path="./fs-native-extensions.d.ts" />
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
