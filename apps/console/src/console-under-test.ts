@@ -1,5 +1,11 @@
 import { connectRedis, createLogger } from '@leadgate/boot';
-import { openDashboardQueue, type DashboardQueue } from '@leadgate/queue';
+import {
+  openDashboardQueue,
+  openFailedJobs,
+  openProducer,
+  type DashboardQueue,
+} from '@leadgate/queue';
+import { createReserver } from '@leadgate/intake';
 import { addOperator, createToken, openStore, type Role, type Store } from '@leadgate/store';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import type { Redis } from 'ioredis';
@@ -48,6 +54,8 @@ export async function consoleUnderTest(servers: {
   const redis = connectRedis(servers.redisUrl, { role: 'admin' });
   const store = openStore({ url: servers.databaseUrl, poolSize: 4 });
   const queue = await openDashboardQueue(redis, { logger });
+  const producer = await openProducer(redis, { logger });
+  const failed = openFailedJobs(redis);
   const app = createServer({ trustProxy: ['127.0.0.1'] }, logger);
   const routes: ConsoleUnderTest['routes'] = [];
   app.addHook('onRoute', ({ method, url }) => {
@@ -56,6 +64,9 @@ export async function consoleUnderTest(servers: {
   await app.register(consoleApp, {
     store,
     redis,
+    reserver: createReserver(redis),
+    producer,
+    failed,
     queue,
     metrics: consoleMetrics(redis, store),
     secret: 'a secret of the tests, long enough to sign',
@@ -91,7 +102,7 @@ export async function consoleUnderTest(servers: {
     },
     async close() {
       await app.close();
-      await queue.close();
+      await Promise.all([queue.close(), producer.close(), failed.close()]);
       await store.close();
       redis.disconnect();
     },

@@ -11,10 +11,28 @@ export async function openapiDocument(): Promise<object> {
   // Neither connects before it is asked for something.
   const store = openStore({ url: 'postgresql://nowhere/nothing', poolSize: 1 });
   const redis = new Redis({ lazyConnect: true });
-  await addApiRoutes(app, { store, redis, receiverUrl: null });
+  await addApiRoutes(app, {
+    store,
+    redis,
+    receiverUrl: null,
+    reserver: { reserve: unused },
+    producer: { enqueue: unused },
+    failed: {
+      reasons: unused,
+      pages: unused,
+      show: unused,
+      retry: unused,
+      remove: unused,
+      close: unused,
+    },
+  });
   await app.ready();
   const document = app.swagger();
   await app.close();
   await store.close();
   return document;
 }
+
+const unused = (): never => {
+  throw new Error('the document is made without servers');
+};

@@ -1,12 +1,12 @@
 import type { MetricsRegistry } from '@leadgate/boot';
-import type { DashboardQueue } from '@leadgate/queue';
-import type { Store } from '@leadgate/store';
+import type { Servers } from '@leadgate/operations';
+import type { DashboardQueue, FailedJobs } from '@leadgate/queue';
 import type { Redis } from 'ioredis';
 
 /** What the API and the pages need from outside. */
-export interface ApiServices {
-  store: Store;
+export interface ApiServices extends Servers {
   redis: Redis;
+  failed: FailedJobs;
   /** Where senders reach the receiver; null where nobody said. */
   receiverUrl: string | null;
 }

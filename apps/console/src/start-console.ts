@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { awaitRedis, connectRedis, type Logger, type Shutdown } from '@leadgate/boot';
-import { openDashboardQueue } from '@leadgate/queue';
+import { openDashboardQueue, openFailedJobs, openProducer } from '@leadgate/queue';
+import { createReserver } from '@leadgate/intake';
 import { issueFirstCode, openStore, type Store } from '@leadgate/store';
 import { consoleApp } from './app.ts';
 import type { ConsoleConfig } from './config.ts';
@@ -32,10 +33,18 @@ export async function startConsole(
   const queue = await openDashboardQueue(redis, { logger });
   onClose('queue', () => queue.close());
 
+  const producer = await openProducer(redis, { logger });
+  onClose('producer', () => producer.close());
+  const failed = openFailedJobs(redis);
+  onClose('failed jobs', () => failed.close());
+
   const app = createServer({ trustProxy: config.CONSOLE_TRUST_PROXY }, logger);
   await app.register(consoleApp, {
     store,
     redis,
+    reserver: createReserver(redis),
+    producer,
+    failed,
     queue,
     metrics: consoleMetrics(redis, store),
     secret: config.CONSOLE_SECRET,

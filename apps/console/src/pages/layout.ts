@@ -59,6 +59,7 @@ function send(reply: FastifyReply, title: string, body: Html): FastifyReply {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
+        <link rel="icon" href="data:," />
         <title>${title} · Leadgate</title>
         ${STYLE_TAG}
       </head>

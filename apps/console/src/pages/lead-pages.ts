@@ -1,4 +1,4 @@
-import { LEAD_FIELDS, type FieldPath } from '@leadgate/contract';
+import { LEAD_FIELDS } from '@leadgate/contract';
 import type { LeadDetails, LeadSummary } from '@leadgate/store';
 import { html, type Html } from './html.ts';
 import { tableOf, timeOf } from './parts.ts';
@@ -74,14 +74,15 @@ export function leadPage(lead: LeadDetails): Html {
 }
 
 function fieldRows(lead: LeadDetails) {
-  const from = (path: FieldPath) => {
-    const source = lead.provenance[path];
+  const sources: Partial<Record<string, { at: string }>> = lead.provenance;
+  const fromPath = (path: string) => {
+    const source = sources[path];
     return source === undefined ? '' : timeOf(source.at);
   };
   return [
-    ...LEAD_FIELDS.map((field) => [field, lead[field] ?? null, from(field)] as const),
+    ...LEAD_FIELDS.map((field) => [field, lead[field] ?? null, fromPath(field)] as const),
     ...Object.entries(lead.address ?? {}).map(
-      ([part, value]) => [`address.${part}`, value, ''] as const,
+      ([part, value]) => [`address.${part}`, value, fromPath(`address.${part}`)] as const,
     ),
     ...lead.customFieldDetails.map(({ label, value }) => [label, String(value), ''] as const),
     ...Object.entries(lead.lastTouch ?? {})

@@ -23,6 +23,7 @@ h2{font-size:1.05rem;margin:1.5rem 0 .5rem}
 .card strong{font-size:1.5rem;font-variant-numeric:tabular-nums}
 .good{color:var(--good)}.warn{color:var(--warn)}.bad{color:var(--bad)}.soft{color:var(--soft)}
 .note{background:var(--card);border:1px solid var(--line);border-left:.3rem solid var(--warn);border-radius:.4rem;padding:.6rem .85rem;margin:.75rem 0}
+pre{overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere;font:.85rem/1.5 ui-monospace,monospace}
 .note.bad{border-left-color:var(--bad)}
 .scroll{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:.6rem}
 table{border-collapse:collapse;width:100%;font-size:.93rem}

@@ -3,6 +3,7 @@ import { collectOpenapi } from '../collect-openapi.ts';
 import type { ApiServices, ConsoleServices } from '../services.ts';
 import { auditRoutes } from './audit.ts';
 import { dashboardRoutes } from './dashboard.ts';
+import { failedRoutes } from './failed.ts';
 import { fieldRoutes } from './fields.ts';
 import { healthRoutes } from './health.ts';
 import { leadRoutes } from './leads.ts';
@@ -13,6 +14,7 @@ import { operatorRoutes } from './operators.ts';
 import { pageRoutes } from './pages.ts';
 import { queueRoutes } from './queue.ts';
 import { signInRoutes } from './sign-in.ts';
+import { rejectedRoutes } from './rejected.ts';
 import { submissionRoutes } from './submissions.ts';
 import { tokenRoutes } from './tokens.ts';
 import { workspaceRoutes } from './workspaces.ts';
@@ -25,6 +27,8 @@ const API = [
   linkRoutes,
   leadRoutes,
   submissionRoutes,
+  rejectedRoutes,
+  failedRoutes,
   queueRoutes,
   operatorRoutes,
   tokenRoutes,

@@ -1,24 +1,31 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { putLinks } from '@leadgate/intake';
+import { replayRejected, retryFailed } from '@leadgate/operations';
 import { oldestWaiting, pauseQueue, queueCounts, resumeQueue } from '@leadgate/queue';
 import {
   findLeads,
   linkEntries,
   listAudit,
   listLinks,
+  listRejected,
   recentLeads,
   setLinkState,
   showLead,
+  showRejected,
 } from '@leadgate/store';
+import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { actorOf } from '../auth/actor.ts';
 import { viewLink } from '../link-view.ts';
 import { forRole } from '../mask/mask.ts';
 import { auditPage } from '../pages/audit-page.ts';
+import { failedPage } from '../pages/failed-page.ts';
 import { leadPage, leadsPage } from '../pages/lead-pages.ts';
 import { linksPage } from '../pages/links-page.ts';
 import { sendPage } from '../pages/layout.ts';
 import { overviewPage } from '../pages/overview-page.ts';
+import { rejectedDetailsPage, rejectedPage } from '../pages/rejected-pages.ts';
+import { newestFailed } from '../newest-failed.ts';
 import { ProblemError } from '../problem.ts';
 import { readSearch } from '../search-leads.ts';
 import type { ApiServices } from '../services.ts';
@@ -29,7 +36,7 @@ const LISTED = 50;
 
 /** The pages for people, and the buttons on them. They call what the API calls. */
 export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, services) => {
-  const { store, redis, receiverUrl } = services;
+  const { store, redis, failed, receiverUrl } = services;
   const hide = true;
 
   app.get('/', { schema: { hide } }, async (request, reply) => {
@@ -81,6 +88,79 @@ export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
         path: '/leads',
         body: leadPage(shown),
       });
+    },
+  );
+
+  app.get('/rejected', { schema: { hide } }, async (request, reply) => {
+    const rejected = await listRejected(store, {}, LISTED);
+    const body = rejectedPage(forRole(actorOf(request).role, rejected));
+    return sendPage(reply, { title: 'Rejected', path: '/rejected', body });
+  });
+
+  const showRejectedPage = async (reply: FastifyReply, id: string, problem: string | null) => {
+    const rejected = await showRejected(store, id);
+    if (rejected === null) throw new ProblemError('not-found');
+    const { role } = actorOf(reply.request);
+    const body = rejectedDetailsPage(forRole(role, rejected), {
+      acts: role === 'operator',
+      problem,
+    });
+    return sendPage(reply, { title: 'Rejected post', path: '/rejected', body });
+  };
+
+  app.get(
+    '/rejected/:rejectedId',
+    { schema: { hide, params: idParams('rejectedId') } },
+    (request, reply) => showRejectedPage(reply, request.params.rejectedId, null),
+  );
+
+  app.post(
+    '/rejected/:rejectedId/replay',
+    {
+      config: { action: 'rejected.replay' },
+      schema: { hide, params: idParams('rejectedId') },
+    },
+    async (request, reply) => {
+      const { rejectedId } = request.params;
+      const outcome = await replayRejected(services, rejectedId, { now: Date.now() });
+      if (outcome.kind === 'refused' || outcome.kind === 'behind') {
+        const problem =
+          outcome.kind === 'refused'
+            ? `Still refused: ${outcome.errors.map(({ detail }) => detail).join(' ')}`
+            : 'Redis is being refilled. Try again in a moment.';
+        return showRejectedPage(reply.code(422), rejectedId, problem);
+      }
+      return reply.redirect(`/rejected/${rejectedId}`, 303);
+    },
+  );
+
+  app.get('/failed', { schema: { hide } }, async (request, reply) => {
+    const [reasons, newest] = await Promise.all([
+      failed.reasons(),
+      newestFailed(failed, {}, LISTED),
+    ]);
+    const body = failedPage({ reasons, newest }, actorOf(request).role === 'operator');
+    return sendPage(reply, { title: 'Failed', path: '/failed', body });
+  });
+
+  app.post(
+    '/failed/retry',
+    { config: { action: 'failed.retry-all' }, schema: { hide } },
+    async (_request, reply) => {
+      await retryFailed(failed, {}, {});
+      return reply.redirect('/failed', 303);
+    },
+  );
+
+  app.post(
+    '/failed/:jobId/retry',
+    {
+      config: { action: 'failed.retry' },
+      schema: { hide, params: Type.Object({ jobId: Type.String() }) },
+    },
+    async (request, reply) => {
+      await failed.retry(request.params.jobId);
+      return reply.redirect('/failed', 303);
     },
   );
 
