@@ -1,8 +1,4 @@
-/**
- * The import law of docs/architecture.md. Tests may import more than what they test: they are
- * exempt where a rule is about what runs.
- * @type {import('dependency-cruiser').IConfiguration}
- */
+/** The import law of docs/architecture.md. Tests may import more than what they test. */
 
 const TEST = '[.]test[.](ts|js)$';
 
@@ -16,6 +12,7 @@ const ALLOWED = {
   },
 };
 
+/** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden: [
     {

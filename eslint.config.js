@@ -36,10 +36,13 @@ export default defineConfig(
           message: 'Read it in a main.ts or bin.ts, and pass what it says.',
         },
       ],
-      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/consistent-type-imports': ['error', { disallowTypeAnnotations: false }],
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-explicit-any': 'error',
-      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
       // Numbers and dates read well in a template; objects do not.
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       // Objects here are closures: their methods know no `this`.
@@ -53,7 +56,7 @@ export default defineConfig(
     rules: { 'no-restricted-properties': 'off' },
   },
   {
-    files: ['scripts/**/*.js'],
+    files: ['{scripts,bench}/**/*.js'],
     rules: {
       // JSON of our own files is typed where it is read, in JSDoc.
       '@typescript-eslint/no-unsafe-assignment': 'off',
@@ -65,7 +68,7 @@ export default defineConfig(
   },
   {
     // Plain JavaScript outside of the type check.
-    files: ['apps/*/bin/*.js', 'packages/*/*.js', 'vitest.browser.config.ts'],
+    files: ['apps/*/bin/*.js', 'deploy/**/*.js', 'packages/*/*.js', 'vitest.browser.config.ts'],
     extends: [tseslint.configs.disableTypeChecked],
   },
   {
