@@ -1,0 +1,233 @@
+import pg from 'pg';
+import { afterEach, describe, expect, test } from 'vitest';
+import { queueCounts } from '@leadgate/queue';
+import { openRedisGate, type RedisGate } from './redis-gate.ts';
+import { startSystem, type System, type SystemOptions } from './system.ts';
+
+/** Each test kills in one of the windows of docs/architecture.md, at its very moment. */
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+}, 60_000);
+
+async function start(options: SystemOptions): Promise<System> {
+  const system = await startSystem(options);
+  closers.push(() => system.stop());
+  return system;
+}
+
+async function gateOf(system: System): Promise<RedisGate> {
+  const gate = await openRedisGate(system.redisUrl);
+  closers.push(() => gate.close());
+  return gate;
+}
+
+/** What the queue's keys have in common, and no reservation has. */
+const QUEUE = '{leads-0}';
+const COMPLETION = '{leads-0}:completed';
+
+const ANA = { email: 'ana@example.com', telephone: '11 98765-4321', name: 'Ana' };
+
+async function post(
+  receiver: { url: string } | undefined,
+  code: string,
+  lead: object,
+  key?: string,
+): Promise<{ status: number; leadId: string; submissionId: string | null }> {
+  const response = await fetch(`${receiver?.url}/ingest/${code}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(key !== undefined && { 'idempotency-key': key }),
+    },
+    body: JSON.stringify(lead),
+    signal: AbortSignal.timeout(10_000),
+  });
+  const { leadId = '' } = (await response.json()) as { leadId?: string };
+  return { status: response.status, leadId, submissionId: response.headers.get('submission-id') };
+}
+
+const stored = async (system: System) => ({
+  submissions: await system.query<{ id: string; lead_id: string }>(
+    'SELECT id, lead_id FROM submission ORDER BY "order"',
+  ),
+  leads: await system.query<{ id: string; email: string; name: string; version: string }>(
+    'SELECT id, email, name, xmin::text AS version FROM lead',
+  ),
+});
+
+describe('the receiver killed between', () => {
+  test('reserve and enqueue: no 202; the person’s next post gets the id that was reserved, and is the only one', async () => {
+    const system = await start({ receivers: 0 });
+    const { code } = await system.openLink();
+    const gate = await gateOf(system);
+    const { url, member } = await system.startReceiver({ REDIS_URL: gate.url });
+    const held = gate.holdCommand(QUEUE);
+    const first = post({ url }, code, ANA, 'key-1').catch(() => null);
+    await held;
+    await member.stop('SIGKILL');
+    expect(await first).toBeNull();
+    expect((await queueCounts(system.redis)).waiting).toBe(0);
+    expect((await stored(system)).submissions).toEqual([]);
+
+    const next = await system.startReceiver();
+    const other = await post(next, code, { email: ANA.email, city: 'Recife' });
+    const again = await post(next, code, ANA, 'key-1');
+    expect([other.status, again.status]).toEqual([202, 202]);
+    expect(again.leadId).toBe(other.leadId);
+    await system.settle();
+    const { submissions, leads } = await stored(system);
+    // The repeat is the submission that was reserved first.
+    expect(submissions.map(({ id }) => id)).toEqual([again.submissionId, other.submissionId]);
+    expect(leads).toMatchObject([{ id: again.leadId, email: ANA.email, name: 'Ana' }]);
+  }, 60_000);
+
+  test('enqueue and 202: the job is applied, and the sender’s retry is the same submission', async () => {
+    const system = await start({ receivers: 0 });
+    const { code } = await system.openLink();
+    const gate = await gateOf(system);
+    const { url, member } = await system.startReceiver({ REDIS_URL: gate.url });
+    const held = gate.holdAnswer(QUEUE);
+    const first = post({ url }, code, ANA, 'key-1').catch(() => null);
+    await held;
+    await expect.poll(async () => (await stored(system)).submissions.length).toBe(1);
+    await member.stop('SIGKILL');
+    expect(await first).toBeNull();
+
+    const next = await system.startReceiver();
+    const again = await post(next, code, ANA, 'key-1');
+    expect(again.status).toBe(202);
+    await system.settle();
+    const { submissions, leads } = await stored(system);
+    expect(submissions).toEqual([{ id: again.submissionId, lead_id: again.leadId }]);
+    expect(leads).toMatchObject([{ id: again.leadId }]);
+  }, 60_000);
+});
+
+test('a timeout whose command runs after all: the sender hears 503, tries again, and there is one submission', async () => {
+  const system = await start({ receivers: 0 });
+  const { code } = await system.openLink();
+  const gate = await gateOf(system);
+  const receiver = await system.startReceiver({ REDIS_URL: gate.url });
+  const held = gate.holdCommand(QUEUE);
+  const first = await post(receiver, code, ANA, 'key-1');
+  expect(first.status).toBe(503);
+  (await held).release();
+  await expect.poll(async () => (await stored(system)).submissions.length).toBe(1);
+
+  await expect
+    .poll(async () => (await post(receiver, code, ANA, 'key-1')).status, { timeout: 10_000 })
+    .toBe(202);
+  const other = await post(receiver, code, { email: ANA.email });
+  await system.settle();
+  const { submissions, leads } = await stored(system);
+  expect(submissions).toHaveLength(2);
+  expect(leads).toMatchObject([{ id: other.leadId, name: 'Ana' }]);
+}, 60_000);
+
+describe('the worker killed', () => {
+  test('between commit and completion: the job runs again and changes nothing', async () => {
+    const system = await start({ workers: 1 });
+    const { code } = await system.openLink();
+    await system.workers[0]?.stop();
+    const gate = await gateOf(system);
+    const worker = await system.startWorker({ REDIS_URL: gate.url, JOB_LOCK_MS: '1000' });
+    const held = gate.holdCommand(COMPLETION);
+    const { leadId, submissionId } = await post(system.receivers[0], code, ANA);
+    await held;
+    const before = await stored(system);
+    expect(before.submissions).toEqual([{ id: submissionId, lead_id: leadId }]);
+    await worker.stop('SIGKILL');
+    expect((await queueCounts(system.redis)).active).toBe(1);
+
+    const next = await system.startWorker({ JOB_LOCK_MS: '1000', LOG_LEVEL: 'debug' });
+    await system.settle();
+    expect(next.output()).toContain('already-applied');
+    expect(await stored(system)).toEqual(before);
+  }, 60_000);
+
+  test('twice while it has the job: that counts for nothing, and the third one applies it', async () => {
+    const env = { JOB_LOCK_MS: '1000' };
+    const system = await start({ workerEnv: env });
+    const { code } = await system.openLink();
+    const blocker = await block(system);
+    const { leadId, submissionId } = await post(system.receivers[0], code, ANA);
+    for (let kills = 0; kills < 3; kills++) {
+      await expect
+        .poll(async () => [await stallsOf(system, submissionId), await activeJobs(system)], {
+          timeout: 15_000,
+        })
+        .toEqual([kills, 1]);
+      await system.workers.at(-1)?.stop('SIGKILL');
+      await system.startWorker();
+    }
+    await blocker.query('ROLLBACK');
+    await system.settle();
+    const { submissions } = await stored(system);
+    expect(submissions).toEqual([{ id: submissionId, lead_id: leadId }]);
+    expect((await queueCounts(system.redis)).failed).toBe(0);
+    expect(system.workers.map((worker) => worker.output()).join('')).not.toContain(
+      'attempt failed',
+    );
+  }, 90_000);
+});
+
+describe('the worker stopped by SIGTERM', () => {
+  test('while a group runs: takes no other job, commits that one, and ends with 0', async () => {
+    const system = await start({ workerEnv: { WORKER_CONCURRENCY: '1' } });
+    const { code } = await system.openLink();
+    const blocker = await block(system);
+    const running = await post(system.receivers[0], code, ANA);
+    await expect.poll(() => waitingForLock(system), { timeout: 10_000 }).toBe(1);
+    await post(system.receivers[0], code, { email: 'later@example.com' });
+    const stopped = system.workers[0]?.stop('SIGTERM');
+    await expect.poll(() => system.workers[0]?.output()).toContain('stopping');
+    await blocker.query('ROLLBACK');
+    expect(await stopped).toBe(0);
+    expect((await stored(system)).submissions.map(({ id }) => id)).toEqual([running.submissionId]);
+    expect(await queueCounts(system.redis)).toMatchObject({ waiting: 1, active: 0, failed: 0 });
+  }, 60_000);
+
+  test('twice: ends at once, not with 0, and another worker applies what it had', async () => {
+    const system = await start({ workerEnv: { JOB_LOCK_MS: '1000' } });
+    const { code } = await system.openLink();
+    const blocker = await block(system);
+    const answer = await post(system.receivers[0], code, ANA);
+    await expect.poll(() => waitingForLock(system), { timeout: 10_000 }).toBe(1);
+    const [worker] = system.workers;
+    const stopped = worker?.stop('SIGTERM');
+    await expect.poll(() => worker?.output()).toContain('stopping');
+    worker?.child.kill('SIGTERM');
+    expect(await stopped).toBe(1);
+    await blocker.query('ROLLBACK');
+    await system.startWorker();
+    await system.settle();
+    expect((await stored(system)).submissions.map(({ id }) => id)).toEqual([answer.submissionId]);
+  }, 60_000);
+});
+
+/** Leads cannot be written until it is rolled back. */
+async function block(system: System): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: system.databaseUrl, application_name: 'test' });
+  await client.connect();
+  closers.push(() => client.end());
+  await client.query('BEGIN');
+  await client.query('LOCK TABLE lead IN EXCLUSIVE MODE');
+  return client;
+}
+
+const activeJobs = async (system: System) => (await queueCounts(system.redis)).active;
+
+/** How often BullMQ has found the job's worker gone. */
+async function stallsOf(system: System, jobId: string | null): Promise<number> {
+  return Number(await system.redis.hget(`leadgate:${QUEUE}:${jobId}`, 'stc'));
+}
+
+async function waitingForLock(system: System): Promise<number> {
+  const rows = await system.query(
+    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+       AND application_name = 'leadgate' AND wait_event_type = 'Lock'`,
+  );
+  return rows.length;
+}
