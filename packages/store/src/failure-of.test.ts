@@ -38,6 +38,13 @@ describe('what Postgres answers', () => {
     expect(failureOf(Object.assign(new Error(), { code: sqlState, severity: 'ERROR' }))).toBe(
       failure,
     );
+    // Thrown where BEGIN, SET TRANSACTION or COMMIT failed.
+    const bare = Object.assign(new Error('terminating connection'), {
+      name: 'DriverAdapterError',
+      cause: { kind: 'postgres', originalCode: sqlState },
+    });
+    expect(failureOf(bare)).toBe(failure);
+    expect(withoutValues(bare)).toBeInstanceOf(StoreError);
   });
 });
 

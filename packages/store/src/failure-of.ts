@@ -127,7 +127,9 @@ interface Facts {
 }
 
 function factsOf(error: unknown): Facts {
-  const cause = property(property(property(error, 'meta'), 'driverAdapterError'), 'cause');
+  // Around a statement Prisma wraps the adapter's error; around BEGIN and COMMIT it throws it bare.
+  const adapterError = property(property(error, 'meta'), 'driverAdapterError') ?? error;
+  const cause = property(adapterError, 'cause');
   const code = text(property(error, 'code'));
   const ownState = property(error, 'severity') === undefined ? null : code;
   return {

@@ -139,3 +139,12 @@ test('a transaction that finds no free connection means to wait', async () => {
     expect(await failure(second)).toBe('unavailable');
   });
 });
+
+test('a connection that is gone at the commit means to wait', async () => {
+  const { prisma } = open({ poolSize: 1 });
+  const atCommit = prisma.$transaction(async (tx) => {
+    await tx.$queryRaw`SELECT 1`;
+    await breakConnections();
+  });
+  expect(await failure(atCommit)).toBe('unavailable');
+});
