@@ -1,100 +1,21 @@
-import { connectRedis, createLogger, readConfig, type Shutdown } from '@leadgate/boot';
-import type { CaptureLink, RefillSource, Submission } from '@leadgate/contract';
-import { createReserver, refillAll, takeRejected, type RejectedBody } from '@leadgate/intake';
-import { openProducer, queueCounts, startApplyWorker } from '@leadgate/queue';
+import { createReserver, takeRejected, type RejectedBody } from '@leadgate/intake';
+import { openProducer, queueCounts } from '@leadgate/queue';
 import { startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ReceiverConfig } from './config.ts';
-import { CODE, fakeReceiver, LINK } from './fake-services.ts';
-import { startReceiver } from './start-receiver.ts';
+import { fakeReceiver, LINK } from './fake-services.ts';
+import {
+  closeAll,
+  closes,
+  connectTo,
+  logger,
+  refill,
+  startOn,
+  takeJobs,
+  type Answer,
+} from './receiver-under-test.ts';
 
-const logger = createLogger({ name: 'test', level: 'silent', pretty: false });
-
-/** What a test has opened, closed after it in reverse. */
-const closes: (() => Promise<void> | void)[] = [];
-afterEach(async () => {
-  for (let close = closes.pop(); close; close = closes.pop()) await close();
-});
-
-interface Answer {
-  status: number;
-  headers: Headers;
-  body: { leadId?: string; code?: string; errors?: { pointer: string }[] };
-}
-
-interface Receiver {
-  url: string;
-  post(body: string | object, headers?: Record<string, string>): Promise<Answer>;
-}
-
-async function startOn(redisUrl: string, env: Record<string, string> = {}): Promise<Receiver> {
-  const mine: (() => Promise<void> | void)[] = [];
-  const onClose: Shutdown['add'] = (_name, close) => void mine.push(close);
-  closes.push(async () => {
-    for (let close = mine.pop(); close; close = mine.pop()) await close();
-  });
-  const config = readConfig(ReceiverConfig, {
-    REDIS_URL: redisUrl,
-    RECEIVER_HOST: '127.0.0.1',
-    RECEIVER_PORT: '0',
-    ...env,
-  });
-  const { url } = await startReceiver(config, { logger, onClose });
-  return {
-    url,
-    async post(body, headers = {}) {
-      const answer = await fetch(`${url}/ingest/${CODE}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: typeof body === 'string' ? body : JSON.stringify(body),
-      });
-      return {
-        status: answer.status,
-        headers: answer.headers,
-        body: (await answer.json()) as Answer['body'],
-      };
-    },
-  };
-}
-
-function connectTo(url: string, role: 'admin' | 'producer' | 'worker' = 'admin'): Redis {
-  const redis = connectRedis(url, { role });
-  closes.push(() => redis.disconnect());
-  return redis;
-}
-
-/** What the worker does before a receiver is ready: links and markers, here of one link. */
-async function refill(redis: Redis, link: Partial<CaptureLink> = {}): Promise<void> {
-  const source: RefillSource = {
-    directoryRevision: () => Promise.resolve(1),
-    workspaceIds: () => Promise.resolve([LINK.workspaceId]),
-    async *links() {
-      yield await Promise.resolve([{ code: CODE, link: { ...LINK, ...link } }]);
-    },
-    async *identities() {
-      yield await Promise.resolve([]);
-    },
-    highestOrder: () => Promise.resolve(0),
-  };
-  await refillAll(redis, source);
-}
-
-/** Takes every job out of the queue, as the worker decodes it. */
-async function takeJobs(url: string, count: number): Promise<Submission[]> {
-  const taken: Submission[] = [];
-  const worker = await startApplyWorker(connectTo(url, 'worker'), {
-    concurrency: 50,
-    logger,
-    apply: (submission) => {
-      taken.push(submission);
-      return Promise.resolve();
-    },
-  });
-  await vi.waitFor(() => expect(taken.length).toBeGreaterThanOrEqual(count), { timeout: 5_000 });
-  await worker.close({ timeoutMs: 5_000 });
-  return taken;
-}
+afterEach(closeAll);
 
 describe('on a Redis that is well', () => {
   let url: string;
@@ -266,7 +187,7 @@ describe('on a Redis that is well', () => {
     const info = vi.spyOn(logger, 'info');
     await receiver.post({ email: 'ana@example.com' });
     await receiver.post('{');
-    for (let close = closes.pop(); close; close = closes.pop()) await close();
+    await closeAll();
     expect(info).toHaveBeenCalledWith(
       { answers: { accepted: 1, 'malformed-json': 1 } },
       'answered',

@@ -52,19 +52,20 @@ export async function startReceiver(
   };
   const redis = connect('producer');
   const subscriber = connect('subscriber');
-  await checkRedis(redis, logger);
 
   const clock = Date.now;
   const limits = createLimits();
   const refuge = await openRefuge(config, { logger, onClose });
-  const directory = await openLinkDirectory(redis, subscriber, {
+  const opening = openLinkDirectory(redis, subscriber, {
     logger,
     ...(refuge && {
       remembered: refuge.links.remembered,
       onChange: (entries) => refuge.links.save(entries),
     }),
   });
-  onClose('link directory', () => directory.close());
+  onClose('link directory', async () => (await opening).close());
+  // Each waits for a Redis that is away: they do it together.
+  const [directory] = await Promise.all([opening, checkRedis(redis, logger)]);
   const producer = await openProducer(redis, { logger, waitReplicas: config.REDIS_WAIT_REPLICAS });
   onClose('queue', () => producer.close());
   const reserver = createReserver(redis, { limits });

@@ -1,0 +1,109 @@
+import { connectRedis, createLogger, readConfig, type Shutdown } from '@leadgate/boot';
+import type { CaptureLink, RefillSource, Submission } from '@leadgate/contract';
+import { refillAll } from '@leadgate/intake';
+import { startApplyWorker } from '@leadgate/queue';
+import type { Redis } from 'ioredis';
+import { expect, vi } from 'vitest';
+import { ReceiverConfig } from './config.ts';
+import { CODE, LINK } from './fake-services.ts';
+import { startReceiver } from './start-receiver.ts';
+
+export const logger = createLogger({ name: 'test', level: 'silent', pretty: false });
+
+/** What a test has opened: `closeAll` closes it, in reverse. */
+export const closes: (() => Promise<void> | void)[] = [];
+
+export async function closeAll(): Promise<void> {
+  for (let close = closes.pop(); close; close = closes.pop()) await close();
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: { leadId?: string; code?: string; errors?: { pointer: string }[] };
+}
+
+export interface Receiver {
+  url: string;
+  post(body: string | object, headers?: Record<string, string>): Promise<Answer>;
+  ready(): Promise<{ status: number; reasons: string[]; warnings: string[] }>;
+  close(): Promise<void>;
+}
+
+export async function startOn(
+  redisUrl: string,
+  env: Record<string, string> = {},
+): Promise<Receiver> {
+  const mine: (() => Promise<void> | void)[] = [];
+  const onClose: Shutdown['add'] = (_name, close) => void mine.push(close);
+  const close = async (): Promise<void> => {
+    for (let close = mine.pop(); close; close = mine.pop()) await close();
+  };
+  closes.push(close);
+  const config = readConfig(ReceiverConfig, {
+    REDIS_URL: redisUrl,
+    RECEIVER_HOST: '127.0.0.1',
+    RECEIVER_PORT: '0',
+    ...env,
+  });
+  const { url } = await startReceiver(config, { logger, onClose });
+  return {
+    url,
+    close,
+    async ready() {
+      const answer = await fetch(`${url}/ready`);
+      const body = (await answer.json()) as { reasons: string[]; warnings: string[] };
+      return { ...body, status: answer.status };
+    },
+    async post(body, headers = {}) {
+      const answer = await fetch(`${url}/ingest/${CODE}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      });
+      return {
+        status: answer.status,
+        headers: answer.headers,
+        body: (await answer.json()) as Answer['body'],
+      };
+    },
+  };
+}
+
+export function connectTo(url: string, role: 'admin' | 'producer' | 'worker' = 'admin'): Redis {
+  const redis = connectRedis(url, { role });
+  closes.push(() => redis.disconnect());
+  return redis;
+}
+
+/** What the worker does before a receiver is ready: links and markers, here of one link. */
+export async function refill(redis: Redis, link: Partial<CaptureLink> = {}): Promise<void> {
+  const source: RefillSource = {
+    directoryRevision: () => Promise.resolve(1),
+    workspaceIds: () => Promise.resolve([LINK.workspaceId]),
+    async *links() {
+      yield await Promise.resolve([{ code: CODE, link: { ...LINK, ...link } }]);
+    },
+    async *identities() {
+      yield await Promise.resolve([]);
+    },
+    highestOrder: () => Promise.resolve(0),
+  };
+  await refillAll(redis, source);
+}
+
+/** Takes every job out of the queue, as the worker decodes it. */
+export async function takeJobs(url: string, count: number): Promise<Submission[]> {
+  const taken: Submission[] = [];
+  const worker = await startApplyWorker(connectTo(url, 'worker'), {
+    concurrency: 50,
+    logger,
+    apply: (submission) => {
+      taken.push(submission);
+      return Promise.resolve();
+    },
+  });
+  await vi.waitFor(() => expect(taken.length).toBeGreaterThanOrEqual(count), { timeout: 5_000 });
+  await worker.close({ timeoutMs: 5_000 });
+  return taken;
+}
