@@ -11,4 +11,5 @@ process.exitCode = await run(process.argv.slice(2), {
   err: (text) => process.stderr.write(text),
   env: process.env,
   cwd: process.cwd(),
+  isTerminal: process.stderr.isTTY,
 });

@@ -6,4 +6,6 @@ export interface Io {
   err: (text: string) => void;
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
+  /** Whether the standard error output is a terminal that somebody looks at. */
+  isTerminal?: boolean;
 }

@@ -6,7 +6,9 @@ import { applyGroup, openStore, type Store } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import type { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { run } from './run.ts';
 
@@ -249,6 +251,67 @@ describe('link', () => {
       status: 'open',
       expiresAt: null,
     });
+  });
+
+  test('settings are changed one by one, and the CAPTCHA’s secret is shown to nobody', async () => {
+    const { link } = await stage();
+    const folder = mkdtempSync(join(tmpdir(), 'leadgate-'));
+    const secret = 's3cret-of-turnstile';
+    writeFileSync(join(folder, 'secret.txt'), `${secret}\n`);
+    const set = async (...options: string[]) => {
+      const ran = await leadgate(['link', 'set', link.code, ...options, '--json']);
+      expect(ran).toMatchObject({ status: 0, err: '' });
+      expect(ran.out).not.toContain(secret);
+      return JSON.parse(ran.out) as PrintedLink;
+    };
+    await set('--redirect-url', 'https://lp.example/thanks', '--link-limit', '60');
+    await set(
+      ...['--honeypot', 'website', '--min-fill', '2.5', '--captcha-fail', 'closed'],
+      ...['--captcha-url', 'https://captcha.example/', '--captcha-secret-file'],
+      join(folder, 'secret.txt'),
+    );
+    const guard = { honeypot: 'website', minFillSeconds: 2.5 };
+    expect(await set('--label', 'Spring')).toMatchObject({
+      label: 'Spring',
+      redirectUrl: 'https://lp.example/thanks',
+      guard: { ...guard, captcha: { verifyUrl: 'https://captcha.example/', fail: 'closed' } },
+    });
+    // The file is not needed again.
+    await set('--captcha-fail', 'open');
+    await vi.waitFor(async () => {
+      expect(await directory.find(link.code)).toMatchObject({
+        link: {
+          linkLimit: 60,
+          guard: {
+            honeypot: 'website',
+            minFillMs: 2_500,
+            captcha: { verifyUrl: 'https://captcha.example/', secret, fail: 'open' },
+          },
+        },
+      });
+    });
+    const shown = await leadgate(['link', 'show', link.code]);
+    expect(shown.out).toContain('https://captcha.example/, takes what cannot be checked');
+    expect(shown.out).not.toContain(secret);
+    await set('--no-honeypot', '--no-min-fill', '--no-captcha', '--no-redirect-url');
+    await vi.waitFor(async () => {
+      const found = await directory.find(link.code);
+      expect(found).toMatchObject({ link: { redirectUrl: null } });
+      expect(found.kind === 'found' && found.link).not.toHaveProperty('guard');
+    });
+  });
+
+  test.each([
+    [['--honeypot', 'email'], 'honeypot'],
+    [['--captcha-url', 'http://captcha.example/'], 'https'],
+    [['--captcha-url', 'https://captcha.example/'], 'secret'],
+    [['--min-fill', 'soon'], 'seconds'],
+    [['--origin', 'lp.example/path'], 'Origin 1'],
+  ])('a setting that makes no sense is refused (%j)', async (options, word) => {
+    const { link } = await stage();
+    const { status, err } = await failure(['link', 'set', link.code, ...options]);
+    expect(status).toBe(2);
+    expect(err).toContain(word);
   });
 
   test('a rotation answers a new code, and the old one stays valid for the overlap', async () => {
@@ -602,6 +665,7 @@ describe('the command line itself', () => {
       ...['workspace create', 'workspace list'],
       ...['field create', 'field list', 'field rename', 'field archive'],
       ...['link create', 'link list', 'link show', 'link disable', 'link enable', 'link rotate'],
+      ...['link set', 'held list', 'held show', 'held release', 'held discard'],
       ...['link expire', 'lead find', 'lead show', 'lead merge'],
       ...['submission list', 'submission show', 'doctor', 'rebuild', 'migrate'],
     ]) {

@@ -1,5 +1,19 @@
 export { discardFailed, type DiscardedFailed } from './failed/discard-failed.ts';
 export { retryFailed, type RetriedFailed, type RetryFailedOptions } from './failed/retry-failed.ts';
+export { releaseHeld, type ReleasedHeld } from './held/release-held.ts';
+export { createErrorReport, type ErrorReport } from './import/error-report.ts';
+export {
+  importRows,
+  type ImportOptions,
+  type ImportProgress,
+  type ImportResult,
+  type ImportServers,
+  type ImportStart,
+  type RefusedRow,
+} from './import/import-rows.ts';
+export { UnreadableInput } from './import/open-text.ts';
+export type { RowFormat } from './import/read-rows.ts';
+export { readOffset } from './import/read-time.ts';
 export { mendRejected, type Mended, type Mending } from './rejected/mend-rejected.ts';
 export {
   replayAllRejected,

@@ -11,10 +11,10 @@ import {
   type Store,
 } from '@leadgate/store';
 import { Redis } from 'ioredis';
-import type { Servers } from './servers.ts';
+import type { ImportServers } from './import/import-rows.ts';
 
 /** Servers of operations whose queue is a list, and a workspace with a link on them. */
-export interface OperationsUnderTest extends Servers {
+export interface OperationsUnderTest extends ImportServers {
   store: Store;
   redis: Redis;
   /** What was enqueued and not applied yet. */
@@ -37,7 +37,18 @@ export function operationsUnderTest(urls: {
     redis,
     queue,
     reserver: createReserver(redis),
-    producer: { enqueue: (submission) => Promise.resolve(void queue.push(submission)) },
+    producer: {
+      enqueue: (submission) => Promise.resolve(void queue.push(submission)),
+      counts: () =>
+        Promise.resolve({
+          waiting: queue.length,
+          background: 0,
+          active: 0,
+          delayed: 0,
+          failed: 0,
+          paused: false,
+        }),
+    },
     work: async ({ replay = false } = {}) => {
       const items = queue.splice(0).map((submission) => ({ submission, replay }));
       await applyGroup(store, items, { emptyLead, applySubmissions, resolveCustomFields });

@@ -5,13 +5,17 @@ import {
   rotateLink,
   setLinkState,
   type Link,
+  type LinkChanges,
+  type LinkGuardSettings,
 } from '@leadgate/store';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { addCommand, addNoun, answer, collect, type Context, type JsonOption } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { findLinkNamed } from '../find-link.ts';
 import { findWorkspace } from '../find-workspace.ts';
-import { linkTable, linkText, printedLink } from '../print/link.ts';
+import { addGuardOptions, readGuardOptions, type GuardOptions } from '../link-guard-options.ts';
+import { answerLink, linkTable, printedLink } from '../print/link.ts';
+import { addLinkSet } from './link-set.ts';
 import { shortTime } from '../print/time.ts';
 import { readDuration } from '../read/duration.ts';
 import { readMoment } from '../read/moment.ts';
@@ -19,7 +23,7 @@ import { wholeNumber } from '../read/whole-number.ts';
 import { refused } from '../refused.ts';
 import { tellLink } from '../tell-redis.ts';
 
-interface CreateOptions extends JsonOption {
+interface CreateOptions extends JsonOption, GuardOptions {
   label?: string;
   mode: 'strict' | 'lenient';
   requireIdentity?: boolean;
@@ -42,7 +46,7 @@ export function addLinkCommands(program: Command, context: Context): void {
     'Create and change capture links, which landing pages post leads to.',
   );
 
-  addCommand(link, 'create', {
+  const createCommand = addCommand(link, 'create', {
     summary: 'Create an open capture link.',
     examples: [
       'link create "My agency" --label "Landing page, spring"',
@@ -70,8 +74,11 @@ export function addLinkCommands(program: Command, context: Context): void {
     .option('--redirect-url <url>', 'where a plain HTML form goes after its lead was taken')
     .option('--expires <when>', `when it ends: ${WHEN}`, momentAhead)
     .option('--link-limit <n>', 'posts a minute on this link', wholeNumber)
-    .option('--address-limit <n>', 'posts a minute from one network address', wholeNumber)
-    .action((workspace: string, options: CreateOptions) => create(context, workspace, options));
+    .option('--address-limit <n>', 'posts a minute from one network address', wholeNumber);
+  addGuardOptions(createCommand).action((workspace: string, options: CreateOptions) =>
+    create(context, workspace, options),
+  );
+  addLinkSet(link, context, LINK);
 
   addCommand(link, 'list', {
     summary: 'List capture links, closed ones too.',
@@ -148,11 +155,22 @@ async function create(
     linkLimit: options.linkLimit ?? null,
     addressLimit: options.addressLimit ?? null,
     expiresAt: options.expires ?? null,
+    guard: wholeGuard(await readGuardOptions(options, context.io.cwd)),
   });
   if (outcome.kind === 'invalid') throw refused(outcome.errors);
   if (outcome.kind === 'unknown-workspace') throw new Failure('The workspace is gone.');
   await tellLink(context, outcome.link.id);
   answerLink(context, outcome.link, options);
+}
+
+/** A guard as a new link has it: what is not asked for is not there, and is found missing. */
+function wholeGuard(asked: NonNullable<LinkChanges['guard']>): LinkGuardSettings {
+  const { honeypot = null, minFillSeconds = null, captcha } = asked;
+  return {
+    honeypot,
+    minFillSeconds,
+    captcha: captcha == null ? null : { verifyUrl: '', secret: '', fail: 'open', ...captcha },
+  };
 }
 
 async function list(
@@ -224,11 +242,6 @@ async function expire(
 function answerChanged(context: Context, link: Link | null, options: JsonOption): void {
   if (link === null) throw new Failure('The link is gone.');
   answerLink(context, link, options);
-}
-
-function answerLink({ io, session }: Context, link: Link, options: JsonOption): void {
-  const printed = printedLink(link, session.servers().receiverUrl);
-  answer(io, options, printed, () => linkText(printed));
 }
 
 function momentAhead(text: string): Date {

@@ -1,4 +1,5 @@
 import type { Link } from '@leadgate/store';
+import { answer, type Context, type JsonOption } from '../command.ts';
 import { pairs, table } from './table.ts';
 import { shortTime } from './time.ts';
 
@@ -44,7 +45,13 @@ export function linkTable(links: readonly PrintedLink[]): string {
   );
 }
 
-export function linkText(link: PrintedLink): string {
+/** Answers a command with one link. */
+export function answerLink({ io, session }: Context, link: Link, options: JsonOption): void {
+  const printed = printedLink(link, session.servers().receiverUrl);
+  answer(io, options, printed, () => linkText(printed));
+}
+
+function linkText(link: PrintedLink): string {
   const limit = (value: number | null) =>
     value === null ? 'the receiver’s default' : `${value} a minute`;
   const settings = pairs([
@@ -60,6 +67,9 @@ export function linkText(link: PrintedLink): string {
     ['Redirect URL', link.redirectUrl],
     ['Link limit', limit(link.linkLimit)],
     ['Address limit', limit(link.addressLimit)],
+    ['Honeypot', link.guard.honeypot],
+    ['Minimum fill time', minFillText(link)],
+    ['CAPTCHA', captchaText(link)],
     ['Code', link.code],
     ['Id', link.id],
     ['Created', shortTime(link.createdAt)],
@@ -75,6 +85,15 @@ export function linkText(link: PrintedLink): string {
     ]),
   );
   return `${settings}\n${replaced}`;
+}
+
+function minFillText({ guard: { minFillSeconds } }: PrintedLink): string | null {
+  return minFillSeconds === null ? null : `${minFillSeconds} s`;
+}
+
+function captchaText({ guard: { captcha } }: PrintedLink): string | null {
+  if (captcha === null) return null;
+  return `${captcha.verifyUrl}, ${captcha.fail === 'open' ? 'takes' : 'holds'} what cannot be checked`;
 }
 
 /** The address to post to, or what of it is known. */

@@ -1,0 +1,171 @@
+import { HELD_REASONS } from '@leadgate/contract';
+import { releaseHeld, type ReleasedHeld } from '@leadgate/operations';
+import {
+  decideHeld,
+  listHeld,
+  showHeld,
+  type HeldDetails,
+  type HeldState,
+  type HeldSummary,
+} from '@leadgate/store';
+import { Option, type Command } from 'commander';
+import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { Failure } from '../failure.ts';
+import { findLinkNamed } from '../find-link.ts';
+import { findWorkspace } from '../find-workspace.ts';
+import { leadValues } from '../print/lead.ts';
+import { showable } from '../print/showable.ts';
+import { pairs, table } from '../print/table.ts';
+import { shortTime } from '../print/time.ts';
+import { readId } from '../read/id.ts';
+import { wholeNumber } from '../read/whole-number.ts';
+
+interface ListOptions extends JsonOption {
+  workspace?: string;
+  link?: string;
+  state: HeldState;
+  before?: string;
+  limit: number;
+}
+
+const ID = 'id of the held submission: the Submission-Id of its answer';
+
+export function addHeldCommands(program: Command, context: Context): void {
+  const held = addNoun(
+    program,
+    'held',
+    'Look at what was caught as spam, and take it after all or not.',
+  );
+
+  addCommand(held, 'list', {
+    summary: 'List submissions that were caught as spam, newest first.',
+    examples: ['held list --workspace "My agency"', 'held list --state discarded'],
+  })
+    .option('--workspace <workspace>', 'only of this workspace: name or id')
+    .option('--link <link>', 'only of this link: code, id or capture URL')
+    .addOption(
+      new Option('--state <state>', 'held: those that wait for you')
+        .choices(['held', 'released', 'discarded'])
+        .default('held'),
+    )
+    .option('--before <id>', 'only those before this one: the next page')
+    .option('--limit <n>', 'how many at most', wholeNumber, 50)
+    .action((options: ListOptions) => list(context, options));
+
+  addCommand(held, 'show', {
+    summary: 'Show a held submission: what was sent, why it was caught, where it came from.',
+    examples: ['held show 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
+  })
+    .argument('<id>', ID)
+    .action((id: string, options: JsonOption) => show(context, id, options));
+
+  addCommand(held, 'release', {
+    summary: 'Take a held submission after all.',
+    details:
+      'It keeps the time it was posted at, and the lead id that was answered stands for its lead. Twice changes nothing.',
+    examples: ['held release 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
+  })
+    .argument('<id>', ID)
+    .action((id: string, options: JsonOption) => release(context, id, options));
+
+  addCommand(held, 'discard', {
+    summary: 'Put a held submission aside as spam. It is kept, and can still be released.',
+    examples: ['held discard 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
+  })
+    .argument('<id>', ID)
+    .action((id: string, options: JsonOption) => discard(context, id, options));
+}
+
+async function list({ io, session }: Context, options: ListOptions): Promise<void> {
+  const store = session.store();
+  const { workspace, link, state, before, limit } = options;
+  const held = await listHeld(
+    store,
+    {
+      state,
+      ...(workspace !== undefined && { workspaceId: (await findWorkspace(store, workspace)).id }),
+      ...(link !== undefined && { linkId: (await findLinkNamed(store, link)).id }),
+      ...(before !== undefined && { before: readId(before, 'held submission') }),
+    },
+    limit,
+  );
+  answer(io, options, held, () =>
+    held.length === 0 ? 'No held submission found.\n' : heldTable(held),
+  );
+  const last = held.at(-1);
+  if (last !== undefined && held.length === limit)
+    remark(io, `there may be more: add --before ${last.heldId}`);
+}
+
+async function show({ io, session }: Context, id: string, options: JsonOption): Promise<void> {
+  const heldId = readId(id, 'held submission');
+  const held = await showHeld(session.store(), heldId);
+  if (held === null) throw unknown(heldId);
+  answer(io, options, held, () => heldText(held));
+}
+
+async function release({ io, session }: Context, id: string, options: JsonOption): Promise<void> {
+  const heldId = readId(id, 'held submission');
+  const outcome = await releaseHeld(await session.operations(), heldId);
+  if (outcome.kind === 'unknown') throw unknown(heldId);
+  if (outcome.kind === 'behind')
+    throw new Failure(
+      'Redis does not hold all of the workspace yet; a worker fills it by itself. Try again in a moment.',
+    );
+  answer(io, options, outcome, () => releasedText(outcome));
+}
+
+async function discard({ io, session }: Context, id: string, options: JsonOption): Promise<void> {
+  const heldId = readId(id, 'held submission');
+  const state = await decideHeld(session.store(), heldId, 'discarded');
+  if (state === null) throw unknown(heldId);
+  if (state !== 'discarded') throw new Failure('It was released before, and is a submission now.');
+  answer(io, options, { heldId, state }, () => 'Discarded.\n');
+}
+
+function releasedText(outcome: Extract<ReleasedHeld, { submissionId: string }>): string {
+  return outcome.kind === 'released'
+    ? `Released, as submission ${outcome.submissionId} of lead ${outcome.leadId}.\n`
+    : `It was released before, as submission ${outcome.submissionId}.\n`;
+}
+
+function unknown(id: string): Failure {
+  return new Failure(
+    `No held submission has the id ${id}; one that was posted just now may still wait in the queue.`,
+  );
+}
+
+function heldTable(held: readonly HeldSummary[]): string {
+  return table(
+    ['posted', 'id', 'from', 'why', 'link'],
+    held.map(({ at, heldId, lead, reason, linkLabel, linkId }) => [
+      shortTime(at),
+      heldId,
+      lead.name ?? lead.email ?? lead.telephone ?? null,
+      reason,
+      linkLabel || linkId,
+    ]),
+  );
+}
+
+function heldText(held: HeldDetails): string {
+  const { submission } = held;
+  const values = leadValues(held.lead);
+  const sections = [
+    pairs([
+      ['Held', held.heldId],
+      ['State', held.state],
+      ['Why', `${held.reason}: ${HELD_REASONS[held.reason]}`],
+      ['Answered', held.answeredLeadId],
+      ['Posted', shortTime(held.at)],
+      ['Link', held.linkLabel || held.linkId],
+      ['Page', submission.page ?? null],
+      ['Address', submission.address ?? null],
+      ['User agent', submission.userAgent ?? null],
+      ...(held.decidedAt === null ? [] : [['Decided', shortTime(held.decidedAt)] as const]),
+    ]),
+    values.length === 0 ? '' : table(['field', 'read as'], values),
+    `Body as sent (${submission.bodyType}):\n${submission.body.split('\n').map(showable).join('\n')}\n`,
+  ];
+  return sections.filter((section) => section !== '').join('\n');
+}

@@ -1,0 +1,237 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import {
+  createErrorReport,
+  importRows,
+  readOffset,
+  UnreadableInput,
+  type ErrorReport,
+  type ImportOptions,
+  type ImportResult,
+  type ImportStart,
+  type RowFormat,
+} from '@leadgate/operations';
+import { linkEntries, listFields } from '@leadgate/store';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { addCommand, answer, collect, remark, type Context, type JsonOption } from '../command.ts';
+import { EXIT, Failure } from '../failure.ts';
+import { findLinkNamed } from '../find-link.ts';
+import { stopOnInterrupt } from '../interrupt.ts';
+import { count } from '../print/count.ts';
+import { createProgress } from '../print/progress.ts';
+import { showable } from '../print/showable.ts';
+import { table } from '../print/table.ts';
+import { rate } from '../read/rate.ts';
+import { wholeNumber } from '../read/whole-number.ts';
+
+interface ImportCommandOptions extends JsonOption {
+  link: string;
+  format?: RowFormat;
+  encoding?: string;
+  delimiter?: string;
+  map?: string[];
+  timeColumn?: string;
+  timeOffset?: number;
+  lenient?: boolean;
+  dryRun?: boolean;
+  rate?: number;
+  maxWaiting?: number;
+  errors?: string;
+}
+
+export function addImport(program: Command, context: Context): void {
+  addCommand(program, 'import', {
+    summary: 'Take the rows of a file as if each had been posted to a link.',
+    details:
+      'CSV, JSON line by line, or a JSON array; packed with gzip or not. The same row twice changes nothing, so a run that was stopped is run again. Rows that are refused are written to a file, to be mended and imported.',
+    examples: [
+      'import leads.csv --link summer-sale --dry-run',
+      'import old-crm.csv.gz --link summer-sale --time-column "criado em" --time-offset -03:00 --map Fone=telephone',
+      'import - --link summer-sale --rate 200/s < leads.ndjson',
+    ],
+  })
+    .argument('<file>', 'the file, or - for the standard input')
+    .requiredOption('--link <link>', 'the link they count as posted to: code, id or capture URL')
+    .addOption(
+      new Option('--format <format>', 'told by how the file begins').choices([
+        'csv',
+        'ndjson',
+        'json',
+      ]),
+    )
+    .option('--encoding <name>', 'of a text that is not UTF-8: windows-1252, iso-8859-1, …')
+    .option('--delimiter <character>', 'of a CSV; told by its head', delimiter)
+    .option(
+      '--map <column=field>',
+      'where a column goes: email, address.city, customFields.plan, time; - to ignore it; may be repeated',
+      collect,
+    )
+    .option('--time-column <column>', 'the column with the time of the original submission')
+    .option('--time-offset <offset>', 'of times that do not say their zone; UTC', offset)
+    .option('--lenient', 'set wrong fields aside with a note, instead of refusing the row')
+    .option('--dry-run', 'say what would be refused and why, and write nothing')
+    .option('--rate <rate>', 'how many rows at most: 200/s', rate)
+    .option('--max-waiting <n>', 'wait while more jobs than this wait in the queue', wholeNumber)
+    .option('--errors <file>', 'where refused rows are written')
+    .action((file: string, options: ImportCommandOptions) => bring(context, file, options));
+}
+
+function delimiter(text: string): string {
+  const character = text === '\\t' || text === 'tab' ? '\t' : text;
+  if (character.length === 1 && character !== '"') return character;
+  throw new InvalidArgumentError('It is one character; tab for a tab.');
+}
+
+function offset(text: string): number {
+  const minutes = /^(utc|z)$/i.test(text.trim()) ? 0 : readOffset(text);
+  if (minutes !== null) return minutes;
+  throw new InvalidArgumentError('It is how far ahead of UTC: -03:00.');
+}
+
+async function bring(context: Context, file: string, options: ImportCommandOptions): Promise<void> {
+  const { io, session } = context;
+  const store = session.store();
+  const { id, workspaceId } = await findLinkNamed(store, options.link);
+  const [entry] = await linkEntries(store, id);
+  if (entry === undefined) throw new Error('a link has lost its code');
+  const input = await openInput(io.cwd, file);
+  const report = reportOf(context, file, options);
+  const interrupt = stopOnInterrupt();
+  const progress = createProgress(io, { total: input.size, quiet: options.json === true });
+  try {
+    const result = await importRows(await session.operations(), input.stream, {
+      ...settingsOf(options),
+      link: entry.link,
+      fields: await listFields(store, workspaceId),
+      signal: interrupt.signal,
+      onStart: (start) => {
+        report.start(start);
+        tellColumns(context, start, options);
+      },
+      onRefused: (row) => report.add(row),
+      onProgress: progress.show,
+    });
+    progress.close();
+    await report.close();
+    tellEnd(context, result, report.path(), options);
+  } catch (error) {
+    progress.close();
+    await report.close();
+    if (error instanceof UnreadableInput)
+      throw new Failure(`${showable(file)}: ${error.message}`, EXIT.failed);
+    remark(io, RUN_AGAIN);
+    throw error;
+  } finally {
+    interrupt.close();
+    input.stream.destroy();
+  }
+}
+
+const RUN_AGAIN = 'to go on, run the same command again: rows that were taken are passed over.';
+
+async function openInput(
+  cwd: string,
+  file: string,
+): Promise<{ stream: Readable; size: number | null }> {
+  if (file === '-') return { stream: process.stdin, size: null };
+  const path = resolve(cwd, file);
+  const facts = await stat(path).catch(() => null);
+  if (facts === null || !facts.isFile())
+    throw new Failure(`There is no file ${showable(path)}.`, EXIT.usage);
+  return { stream: createReadStream(path, { highWaterMark: 256 * 1024 }), size: facts.size };
+}
+
+function settingsOf(options: ImportCommandOptions): Partial<ImportOptions> {
+  const { format, encoding, timeColumn, timeOffset, lenient, dryRun, maxWaiting } = options;
+  return {
+    ...(format !== undefined && { format }),
+    ...(encoding !== undefined && { encoding }),
+    ...(options.delimiter !== undefined && { delimiter: options.delimiter }),
+    ...(options.map !== undefined && { map: Object.fromEntries(options.map.map(mapping)) }),
+    ...(timeColumn !== undefined && { timeColumn }),
+    ...(timeOffset !== undefined && { timeOffset }),
+    ...(lenient !== undefined && { lenient }),
+    ...(dryRun !== undefined && { dryRun }),
+    ...(options.rate !== undefined && { perSecond: options.rate }),
+    ...(maxWaiting !== undefined && { maxWaiting }),
+  };
+}
+
+/** The field is what stands after the last `=`: names of columns may hold one. */
+function mapping(text: string): [string, string] {
+  const at = text.lastIndexOf('=');
+  if (at < 1 || at === text.length - 1)
+    throw new Failure(`"${showable(text)}" is not of the form column=field.`, EXIT.usage);
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** The file of refused rows, made with the first of them. */
+function reportOf({ io }: Context, file: string, { errors }: ImportCommandOptions) {
+  let start: ImportStart | undefined;
+  let report: ErrorReport | undefined;
+  let path: string | null = null;
+  return {
+    start: (found: ImportStart) => void (start = found),
+    add: async (row: Parameters<ErrorReport['add']>[0]) => {
+      if (start === undefined) return;
+      if (report === undefined) {
+        path = resolve(io.cwd, errors ?? errorsName(file, start.format));
+        report = createErrorReport(createWriteStream(path, { mode: 0o600 }), start);
+      }
+      await report.add(row);
+    },
+    close: async () => report?.close(),
+    path: () => path,
+  };
+}
+
+function errorsName(file: string, format: RowFormat): string {
+  const name =
+    file === '-'
+      ? 'import'
+      : basename(file).replace(/(\.(csv|tsv|txt|json|ndjson|jsonl))?(\.gz)?$/i, '');
+  return `${name}.errors.${format}`;
+}
+
+function tellColumns(
+  { io }: Context,
+  { columns }: ImportStart,
+  { json }: ImportCommandOptions,
+): void {
+  if (columns === null || json === true) return;
+  const rows = columns.map(({ name, target }) => [
+    name,
+    target.kind === 'field' ? target.path : target.kind === 'time' ? '(time)' : '(ignored)',
+  ]);
+  io.err(`${table(['column', 'field'], rows)}\n`);
+}
+
+function tellEnd(
+  { io }: Context,
+  result: ImportResult,
+  path: string | null,
+  options: ImportCommandOptions,
+): void {
+  answer(io, options, { ...result, errors: path }, () => resultText(result, options));
+  if (path !== null) remark(io, `refused rows are in ${showable(path)}: mend them and import it.`);
+  if (result.stopped) remark(io, `stopped; ${RUN_AGAIN}`);
+}
+
+function resultText(
+  { rows, imported, known, refused, reasons, ignored }: ImportResult,
+  { dryRun }: ImportCommandOptions,
+): string {
+  const taken = dryRun === true ? 'would be taken' : 'taken';
+  const head = `${count(rows, 'row')}: ${count(imported, 'row')} ${taken}, ${known} known already, ${refused} refused.\n`;
+  const wrong = table(
+    ['rows', 'field', 'wrong'],
+    reasons.slice(0, 20).map((reason) => [reason.rows, reason.pointer || '(row)', reason.code]),
+  );
+  return [
+    head,
+    ...(reasons.length === 0 ? [] : [`\n${wrong}`]),
+    ...(ignored.length === 0 ? [] : [`\nIgnored: ${ignored.map(showable).join(', ')} (--map)\n`]),
+  ].join('');
+}

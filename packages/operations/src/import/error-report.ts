@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { stringify } from 'csv-stringify/sync';
+import { REASON_COLUMN } from './map-columns.ts';
+import type { ImportStart, RefusedRow } from './import-rows.ts';
+
+export interface ErrorReport {
+  add: (row: RefusedRow) => Promise<void>;
+  close: () => Promise<void>;
+}
+
+/**
+ * Writes the rows that were not taken as a file of the same form, each with its reason in a column
+ * more, to be mended and imported again: that column is ignored then.
+ */
+export function createErrorReport(
+  to: Writable,
+  { format, columns, delimiter }: ImportStart,
+): ErrorReport {
+  const write = async (text: string): Promise<void> => {
+    if (!to.write(text)) await once(to, 'drain');
+  };
+  const csv = (cells: readonly string[]): string =>
+    stringify([[...cells]], { delimiter: delimiter ?? ',' });
+  let count = 0;
+  return {
+    async add(row) {
+      const reason = reasonOf(row);
+      count += 1;
+      if (format === 'csv') {
+        const names = columns?.map(({ name }) => name) ?? [];
+        const at = names.indexOf(REASON_COLUMN);
+        const head = at === -1 ? [...names, REASON_COLUMN] : names;
+        if (count === 1) await write(`\ufeff${csv(head)}`);
+        const cells = typeof row.raw === 'string' ? [row.raw] : [...row.raw];
+        while (cells.length < names.length) cells.push('');
+        if (at === -1) cells.splice(Math.max(names.length, cells.length), 0, reason);
+        else cells[at] = reason;
+        return write(csv(cells));
+      }
+      const values = row.values ?? { leadgate_row: String(row.raw) };
+      const text = JSON.stringify({ ...values, [REASON_COLUMN]: reason });
+      if (format === 'ndjson') return write(`${text}\n`);
+      return write(`${count === 1 ? '[\n' : ',\n'}${text}`);
+    },
+    async close() {
+      if (format === 'json' && count > 0) await write('\n]\n');
+      to.end();
+      await once(to, 'close');
+    },
+  };
+}
+
+/** Fields and codes with what is wrong with them; no values. */
+function reasonOf({ number, errors }: RefusedRow): string {
+  const reasons = errors.map(({ pointer, code, detail }) =>
+    [pointer, code].filter(Boolean).join(' ').concat(`: ${detail}`),
+  );
+  return `row ${number}: ${reasons.join('; ')}`;
+}

@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import { Transform, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import iconv from 'iconv-lite';
+
+/** The input cannot be read at all. The message is a sentence for whoever hands it in. */
+export class UnreadableInput extends Error {
+  override readonly name = 'UnreadableInput';
+}
+
+/**
+ * A file's text, piece by piece in constant memory: unpacked where it is gzip, and decoded. A byte
+ * order mark decides the encoding, else `encoding`, else UTF-8, of which a wrong byte is an
+ * UnreadableInput and not a question mark in somebody's name. `onBytes` is told how many bytes were
+ * read of the file.
+ */
+export async function* openText(
+  source: Readable,
+  { encoding, onBytes }: { encoding?: string; onBytes?: (bytes: number) => void } = {},
+): AsyncGenerator<string> {
+  if (encoding !== undefined && !iconv.encodingExists(encoding))
+    throw new UnreadableInput(
+      `There is no encoding "${encoding}"; windows-1252, iso-8859-1 and utf-16le are some.`,
+    );
+  const chunks = countBytes(source, onBytes)[Symbol.asyncIterator]();
+  const first = await firstBytes(chunks);
+  const raw =
+    first.length >= 2 && first[0] === 0x1f && first[1] === 0x8b
+      ? gunzip(first, chunks)
+      : joined(first, chunks);
+  yield* decode(raw, encoding);
+}
+
+async function* countBytes(
+  source: Readable,
+  onBytes: ((bytes: number) => void) | undefined,
+): AsyncGenerator<Buffer> {
+  let read = 0;
+  for await (const chunk of source as AsyncIterable<Buffer | string>) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    read += bytes.length;
+    onBytes?.(read);
+    yield bytes;
+  }
+}
+
+/** Enough to tell a byte order mark or gzip by. */
+async function firstBytes(chunks: AsyncIterator<Buffer>): Promise<Buffer> {
+  let first: Buffer = Buffer.alloc(0);
+  while (first.length < 4) {
+    const next = await chunks.next();
+    if (next.done === true) break;
+    first = Buffer.concat([first, next.value]);
+  }
+  return first;
+}
+
+async function* joined(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  if (first.length > 0) yield first;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+}
+
+async function* gunzip(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  const unpacked = createGunzip();
+  const feeding = feed(unpacked, joined(first, rest));
+  try {
+    for await (const chunk of unpacked as AsyncIterable<Buffer>) yield chunk;
+    await feeding;
+  } catch (error) {
+    if (error instanceof UnreadableInput) throw error;
+    throw new UnreadableInput('The gzip file is damaged or cut off.');
+  }
+}
+
+async function feed(into: Transform, chunks: AsyncIterable<Buffer>): Promise<void> {
+  for await (const chunk of chunks) {
+    if (into.destroyed) return;
+    if (!into.write(chunk)) await Promise.race([once(into, 'drain'), once(into, 'close')]);
+  }
+  into.end();
+}
+
+async function* decode(
+  bytes: AsyncGenerator<Buffer>,
+  encoding: string | undefined,
+): AsyncGenerator<string> {
+  const first = await bytes.next();
+  if (first.done === true) return;
+  const decoder = decoderOf(first.value, encoding);
+  yield decoder.write(first.value);
+  for await (const chunk of bytes) yield decoder.write(chunk);
+  yield decoder.end();
+}
+
+interface Decoder {
+  write: (bytes: Buffer) => string;
+  end: () => string;
+}
+
+function decoderOf(first: Buffer, encoding: string | undefined): Decoder {
+  const marked = markedEncoding(first);
+  const name = marked ?? encoding;
+  if (name === undefined || /^utf-?8$/i.test(name)) return strictUtf8();
+  const decoder = iconv.getDecoder(name, { stripBOM: true });
+  return { write: (bytes) => decoder.write(bytes), end: () => decoder.end() ?? '' };
+}
+
+function markedEncoding(first: Buffer): string | null {
+  if (first[0] === 0xef && first[1] === 0xbb && first[2] === 0xbf) return 'utf8';
+  if (first[0] === 0xff && first[1] === 0xfe) return 'utf-16le';
+  if (first[0] === 0xfe && first[1] === 0xff) return 'utf-16be';
+  return null;
+}
+
+function strictUtf8(): Decoder {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const run = (bytes: Buffer | undefined, stream: boolean): string => {
+    try {
+      return decoder.decode(bytes, { stream });
+    } catch {
+      throw new UnreadableInput(
+        'It is not UTF-8: say what it is with --encoding (files of Excel are often windows-1252).',
+      );
+    }
+  };
+  return { write: (bytes) => run(bytes, true), end: () => run(undefined, false) };
+}
