@@ -45,6 +45,14 @@ export const WorkerConfig = Type.Object({
     default: '0.0.0.0',
   }),
   WORKER_PORT: portSetting('the port of /live, /ready and /metrics', 3002),
+  RETENTION_DAYS: Type.Optional(
+    Type.Integer({
+      description:
+        'how many days submissions are kept at least, and a month longer at most; leads stay. Not set: for good',
+      minimum: 1,
+      maximum: 36_500,
+    }),
+  ),
   REJECTED_DAYS: Type.Integer({
     description: 'how many days refused bodies are kept',
     default: 30,

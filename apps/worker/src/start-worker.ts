@@ -6,7 +6,9 @@ import { queueCounts, startApplyWorker } from '@leadgate/queue';
 import {
   applyGroup,
   dropRejectedBefore,
+  dropSubmissionsBefore,
   failureOf,
+  makePartitions,
   openStore,
   refillSource,
   requireWritable,
@@ -24,6 +26,7 @@ import { createHealthChecks } from './health/checks.ts';
 import { startHealthServer } from './health/health-server.ts';
 import { createWorkerMetrics } from './metrics.ts';
 import { startCaretaker } from './refill/caretaker.ts';
+import { createPartitionChore } from './refill/partition-chore.ts';
 import { createRefillChore } from './refill/refill-chore.ts';
 import { createRejectedChore } from './refill/rejected-chore.ts';
 import { createRetentionChore } from './refill/retention-chore.ts';
@@ -77,6 +80,18 @@ export async function startWorker(
   onClose('postgres', store.close);
   await requirePostgres(store, config.DATABASE_URL);
 
+  const partitions = createPartitionChore({
+    make: async (now) => [
+      ...(await makePartitions(store, 'submission', now)),
+      ...(await makePartitions(store, 'rejected_submission', now)),
+    ],
+    dropBefore: (moment) => dropSubmissionsBefore(store, moment),
+    days: config.RETENTION_DAYS,
+    clock: Date.now,
+  });
+  // Before the first job, while no row is in their way. A failure is the caretaker's to tell.
+  await partitions.run().catch(() => null);
+
   const caretaker = startCaretaker({
     chores: [
       createRefillChore(upkeepRedis, refillSource(store)),
@@ -90,6 +105,7 @@ export async function startWorker(
         days: config.REJECTED_DAYS,
         clock: Date.now,
       }),
+      partitions,
     ],
     pauseMs: CARETAKER_PAUSE_MS,
     wait,

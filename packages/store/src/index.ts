@@ -52,6 +52,8 @@ export { ROLES, type Operator, type Role } from './operators/operator.ts';
 export { removeOperator } from './operators/remove-operator.ts';
 export { endSession, findSession } from './operators/sessions.ts';
 export { signIn, type SignIn, type SignInRequest } from './operators/sign-in.ts';
+export { dropSubmissionsBefore } from './partitions/drop-submissions-before.ts';
+export { makePartitions } from './partitions/make-partitions.ts';
 export { keepMended, markReplayed } from './rejected/change-rejected.ts';
 export { countRejected, listRejected, type RejectedFilter } from './rejected/list-rejected.ts';
 export type { RejectedSummary } from './rejected/rejected-row.ts';

@@ -117,7 +117,8 @@ CREATE TABLE identity (
 CREATE INDEX identity_lead_id_idx ON identity (workspace_id, lead_id, key);
 
 -- The immutable log of what was accepted. No foreign key to lead: it is written first.
--- Partitioned by its time-ordered id, so that old parts can be dropped as a whole.
+-- Partitioned by its time-ordered id, so that old parts can be dropped as a whole: the worker makes
+-- the months.
 CREATE TABLE submission (
   id uuid NOT NULL,
   workspace_id uuid NOT NULL,
@@ -167,9 +168,9 @@ CREATE TABLE tombstone (
   PRIMARY KEY (workspace_id, identity_hash, lead_id)
 );
 
--- Bodies of a known link that were refused, moved here from Redis.
+-- Bodies of a known link that were refused, moved here from Redis. Partitioned as submissions are.
 CREATE TABLE rejected_submission (
-  id uuid PRIMARY KEY,
+  id uuid NOT NULL,
   workspace_id uuid NOT NULL,
   link_id uuid NOT NULL,
   -- Microseconds since 1970, the receiver's clock.
@@ -188,8 +189,10 @@ CREATE TABLE rejected_submission (
   mended_at timestamptz,
   -- The submission that it became after all.
   submission_id uuid,
-  replayed_at timestamptz
-);
+  replayed_at timestamptz,
+  PRIMARY KEY (id)
+) PARTITION BY RANGE (id);
+CREATE TABLE rejected_submission_default PARTITION OF rejected_submission DEFAULT;
 CREATE INDEX rejected_submission_link_id_idx ON rejected_submission (link_id, id);
 
 -- Failed jobs that an operator gave up, with all they carried: each is somebody's lead.

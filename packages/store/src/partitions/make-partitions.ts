@@ -1,0 +1,77 @@
+import { Prisma } from '../generated/client.ts';
+import type { Store } from '../open-store.ts';
+import { listPartitions, type Partitioned } from './list-partitions.ts';
+import { firstIdAt, monthOf, monthOfName, nameOfMonth, startOfMonth, type Month } from './month.ts';
+import { withTableLock } from './with-table-lock.ts';
+
+/** A worker that is away for less finds its months made. */
+const MONTHS_AHEAD = 2;
+
+interface Partition {
+  name: string;
+  /** Its lowest id, and the lowest above it; null: none is lower. */
+  from: string | null;
+  to: string;
+}
+
+/**
+ * Makes the partitions of a table that are missing up to two months from now, and returns their
+ * names: months without a gap since the first one that was made, and before it `<table>_past`, where
+ * imported rows of earlier times go. The default partition stays for what fits nowhere, which is a
+ * month that was dropped: were it full, each new partition would have it searched under a lock.
+ *
+ * Rejects with a StoreError, of the code 55P03 when the table could not be had for a moment.
+ */
+export async function makePartitions(
+  store: Store,
+  table: Partitioned,
+  now: Date,
+): Promise<string[]> {
+  const missing = missingPartitions(table, await listPartitions(store.prisma, table), now);
+  for (const partition of missing)
+    await withTableLock(store, async (tx) => {
+      // Another worker may have made it while this one waited.
+      if ((await listPartitions(tx, table)).includes(partition.name)) return;
+      await attach(tx, table, partition);
+    });
+  return missing.map(({ name }) => name);
+}
+
+function missingPartitions(table: Partitioned, existing: string[], now: Date): Partition[] {
+  const last = monthOf(now) + MONTHS_AHEAD;
+  const made = existing.map(monthOfName).filter((month) => month !== null);
+  if (made.length > 0) return monthsOf(table, Math.max(...made) + 1, last);
+  const first = monthOf(now);
+  const past = { name: `${table}_past`, from: null, to: firstIdAt(startOfMonth(first)) };
+  return [...(existing.includes(past.name) ? [] : [past]), ...monthsOf(table, first, last)];
+}
+
+function monthsOf(table: Partitioned, first: Month, last: Month): Partition[] {
+  const months = Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => first + at);
+  return months.map((month) => ({
+    name: `${table}_${nameOfMonth(month)}`,
+    from: firstIdAt(startOfMonth(month)),
+    to: firstIdAt(startOfMonth(month + 1)),
+  }));
+}
+
+/**
+ * Attaching locks the default partition, which is not in use, and lets the table be read and
+ * written; CREATE TABLE … PARTITION OF would lock all of it.
+ */
+async function attach(tx: Prisma.TransactionClient, table: Partitioned, partition: Partition) {
+  const { from, to } = partition;
+  const name = Prisma.raw(partition.name);
+  const whole = Prisma.raw(table);
+  const fallback = Prisma.raw(`${table}_default`);
+  await tx.$executeRaw`CREATE TABLE ${name} (LIKE ${whole} INCLUDING ALL)`;
+  // What came while there was no such partition, before the first worker started, moves along.
+  await tx.$executeRaw`
+    WITH moved AS (
+      DELETE FROM ${fallback}
+      WHERE (${from}::uuid IS NULL OR id >= ${from}::uuid) AND id < ${to}::uuid RETURNING *)
+    INSERT INTO ${name} SELECT * FROM moved`;
+  // Bounds cannot be parameters.
+  const bounds = Prisma.raw(`FROM (${from === null ? 'MINVALUE' : `'${from}'`}) TO ('${to}')`);
+  await tx.$executeRaw`ALTER TABLE ${whole} ATTACH PARTITION ${name} FOR VALUES ${bounds}`;
+}
