@@ -31,16 +31,17 @@ function need(folder) {
 }
 
 /**
- * @param {string} folder
- * @returns {{
- *   dependencies?: Record<string, string>,
- *   optionalDependencies?: Record<string, string>,
- *   peerDependencies?: Record<string, string>,
- *   peerDependenciesMeta?: Record<string, { optional?: boolean }>,
- * }}
+ * @typedef {object} Manifest
+ * @property {Record<string, string>} [dependencies]
+ * @property {Record<string, string>} [optionalDependencies]
+ * @property {Record<string, string>} [peerDependencies]
+ * @property {Record<string, { optional?: boolean }>} [peerDependenciesMeta]
  */
+
+/** @param {string} folder */
 function manifestOf(folder) {
-  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const text = readFileSync(join(folder, 'package.json'), 'utf8');
+  return /** @type {Manifest} */ (JSON.parse(text));
 }
 
 /**
