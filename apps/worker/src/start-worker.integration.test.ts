@@ -6,6 +6,7 @@ import {
   createLink,
   directoryRevision,
   findLeads,
+  listHeld,
   listSubmissions,
   openStore,
   showSubmission,
@@ -68,6 +69,25 @@ describe('a worker', () => {
     );
     expect(await findLeads(store, { name: 'Maria' }, 1_000)).toHaveLength(300);
     expect(worker.log().match(/"group applied"/g)?.length).toBeLessThan(60);
+  });
+
+  test('keeps what was caught as spam aside, once, and applies what came with it', async () => {
+    const held = sample(1, {
+      identities: [],
+      held: { reason: 'honeypot', keys: ['email:spam@example.com'] },
+    });
+    await enqueueAll([held, sample(2)]);
+    const worker = await start();
+    await queueIs(nothingLeft);
+    await enqueueAll([held]);
+    await queueIs(nothingLeft);
+    expect(await listHeld(store, { workspaceId }, 10)).toMatchObject([
+      { heldId: held.id, reason: 'honeypot', answeredLeadId: held.leadId },
+    ]);
+    expect((await listSubmissions(store, {}, 10)).map((one) => one.submissionId)).toEqual([
+      sample(2).id,
+    ]);
+    expect(worker.log()).not.toContain('spam@example.com');
   });
 
   test('applies a submission that is enqueued again no second time', async () => {
