@@ -63,10 +63,15 @@ await runMain(async () => {
     say(
       `${((performance.now() - started) / 60_000).toFixed(1)} minutes; all figures are in ${file}`,
     );
+  } catch (error) {
+    say(`the services' log ends with:\n${servers.endOfLog()}`);
+    throw error;
   } finally {
     await servers.stop();
   }
 });
+// What failed half-way may have left connections open.
+process.exit();
 
 /** @param {Bench} bench */
 async function measure(bench) {

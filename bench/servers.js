@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -58,6 +58,8 @@ const rules = { emptyLead, applySubmissions, resolveCustomFields };
  */
 export async function startServers() {
   const folder = mkdtempSync(join(tmpdir(), 'leadgate-bench-'));
+  const log = join(folder, 'services.log');
+  writeFileSync(log, '');
   const postgres = await startOwnPostgres(DURABLE);
   const redis = await startOwnRedis();
   /** @type {(() => Promise<unknown>)[]} */
@@ -65,7 +67,8 @@ export async function startServers() {
   return {
     redis,
     postgres,
-    log: join(folder, 'services.log'),
+    log,
+    endOfLog: () => readFileSync(log, 'utf8').trimEnd().split('\n').slice(-20).join('\n'),
     /** @param {string} name @param {number} people */
     database: async (name, people) => {
       const database = await makeDatabase(postgres.url, name);

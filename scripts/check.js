@@ -23,7 +23,7 @@ const STEPS = [
     name: 'import law',
     command: [
       ...['dependency-cruiser/bin/dependency-cruise.mjs', '--config', '.dependency-cruiser.js'],
-      ...['apps', 'packages', 'scripts', 'chaos', 'e2e'],
+      ...['apps', 'packages', 'scripts', 'bench', 'chaos', 'e2e'],
     ],
     fix: 'the imports it names; the law is in docs/architecture.md',
   },

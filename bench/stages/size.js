@@ -62,7 +62,6 @@ async function compareWorkers(bench, large) {
     await worker.stop();
     await feeder.close();
   }
-  await other.stop();
   const [before, after] = sides.map(({ drained }) => drainSummary(drained));
   const ratio = (after?.leadsPerSecond.median ?? 0) / (before?.leadsPerSecond.median ?? 0);
   say(`  worker with ${large.people.toLocaleString('en')} leads ÷ empty: ${ratio.toFixed(2)}`);
