@@ -11,13 +11,18 @@ declare module 'vitest' {
 
 const { CHROME_PATH, RECEIVER_URL, RECEIVER_OPEN_LINK, RECEIVER_CLOSED_LINK } = process.env;
 
+const conditions = ['source', 'module', 'node'];
+
 // Run by scripts/test-browser.js, which finds the browser.
 export default defineConfig({
-  resolve: { conditions: ['source', 'module', 'node'] },
-  ssr: { resolve: { conditions: ['source', 'module', 'node'] } },
+  resolve: { conditions },
+  // Where vitest loads the global setup.
+  environments: { __vitest__: { resolve: { conditions } } },
+  ssr: { resolve: { conditions, externalConditions: ['source', 'node'] } },
   test: {
     include: ['{apps,packages}/**/*.browser.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**'],
+    globalSetup: ['packages/testkit/src/global-setup.ts'],
     reporters: ['default', './scripts/test-count.js'],
     // One browser at a time is enough for two cores.
     maxWorkers: 1,

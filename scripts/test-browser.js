@@ -6,7 +6,8 @@ import { runMain } from './run-main.js';
 const USAGE = `npm run test:browser [-- <vitest arguments>]
 
 The tests of what runs in a browser, in a headless Chromium: CHROME_PATH, one that is installed, or
-the distribution's package. Against a stand-in of the receiver, or against one that runs:
+the distribution's package. The console's need Redis and Postgres, as npm test does. The snippet's run
+against a stand-in of the receiver, or against one that runs:
   RECEIVER_URL=http://127.0.0.1:3000 RECEIVER_OPEN_LINK=… RECEIVER_CLOSED_LINK=… npm run test:browser
 `;
 

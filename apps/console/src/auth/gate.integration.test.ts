@@ -49,6 +49,7 @@ function addresses(): { method: string; url: string; name: string }[] {
   }));
 }
 
+const codeOf = (body: string) => (JSON.parse(body) as { code: string }).code;
 const method = (text: string) => text as Parameters<Ask>[0];
 
 test('before anybody was added, the one-time code makes the first operator, once', async () => {
@@ -78,11 +79,7 @@ test('no address answers without signing in, whether there is a route or not', a
   for (const one of all) {
     for (const headers of [{}, { authorization: 'Bearer lg_wrong' }, { cookie: 'leadgate=x.y' }]) {
       const { statusCode, body } = await console_.ask(method(one.method), one.url, { headers });
-      expect([one.name, statusCode, JSON.parse(body).code]).toEqual([
-        one.name,
-        401,
-        'not-signed-in',
-      ]);
+      expect([one.name, statusCode, codeOf(body)]).toEqual([one.name, 401, 'not-signed-in']);
     }
   }
 });
@@ -118,7 +115,7 @@ test('what a page of another site makes a browser send is refused, whatever it i
   for (const headers of forged)
     for (const one of addresses().filter(({ method }) => method !== 'GET')) {
       const { statusCode, body } = await operator(method(one.method), one.url, { headers });
-      expect([one.name, statusCode, JSON.parse(body).code]).toEqual([one.name, 403, 'cross-site']);
+      expect([one.name, statusCode, codeOf(body)]).toEqual([one.name, 403, 'cross-site']);
     }
   const signIn = await postForm(
     console_.ask,
@@ -244,7 +241,7 @@ test('every route that acts is on record, without any route thinking of it', asy
       payload: {},
     });
     // What is no valid request does nothing.
-    if (statusCode === 422 && JSON.parse(body).errors !== undefined) continue;
+    if (statusCode === 422 && body.includes('"errors"')) continue;
     const [after] = await listAudit(console_.store, { limit: 1 });
     expect([one.name, statusCode, (after?.id ?? 0) > (before?.id ?? 0)]).toEqual([
       one.name,

@@ -42,7 +42,7 @@ function maskValue(value: unknown, key: string): unknown {
   if (typeof value === 'object') return maskObject(value, key);
   if (SHOWN.has(key)) return value;
   if (PATHS.has(key) && typeof value === 'string') return firstStep(value);
-  return maskText(key, String(value));
+  return typeof value === 'string' ? maskText(key, value) : HIDDEN;
 }
 
 function maskObject(value: object, key: string): object {

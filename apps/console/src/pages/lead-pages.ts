@@ -1,4 +1,4 @@
-import { LEAD_FIELDS } from '@leadgate/contract';
+import { LEAD_FIELDS, UTM_FIELDS } from '@leadgate/contract';
 import type { LeadDetails, LeadSummary } from '@leadgate/store';
 import { html, type Html } from './html.ts';
 import { tableOf, timeOf } from './parts.ts';
@@ -73,22 +73,23 @@ export function leadPage(lead: LeadDetails): Html {
     )}`;
 }
 
-function fieldRows(lead: LeadDetails) {
+function fieldRows(lead: LeadDetails): [field: string, value: string, from: Html | string][] {
   const sources: Partial<Record<string, { at: string }>> = lead.provenance;
-  const fromPath = (path: string) => {
+  const row = (path: string, value: string): [string, string, Html | string] => {
     const source = sources[path];
-    return source === undefined ? '' : timeOf(source.at);
+    return [path, value, source === undefined ? '' : timeOf(source.at)];
   };
+  const { lastTouch } = lead;
   return [
-    ...LEAD_FIELDS.map((field) => [field, lead[field] ?? null, fromPath(field)] as const),
-    ...Object.entries(lead.address ?? {}).map(
-      ([part, value]) => [`address.${part}`, value, fromPath(`address.${part}`)] as const,
-    ),
-    ...lead.customFieldDetails.map(({ label, value }) => [label, String(value), ''] as const),
-    ...Object.entries(lead.lastTouch ?? {})
-      .filter(([key]) => key.startsWith('utm'))
-      .map(([key, value]) => [key, value, ''] as const),
-  ]
-    .filter(([, value]) => value !== null)
-    .map((row) => [...row]);
+    ...LEAD_FIELDS.flatMap((field) => {
+      const value = lead[field];
+      return value === undefined ? [] : [row(field, value)];
+    }),
+    ...Object.entries(lead.address ?? {}).map(([part, value]) => row(`address.${part}`, value)),
+    ...lead.customFieldDetails.map(({ label, value }) => row(label, String(value))),
+    ...UTM_FIELDS.flatMap((field) => {
+      const value = lastTouch?.[field];
+      return value === undefined ? [] : [row(field, value)];
+    }),
+  ];
 }
