@@ -160,6 +160,8 @@ async function launch({ home, ledger, stopping, undo }) {
       onProcess,
     }),
   );
+  stopping.throwIfAborted();
+  const { captureUrl, demoCode } = await openCaptureUrl(servers);
   await keep('receiver', 2, STOP_MS.receiver, () =>
     startApp({
       name: 'receiver',
@@ -171,6 +173,8 @@ async function launch({ home, ledger, stopping, undo }) {
         DATABASE_URL: undefined,
         RECEIVER_HOST: receiver.host,
         RECEIVER_PORT: receiver.port.toString(),
+        DEMO_LINK: demoCode ?? undefined,
+        CONSOLE_URL: operators.url,
       },
       onProcess,
     }),
@@ -192,8 +196,8 @@ async function launch({ home, ledger, stopping, undo }) {
   );
   stopping.throwIfAborted();
 
-  const captureUrl = await openCaptureUrl(servers);
-  const urls = { receiverUrl: receiver.url, consoleUrl: operators.url, captureUrl };
+  const demoUrl = demoCode === null ? null : `${receiver.url}/demo`;
+  const urls = { receiverUrl: receiver.url, consoleUrl: operators.url, captureUrl, demoUrl };
   run = { ...urls, databaseUrl, redisUrl, pids };
   writeRunFile(runFile, run);
   tell({ home, runFile, ...urls });
@@ -373,11 +377,12 @@ function writeRunFile(path, run) {
   renameSync(`${path}.new`, path);
 }
 
-/** @param {{ home: string, runFile: string, receiverUrl: string, consoleUrl: string, captureUrl: string | null }} where */
-function tell({ home, runFile, receiverUrl, consoleUrl, captureUrl }) {
+/** @param {{ home: string, runFile: string, receiverUrl: string, consoleUrl: string, captureUrl: string | null, demoUrl: string | null }} where */
+function tell({ home, runFile, receiverUrl, consoleUrl, captureUrl, demoUrl }) {
   const lines = [
     '',
     `Leadgate takes leads at ${receiverUrl}`,
+    ...(demoUrl ? [`  demo      ${demoUrl}`] : []),
     `  console   ${consoleUrl}`,
     `  logs      ${join(home, 'logs')}`,
     `  servers   ${runFile}`,

@@ -4,7 +4,7 @@ import { ROOT } from '../prepare.js';
 import { StartError } from '../servers/process.js';
 
 /** @typedef {{ id: string, name: string }} Workspace */
-/** @typedef {{ status: string, captureUrl: string | null }} Link */
+/** @typedef {{ status: string, code: string, workspaceName: string, captureUrl: string | null }} Link */
 
 const WORKSPACE = 'Demo';
 
@@ -19,9 +19,9 @@ const FIELDS = [
 /**
  * The URL of an open capture link, made with a demo workspace and a few custom fields where the
  * database holds no workspace. Null where it holds some and no open link: it is somebody's, and
- * nothing is added to it.
+ * nothing is added to it. `demoCode`: its code, where the link is the demo's own.
  * @param {NodeJS.ProcessEnv} env says where the servers are
- * @returns {Promise<string | null>}
+ * @returns {Promise<{ captureUrl: string | null, demoCode: string | null }>}
  */
 export async function openCaptureUrl(env) {
   const [workspaces, links] = /** @type {[Workspace[], Link[]]} */ (
@@ -29,9 +29,15 @@ export async function openCaptureUrl(env) {
   );
   const isDemo = workspaces.length === 1 && workspaces[0]?.name === WORKSPACE;
   // A first start may have been killed half-way through.
-  if (workspaces.length === 0 || (isDemo && links.length === 0))
-    return makeDemo(env, workspaces.length === 0);
-  return links.find(({ status }) => status === 'open')?.captureUrl ?? null;
+  const link =
+    workspaces.length === 0 || (isDemo && links.length === 0)
+      ? await makeDemo(env, workspaces.length === 0)
+      : links.find(({ status }) => status === 'open');
+  const ofDemo = workspaces.length === 0 || link?.workspaceName === WORKSPACE;
+  return {
+    captureUrl: link?.captureUrl ?? null,
+    demoCode: ofDemo ? (link?.code ?? null) : null,
+  };
 }
 
 /**
@@ -49,7 +55,7 @@ async function makeDemo(env, withWorkspace) {
   );
   // Last: with a link, the demo is whole.
   const link = await leadgate(env, ['link', 'create', WORKSPACE, '--label', 'Demo landing page']);
-  return /** @type {Link} */ (link).captureUrl;
+  return /** @type {Link} */ (link);
 }
 
 /**

@@ -36,7 +36,8 @@ export function redisProgram({ home, log, say }) {
     return { kind: 'container', engine, image: IMAGES.redis };
   throw new StartError(
     'there is no Redis here and no way to get one by itself: install redis-server (or valkey-server) ' +
-      'with your package manager, start Docker, or give the URL of a server in REDIS_URL',
+      'with your package manager, start Docker, or give the URL of a server in REDIS_URL' +
+      (existsSync(log) ? ` (what was tried: ${log})` : ''),
   );
 }
 
@@ -178,7 +179,7 @@ function fetchPackage({ home, log, say }) {
       encoding: 'utf8',
       maxBuffer: 64 * 1024 * 1024,
       timeout: 300_000,
-      env: { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' },
+      env: { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive', TMPDIR: work },
     });
     if (status !== 0 || command === 'apt-get')
       writeFileSync(log, `${command} ${args.slice(-2).join(' ')}\n${stdout}${stderr}`, {
