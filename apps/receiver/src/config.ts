@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { Type, type Static } from 'typebox';
-import { logLevelSetting, portSetting, redisUrlSetting } from '@leadgate/boot';
+import { logLevelSetting, portSetting, redisUrlSetting, urlSetting } from '@leadgate/boot';
 
 /** Every setting of the receiver: its environment variable, meaning, default and limits. */
 export const ReceiverConfig = Type.Object({
@@ -97,6 +97,25 @@ export const ReceiverConfig = Type.Object({
     default: 72_000,
     minimum: 0,
   }),
+  STOP_DELAY_MS: Type.Integer({
+    description:
+      'the milliseconds that posts are still taken after the receiver was told to stop, while /ready says so: longer than the load balancer takes to notice',
+    default: 0,
+    minimum: 0,
+    maximum: 60_000,
+  }),
+  DEMO_LINK: Type.Optional(
+    Type.String({
+      description: 'the code of a capture link: serves a demo landing page for it at /demo',
+      pattern: '^[\\w.~-]{1,128}$',
+    }),
+  ),
+  CONSOLE_URL: Type.Optional(
+    urlSetting(['http:', 'https:'], {
+      description: 'where operators reach the console: the demo links to it',
+      examples: ['https://console.example.com'],
+    }),
+  ),
 });
 export type ReceiverConfig = Static<typeof ReceiverConfig>;
 

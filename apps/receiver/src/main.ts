@@ -5,7 +5,7 @@ import { startReceiver } from './start-receiver.ts';
 try {
   const config = readConfig(ReceiverConfig, process.env);
   const logger = createLogger({ name: 'receiver', level: config.LOG_LEVEL });
-  const shutdown = createShutdown({ logger, timeoutMs: 9_000 });
+  const shutdown = createShutdown({ logger, timeoutMs: config.STOP_DELAY_MS + 9_000 });
   await startReceiver(config, { logger, onClose: (name, close) => shutdown.add(name, close) });
 } catch (error) {
   failStart(error);

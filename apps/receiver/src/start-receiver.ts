@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import {
   awaitRedis,
@@ -13,6 +14,7 @@ import {
 import { createLimits, createReserver, openLinkDirectory, pushRejected } from '@leadgate/intake';
 import { openProducer } from '@leadgate/queue';
 import { receiverApp } from './app.ts';
+import { readDemo, type Demo } from './assets/read-demo.ts';
 import { readSnippet } from './assets/read-snippet.ts';
 import type { ReceiverConfig } from './config.ts';
 import { createBreaker } from './breaker.ts';
@@ -118,6 +120,7 @@ export async function startReceiver(
     pushRejected: (rejected) => pushRejected(redis, rejected),
     health,
     snippet,
+    demo: demoOf(config),
     clock,
     onTrouble: createTroubleLog(logger, clock),
     onAnswer: (answer, ms) => {
@@ -127,10 +130,19 @@ export async function startReceiver(
   });
   onClose('server', () => app.close());
   await app.listen({ host: config.RECEIVER_HOST, port: config.RECEIVER_PORT });
-  onClose('readiness', () => health.stop());
+  onClose('readiness', async () => {
+    health.stop();
+    await delay(config.STOP_DELAY_MS);
+  });
 
   const { address, port, family } = app.server.address() as AddressInfo;
   return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}` };
+}
+
+function demoOf({ DEMO_LINK, CONSOLE_URL }: ReceiverConfig): Demo | null {
+  return DEMO_LINK === undefined
+    ? null
+    : readDemo({ code: DEMO_LINK, consoleUrl: CONSOLE_URL ?? null });
 }
 
 async function checkRedis(redis: Redis, logger: Logger): Promise<void> {
