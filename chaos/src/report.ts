@@ -40,7 +40,7 @@ export function formatReport(report: ChaosReport): string {
 }
 
 /** `accepted N, applied N, lost N, doubled N`. */
-export function verdict({ audit: { accepted, applied, lost, doubled } }: ChaosReport): string {
+function verdict({ audit: { accepted, applied, lost, doubled } }: ChaosReport): string {
   return `accepted ${accepted}, applied ${applied}, lost ${lost}, doubled ${doubled}`;
 }
 

@@ -52,7 +52,9 @@ test('a poison submission fails alone after its attempts, is kept with a reason 
     sampleSubmission(n, { workspaceId, ...change });
   const poison = sample(13);
   const others = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => sample(n));
-  await Promise.all([...others.slice(0, 5), poison, ...others.slice(5)].map(producer.enqueue));
+  await Promise.all(
+    [...others.slice(0, 5), poison, ...others.slice(5)].map((one) => producer.enqueue(one)),
+  );
   const worker = await workerUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
   closes.add('worker', worker.close);
 
