@@ -30,7 +30,7 @@ function timesOf(pid) {
  * CPU seconds that a process and its children have used since they started, user and system.
  * @param {number} pid
  */
-export function cpuSeconds(pid) {
+function cpuSeconds(pid) {
   let seconds = 0;
   for (const entry of readdirSync('/proc')) {
     if (!/^\d+$/.test(entry)) continue;
@@ -43,7 +43,7 @@ export function cpuSeconds(pid) {
 }
 
 /** CPU seconds that the whole machine has used, whoever did. */
-export function machineSeconds() {
+function machineSeconds() {
   const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n');
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = line
     .replace(/^cpu +/, '')

@@ -17,7 +17,7 @@ export function spread(values) {
 }
 
 /** @param {number} value */
-export function round(value) {
+function round(value) {
   if (!Number.isFinite(value)) return value;
   return Number(value.toPrecision(4));
 }
