@@ -1,3 +1,6 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, describe, expect, test } from 'vitest';
 import { queueCounts } from '@leadgate/queue';
@@ -9,7 +12,7 @@ import { startSystem, type System, type SystemOptions } from './system.ts';
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
-}, 60_000);
+}, 90_000);
 
 async function start(options: SystemOptions): Promise<System> {
   const system = await startSystem(options);
@@ -81,7 +84,7 @@ describe('the receiver killed between', () => {
     // The repeat is the submission that was reserved first.
     expect(submissions.map(({ id }) => id)).toEqual([again.submissionId, other.submissionId]);
     expect(leads).toMatchObject([{ id: again.leadId, email: ANA.email, name: 'Ana' }]);
-  }, 60_000);
+  }, 90_000);
 
   test('enqueue and 202: the job is applied, and the sender’s retry is the same submission', async () => {
     const system = await start({ receivers: 0 });
@@ -102,7 +105,7 @@ describe('the receiver killed between', () => {
     const { submissions, leads } = await stored(system);
     expect(submissions).toEqual([{ id: again.submissionId, lead_id: again.leadId }]);
     expect(leads).toMatchObject([{ id: again.leadId }]);
-  }, 60_000);
+  }, 90_000);
 });
 
 test('a timeout whose command runs after all: the sender hears 503, tries again, and there is one submission', async () => {
@@ -124,7 +127,36 @@ test('a timeout whose command runs after all: the sender hears 503, tries again,
   const { submissions, leads } = await stored(system);
   expect(submissions).toHaveLength(2);
   expect(leads).toMatchObject([{ id: other.leadId, name: 'Ana' }]);
-}, 60_000);
+}, 90_000);
+
+test('a timeout whose command runs after all, with a spool: 202 at once, and one submission', async () => {
+  const system = await start({ receivers: 0 });
+  const { code } = await system.openLink();
+  const gate = await gateOf(system);
+  const spools = await mkdtemp(join(tmpdir(), 'leadgate-test-spool-'));
+  closers.push(() => rm(spools, { recursive: true }));
+  const receiver = await system.startReceiver({ REDIS_URL: gate.url, SPOOL_DIR: spools });
+  await expect
+    .poll(() => readFile(join(spools, 'links.ndjson'), 'utf8').catch(() => ''))
+    .toContain(code);
+  const held = gate.holdCommand(QUEUE);
+  const first = await post(receiver, code, ANA, 'key-1');
+  expect(first.status).toBe(202);
+  expect((await stored(system)).submissions).toEqual([]);
+  (await held).release();
+  await expect.poll(() => isDrained(receiver), { timeout: 15_000 }).toBe(true);
+  await system.settle();
+  const { submissions, leads } = await stored(system);
+  expect(submissions).toEqual([{ id: first.submissionId, lead_id: first.leadId }]);
+  expect(leads).toMatchObject([{ id: first.leadId, name: 'Ana' }]);
+}, 90_000);
+
+async function isDrained(receiver: { url: string }): Promise<boolean> {
+  const { warnings } = (await (await fetch(`${receiver.url}/ready`)).json()) as {
+    warnings: string[];
+  };
+  return !warnings.some((warning) => warning.includes('in the spool'));
+}
 
 describe('the worker killed', () => {
   test('between commit and completion: the job runs again and changes nothing', async () => {
@@ -145,7 +177,7 @@ describe('the worker killed', () => {
     await system.settle();
     expect(next.output()).toContain('already-applied');
     expect(await stored(system)).toEqual(before);
-  }, 60_000);
+  }, 90_000);
 
   test('twice while it has the job: that counts for nothing, and the third one applies it', async () => {
     const env = { JOB_LOCK_MS: '1000' };
@@ -173,6 +205,37 @@ describe('the worker killed', () => {
   }, 90_000);
 });
 
+test('a worker that stalls while another takes its job: both run it, and it is applied once', async () => {
+  const system = await start({ workerEnv: { JOB_LOCK_MS: '1000', LOG_LEVEL: 'debug' } });
+  const { code } = await system.openLink();
+  const blocker = await block(system);
+  const { leadId, submissionId } = await post(system.receivers[0], code, ANA);
+  await expect.poll(() => waitingForLock(system), { timeout: 10_000 }).toBe(1);
+  const [stalled] = system.workers;
+  stalled?.child.kill('SIGSTOP');
+  try {
+    const other = await system.startWorker();
+    await expect
+      .poll(async () => [await stallsOf(system, submissionId), await activeJobs(system)], {
+        timeout: 15_000,
+      })
+      .toEqual([1, 1]);
+    await blocker.query('ROLLBACK');
+    stalled?.child.kill('SIGCONT');
+    await system.settle();
+    await expect
+      .poll(() => [stalled, other].map((worker) => outcomeIn(worker?.output() ?? '')).sort())
+      .toEqual(['already-applied', 'created']);
+  } finally {
+    stalled?.child.kill('SIGCONT');
+  }
+  const { submissions, leads } = await stored(system);
+  expect(submissions).toEqual([{ id: submissionId, lead_id: leadId }]);
+  expect(leads).toMatchObject([{ id: leadId }]);
+}, 90_000);
+
+const outcomeIn = (log: string) => /"outcome":"([^"]+)"/.exec(log)?.[1];
+
 describe('the worker stopped by SIGTERM', () => {
   test('while a group runs: takes no other job, commits that one, and ends with 0', async () => {
     const system = await start({ workerEnv: { WORKER_CONCURRENCY: '1' } });
@@ -187,7 +250,7 @@ describe('the worker stopped by SIGTERM', () => {
     expect(await stopped).toBe(0);
     expect((await stored(system)).submissions.map(({ id }) => id)).toEqual([running.submissionId]);
     expect(await queueCounts(system.redis)).toMatchObject({ waiting: 1, active: 0, failed: 0 });
-  }, 60_000);
+  }, 90_000);
 
   test('twice: ends at once, not with 0, and another worker applies what it had', async () => {
     const system = await start({ workerEnv: { JOB_LOCK_MS: '1000' } });
@@ -204,7 +267,7 @@ describe('the worker stopped by SIGTERM', () => {
     await system.startWorker();
     await system.settle();
     expect((await stored(system)).submissions.map(({ id }) => id)).toEqual([answer.submissionId]);
-  }, 60_000);
+  }, 90_000);
 });
 
 /** Leads cannot be written until it is rolled back. */
