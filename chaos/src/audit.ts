@@ -71,7 +71,7 @@ function compare(
   countLost(result, stored, byMark, ledger);
   countDoubled(result, byMark, sent);
   result.violations.push(
-    ...unresolvedIds(stored, ledger, resolve),
+    ...strayAnswers(stored, byMark, ledger, resolve),
     ...unlikeTheModel(stored, resolve),
     ...strayIdentities(stored, resolve),
   );
@@ -120,15 +120,25 @@ function countDoubled(
 const isOf = (workspaceId: string) => (submission: Submission) =>
   submission.workspaceId === workspaceId;
 
-function unresolvedIds(
+/** Every lead id that was answered stands for the lead that the submission is in. */
+function strayAnswers(
   { leads }: Stored,
+  byMark: ReadonlyMap<string, Submission[]>,
   ledger: readonly Accepted[],
   resolve: (id: string) => string,
 ): string[] {
-  const answered = new Set(ledger.map(({ leadId }) => leadId));
-  return [...answered]
-    .filter((id) => !leads.has(resolve(id)))
-    .map((id) => `lead id ${id} was answered and does not resolve`);
+  const violations: string[] = [];
+  for (const { post, key, leadId, submissionId } of ledger) {
+    const own = byMark.get(markOf(post)) ?? [];
+    const submission = key === null ? own.find(({ id }) => id === submissionId) : own[0];
+    if (!leads.has(resolve(leadId)))
+      violations.push(`lead id ${leadId} was answered and does not resolve`);
+    else if (submission !== undefined && resolve(leadId) !== resolve(submission.leadId))
+      violations.push(
+        `lead id ${leadId} was answered, and submission ${submission.id} is in lead ${submission.leadId}`,
+      );
+  }
+  return violations;
 }
 
 /** The model: a lead is what its submissions come to, applied one by one in their order. */

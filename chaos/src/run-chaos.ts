@@ -35,6 +35,9 @@ export interface ChaosReport {
   folder: string | null;
 }
 
+/** Accepted, not now, and none at all. */
+const EXPECTED_ANSWERS = new Set(['202', '503', '0']);
+
 const SETTLE_WITHIN_MS = 180_000;
 
 /** The real processes under faults from a seed, and what came of what they had accepted. */
@@ -71,6 +74,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const attemptsSpent = await house.attemptsSpent();
     if (attemptsSpent > 0)
       found.violations.push(`${attemptsSpent} attempts were spent: no fault here is a lead's own`);
+    for (const [status, count] of Object.entries(traffic.answers))
+      if (!EXPECTED_ANSWERS.has(status))
+        found.violations.push(`${count} posts were answered with status ${status}`);
     clean = settled && found.violations.length === 0;
     return {
       seed,

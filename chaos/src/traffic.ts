@@ -26,6 +26,8 @@ interface TrafficOptions {
 
 const ANSWER_WITHIN_MS = 3_000;
 const MOST_UNDER_WAY = 400;
+/** How long, after the last post, one is still sent again that nobody accepted. */
+const PATIENCE_MS = 60_000;
 
 /**
  * Posts at a steady rate until stopped: each to the next receiver, as behind a load balancer. One
@@ -39,6 +41,7 @@ export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
   const [first, ...others] = house.targets;
   if (first === undefined) throw new Error('there is no link to post to');
   let stopped = false;
+  let giveUpAt = Infinity;
   let turn = 0;
   let posts = 0;
   let lastAccepted = Date.now();
@@ -77,7 +80,7 @@ export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
     const repeats = random.chance(0.1);
     const patience = random.chance(0.5);
     while ((await send(post)) !== 202) {
-      if (post.key === null && !patience) return;
+      if ((post.key === null && !patience) || Date.now() > giveUpAt) return;
       await delay(random.between(200, 1_000));
     }
     if (post.key === null || !repeats || stopped) return;
@@ -102,6 +105,7 @@ export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
   return {
     stop: async () => {
       stopped = true;
+      giveUpAt = Date.now() + PATIENCE_MS;
       clearInterval(timer);
       await Promise.all(underWay);
       return traffic;
