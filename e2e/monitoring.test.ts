@@ -16,7 +16,8 @@ const store = openStore({ url: 'postgresql://nowhere/nothing', poolSize: 1 });
 afterAll(() => store.close());
 
 const registries = [
-  createReceiverMetrics({ redisIsReady: no, directoryIsComplete: no }).registry,
+  createReceiverMetrics({ redisIsReady: no, directoryIsComplete: no, spoolStatus: () => null })
+    .registry,
   createWorkerMetrics({ redis, redisIsReady: no, postgresIsAway: no }).registry,
   consoleMetrics(redis, store),
 ];

@@ -1,19 +1,31 @@
 import { createMetrics, type MetricsRegistry } from '@leadgate/boot';
 import { PROBLEMS, type ProblemCode } from '@leadgate/contract';
+import type { SpoolStatus } from '@leadgate/intake';
+import type { Trouble } from './accept-lead.ts';
 import type { Answer } from './answer.ts';
 
 export interface ReceiverMetrics {
   registry: MetricsRegistry;
   /** Counts a post by its answer. Milliseconds. */
   answered(answer: Answer, ms: number): void;
+  troubled(trouble: Trouble): void;
 }
 
 const ANSWERS: Answer[] = ['accepted', ...(Object.keys(PROBLEMS) as ProblemCode[])];
 
-/** What monitoring sees of a receiver: its answers and how long they took. */
+const TROUBLES = [
+  'link-not-looked-up',
+  'not-enqueued',
+  'not-spooled',
+  'rejected-not-kept',
+] as const satisfies readonly Trouble[];
+
+/** What monitoring sees of a receiver: its answers, how long they took, and what went wrong. */
 export function createReceiverMetrics(sources: {
   redisIsReady: () => boolean;
   directoryIsComplete: () => boolean;
+  /** Null where there is no spool. */
+  spoolStatus: () => Pick<SpoolStatus, 'waiting' | 'bytes' | 'damaged'> | null;
 }): ReceiverMetrics {
   const registry = createMetrics('receiver');
   const count = registry.counters({
@@ -37,11 +49,40 @@ export function createReceiverMetrics(sources: {
     help: 'Whether every capture link is known; while not, unknown codes are answered 503.',
     read: () => Number(sources.directoryIsComplete()),
   });
+  const countSpooled = registry.counter({
+    name: 'leadgate_spooled_total',
+    help: 'Leads that Redis did not take and the spool did; they are among the accepted.',
+  });
+  const countTrouble = registry.counters<Exclude<Trouble, 'spooled'>>({
+    name: 'leadgate_troubles_total',
+    help: 'What went wrong between a post and its being durable.',
+    label: 'trouble',
+    values: TROUBLES,
+  });
+  registry.gauge({
+    name: 'leadgate_spool_waiting',
+    help: 'Leads in the spool that wait for Redis.',
+    read: () => sources.spoolStatus()?.waiting ?? 0,
+  });
+  registry.gauge({
+    name: 'leadgate_spool_bytes',
+    help: 'Bytes of the spool on disk.',
+    read: () => sources.spoolStatus()?.bytes ?? 0,
+  });
+  registry.gauge({
+    name: 'leadgate_spool_damaged',
+    help: 'Records of the spool that were set aside for a person to look at.',
+    read: () => sources.spoolStatus()?.damaged ?? 0,
+  });
   return {
     registry,
     answered(answer, ms) {
       count(answer);
       if (answer === 'accepted') observe(ms / 1_000);
+    },
+    troubled(trouble) {
+      if (trouble === 'spooled') countSpooled();
+      else countTrouble(trouble);
     },
   };
 }

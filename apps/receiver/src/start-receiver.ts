@@ -97,12 +97,14 @@ export async function startReceiver(
   const metrics = createReceiverMetrics({
     redisIsReady: () => redis.status === 'ready',
     directoryIsComplete: () => directory.complete,
+    spoolStatus: () => refuge?.spool.status() ?? null,
   });
   if (config.METRICS_PORT !== undefined) {
     const { METRICS_HOST: host, METRICS_PORT: port } = config;
     onClose('metrics', (await serveMetrics(metrics.registry, { host, port })).close);
   }
 
+  const logTrouble = createTroubleLog(logger, clock);
   const tally = createTally();
   logCounts(logger, tally, onClose);
   const app = createServer(config, logger);
@@ -122,7 +124,10 @@ export async function startReceiver(
     snippet,
     demo: demoOf(config),
     clock,
-    onTrouble: createTroubleLog(logger, clock),
+    onTrouble: (trouble, error) => {
+      metrics.troubled(trouble);
+      logTrouble(trouble, error);
+    },
     onAnswer: (answer, ms) => {
       tally.count(answer);
       metrics.answered(answer, ms);

@@ -23,5 +23,5 @@ export type { DrainTarget } from './spool/drain-batch.ts';
 export { drainFolder, startDrain, type Drain } from './spool/drain-spool.ts';
 export { openSpoolFolder } from './spool/open-folder.ts';
 export type { SpoolFolder } from './spool/spool-folder.ts';
-export { openSpool, spoolFolders, type Spool } from './spool/spool.ts';
+export { openSpool, spoolFolders, type Spool, type SpoolStatus } from './spool/spool.ts';
 export type { SpooledSubmission } from './spool/spooled-submission.ts';
