@@ -12,6 +12,7 @@ import { addOperatorCommands } from './commands/operator.ts';
 import { addRebuild } from './commands/rebuild.ts';
 import { addRejectedCommands } from './commands/rejected.ts';
 import { addReplay } from './commands/replay.ts';
+import { addSpoolCommands } from './commands/spool.ts';
 import { addSubmissionCommands } from './commands/submission.ts';
 import { addTokenCommands } from './commands/token.ts';
 import { addWorkspaceCommands } from './commands/workspace.ts';
@@ -76,6 +77,7 @@ function buildProgram(context: Context): Command {
   addImport(program, context);
   addOperatorCommands(program, context);
   addTokenCommands(program, context);
+  addSpoolCommands(program, context);
   addDoctor(program, context);
   addRebuild(program, context);
   addMigrate(program, context);

@@ -8,7 +8,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { open, type Database, type RootDatabase } from 'lmdb';
+import { open, type Database, type PutOptions, type RootDatabase } from 'lmdb';
 import type { FolderLock } from './lock-folder.ts';
 import { decodeSpooled, encodeSpooled, type SpooledSubmission } from './spooled-submission.ts';
 
@@ -19,7 +19,11 @@ export interface SpoolRecord {
   spooled: SpooledSubmission | null;
 }
 
-type Records = Database<Buffer, number>;
+/** As lmdb has it; its types know the options of `putSync` only. */
+interface Records extends Database<Buffer, number> {
+  put(id: number, value: Buffer): Promise<boolean>;
+  put(id: number, value: Buffer, options: PutOptions | number): Promise<boolean>;
+}
 
 /** Address space, not memory or disk: what a folder can grow to whatever its bound says. */
 const MAP_BYTES = 2 ** 36;
@@ -100,7 +104,9 @@ export class SpoolFolder {
     this.#requireRoom(bytes + 4 * COPIED_BYTES);
     this.#arriving += bytes;
     try {
-      await written(this.#records.put(this.#nextSequence++, record, { append: true }));
+      // At the end, so that pages are filled and not halved.
+      const write = this.#records.put(this.#nextSequence++, record, { append: true });
+      await written(write);
     } finally {
       this.#arriving -= bytes;
       this.#count();

@@ -1,0 +1,189 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import {
+  createReserver,
+  drainFolder,
+  openSpoolFolder,
+  spoolFolders,
+  type SpoolFolder,
+} from '@leadgate/intake';
+import { openProducer } from '@leadgate/queue';
+import type { Command } from 'commander';
+import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { EXIT, Failure } from '../failure.ts';
+import { shortTime } from '../print/time.ts';
+import { table } from '../print/table.ts';
+import { wholeNumber } from '../read/whole-number.ts';
+
+const PATH = 'a spool folder, or SPOOL_DIR for all in it';
+
+export function addSpoolCommands(program: Command, context: Context): void {
+  const spool = addNoun(
+    program,
+    'spool',
+    'Look at and drain what receivers kept on disk while Redis was away.',
+  );
+
+  addCommand(spool, 'list', {
+    summary: 'List the leads in spool folders that no receiver holds.',
+    details: 'With --json, each with its ids. A folder in use is left to its receiver.',
+    examples: ['spool list /var/lib/leadgate/spool', 'spool list ./spool --json'],
+  })
+    .argument('<path>', PATH)
+    .action((path: string, options: JsonOption) => list(context, path, options));
+
+  addCommand(spool, 'drain', {
+    summary: 'Hand the leads of a spool folder to Redis, and remove the folder.',
+    details: 'For a folder left behind: a receiver that starts on it does the same by itself.',
+    examples: ['spool drain /mnt/rescued/spool', 'spool drain ./spool --rate 2000'],
+  })
+    .argument('<path>', PATH)
+    .option('--rate <number>', 'leads a second', wholeNumber, 500)
+    .action((path: string, options: JsonOption & { rate: number }) =>
+      drain(context, path, options),
+    );
+}
+
+interface Listed {
+  path: string;
+  inUse: boolean;
+  damagedRecords: number;
+  waiting: {
+    submissionId: string;
+    workspaceId: string;
+    linkId: string;
+    leadId: string;
+    time: string;
+  }[];
+}
+
+async function list(context: Context, path: string, options: JsonOption): Promise<void> {
+  const { io } = context;
+  const listed: Listed[] = [];
+  for (const folder of foldersAt(resolve(io.cwd, path))) listed.push(await look(context, folder));
+  answer(io, options, listed, () =>
+    table(
+      ['folder', 'waiting', 'oldest', 'damaged'],
+      listed.map(({ path, inUse, waiting, damagedRecords }) =>
+        inUse
+          ? [path, 'in use', null, null]
+          : [path, waiting.length, oldest(waiting), damagedRecords],
+      ),
+    ),
+  );
+}
+
+function oldest(waiting: Listed['waiting']): string | null {
+  const [first] = waiting;
+  return first === undefined ? null : shortTime(first.time);
+}
+
+async function look(context: Context, path: string): Promise<Listed> {
+  const folder = await open(context, path);
+  if (folder === null) return { path, inUse: true, damagedRecords: 0, waiting: [] };
+  try {
+    const waiting = [...waitingIn(folder)];
+    // Those that were set aside, and those whose turn to be has not come.
+    const damagedRecords = folder.damaged + folder.waiting - waiting.length;
+    return { path: folder.path, inUse: false, damagedRecords, waiting };
+  } finally {
+    await folder.close({ keep: true });
+  }
+}
+
+const PAGE = 1_000;
+
+function* waitingIn(folder: SpoolFolder): Generator<Listed['waiting'][number]> {
+  for (let after = 0; ;) {
+    const records = folder.read({ after, limit: PAGE });
+    for (const { spooled } of records) {
+      if (spooled === null) continue;
+      const { id, workspaceId, linkId, leadId, stamp } = spooled.submission;
+      const time = new Date(stamp / 1_000).toISOString();
+      yield { submissionId: id, workspaceId, linkId, leadId, time };
+    }
+    const last = records.at(-1);
+    if (last === undefined) return;
+    after = last.sequence;
+  }
+}
+
+/** Null for one that a receiver holds. */
+async function open({ io }: Context, path: string): Promise<SpoolFolder | null> {
+  const opening = await openSpoolFolder(path);
+  if (opening.kind === 'in-use' || opening.kind === 'no-spool') return null;
+  if (opening.kind === 'salvaged')
+    remark(
+      io,
+      `the database of ${path} is damaged: ${opening.records} whole records were salvaged from it; it is kept as ${opening.damagedPath}.`,
+    );
+  return opening.folder;
+}
+
+interface Drained {
+  path: string;
+  drained: number;
+  damaged: number;
+  /** Left: their workspaces are being refilled. */
+  behind: number;
+}
+
+async function drain(
+  context: Context,
+  path: string,
+  options: JsonOption & { rate: number },
+): Promise<void> {
+  const { io, session } = context;
+  const paths = foldersAt(resolve(io.cwd, path));
+  const redis = await session.redis();
+  const reserver = createReserver(redis);
+  const producer = await openProducer(redis, { logger: SILENT });
+  const done: Drained[] = [];
+  try {
+    for (const path of paths) {
+      const folder = await open(context, path);
+      if (folder === null) {
+        const inUse = `${path} is in use: its receiver runs, and drains it by itself.`;
+        if (paths.length === 1) throw new Failure(inUse);
+        remark(io, inUse);
+        continue;
+      }
+      try {
+        const pass = await drainFolder(folder, { ...producer, ...reserver }, options);
+        done.push({ path: folder.path, ...pass });
+      } finally {
+        await folder.close();
+      }
+    }
+  } finally {
+    await producer.close();
+  }
+  answer(io, options, done, () => done.map(sentence).join(''));
+  const behind = done.reduce((sum, folder) => sum + folder.behind, 0);
+  if (behind > 0)
+    throw new Failure(
+      `${behind} ${behind === 1 ? 'lead stays' : 'leads stay'} in the spool, as Redis is being refilled: run it again when a worker has done that, or run leadgate rebuild.`,
+    );
+}
+
+const SILENT = { debug: () => {}, warn: () => {}, error: () => {} };
+
+function sentence({ path, drained, damaged, behind }: Drained): string {
+  const left = [
+    ...(damaged > 0 ? [`${damaged} damaged set aside in it`] : []),
+    ...(behind > 0 ? [`${behind} left`] : []),
+  ];
+  const end = left.length > 0 ? `, ${left.join(', ')}` : '';
+  return `${path}: ${drained} ${drained === 1 ? 'lead' : 'leads'} handed to Redis${end}.\n`;
+}
+
+function foldersAt(path: string): string[] {
+  if (existsSync(join(path, 'data.mdb'))) return [path];
+  const folders = existsSync(path) ? spoolFolders(path) : [];
+  if (folders.length === 0 && !existsSync(join(path, 'links.ndjson')))
+    throw new Failure(
+      `There is no spool at ${path}: give a receiver's SPOOL_DIR, or a folder in it.`,
+      EXIT.usage,
+    );
+  return folders;
+}
