@@ -68,7 +68,13 @@ export default defineConfig(
   },
   {
     // Plain JavaScript outside of the type check.
-    files: ['apps/*/bin/*.js', 'deploy/**/*.js', 'packages/*/*.js', 'vitest.browser.config.ts'],
+    files: [
+      'apps/*/bin/*.js',
+      'apps/receiver/demo/*.js',
+      'deploy/**/*.js',
+      'packages/*/*.js',
+      'vitest.browser.config.ts',
+    ],
     extends: [tseslint.configs.disableTypeChecked],
   },
   {

@@ -5,6 +5,7 @@ import { ALLOWED_METHODS, setCommonHeaders } from './cors.ts';
 import { LeadBody } from './lead-body.ts';
 import { healthRoutes } from './routes/health.ts';
 import { ingestRoutes } from './routes/ingest.ts';
+import { demoRoutes } from './routes/demo.ts';
 import { snippetRoutes } from './routes/snippet.ts';
 import type { ReceiverServices } from './services.ts';
 
@@ -29,6 +30,7 @@ export async function receiverApp(app: FastifyInstance, services: ReceiverServic
   await app.register(ingestRoutes, services);
   await app.register(healthRoutes, services);
   await app.register(snippetRoutes, services);
+  await app.register(demoRoutes, services);
 }
 
 // Ids only: the code is a capability, and query strings and bodies hold people.

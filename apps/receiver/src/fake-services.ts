@@ -96,6 +96,7 @@ export async function fakeReceiver(options: FakeOptions = {}): Promise<FakeRecei
       readiness: () => Promise.resolve({ ready: true, reasons: [], warnings: [] }),
       stop: () => undefined,
     },
+    demo: null,
     snippet: makeAsset(Buffer.from('leadgate()'), 'text/javascript; charset=utf-8'),
     clock: () => NOW,
     onTrouble: () => undefined,

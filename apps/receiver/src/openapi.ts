@@ -45,6 +45,7 @@ const NO_SERVICES: ReceiverServices = {
   verifyCaptcha: unused,
   limits: { count: unused },
   health: { readiness: unused, stop: unused },
+  demo: null,
   snippet: makeAsset(Buffer.alloc(0), ''),
   onTrouble: unused,
   onAnswer: unused,

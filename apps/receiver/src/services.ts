@@ -1,6 +1,7 @@
 import type { LinkDirectory, Limits } from '@leadgate/intake';
 import type { Answer } from './answer.ts';
 import type { Asset } from './assets/asset.ts';
+import type { Demo } from './assets/read-demo.ts';
 import type { Intake } from './accept-lead.ts';
 import type { ReceiverConfig } from './config.ts';
 import type { Health } from './health.ts';
@@ -13,6 +14,8 @@ export interface ReceiverServices extends Intake {
   health: Health;
   /** The script for landing pages. */
   snippet: Asset;
+  /** Null where none is served. */
+  demo: Demo | null;
   /** Told what each post came to, and the milliseconds it took. */
   onAnswer: (answer: Answer, ms: number) => void;
 }
