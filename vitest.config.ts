@@ -9,7 +9,7 @@ export default defineConfig({
   environments: { __vitest__: { resolve: { conditions } } },
   ssr: { resolve: { conditions, externalConditions: ['source', 'node'] } },
   test: {
-    include: ['{apps,packages,scripts,e2e}/**/*.test.{ts,js}'],
+    include: ['{apps,packages,scripts,chaos,e2e}/**/*.test.{ts,js}'],
     // Those need a browser: `npm run test:browser`.
     exclude: ['**/node_modules/**', '**/dist/**', '**/generated/**', '**/*.browser.test.ts'],
     globalSetup: ['packages/testkit/src/global-setup.ts'],

@@ -1,0 +1,115 @@
+import type { Submission } from '@leadgate/contract';
+import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
+import { applyGroup, createWorkspace, openStore, type Store } from '@leadgate/store';
+import { sampleSubmission, testDatabase } from '@leadgate/testkit';
+import pg from 'pg';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { audit } from './audit.ts';
+import type { Accepted } from './ledger.ts';
+import { markOf, type Post } from './people.ts';
+
+/** An audit that finds nothing is worth what it would have found. */
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let store: Store;
+let admin: pg.Client;
+let workspaceId: string;
+beforeEach(async () => {
+  database = await testDatabase();
+  store = openStore({ url: database.url, poolSize: 1 });
+  admin = new pg.Client({ connectionString: database.url });
+  await admin.connect();
+  const creation = await createWorkspace(
+    store,
+    { name: 'audited', country: 'BR', dummyPhones: [] },
+    { isPhoneCountry: () => true },
+  );
+  workspaceId = creation.kind === 'created' ? creation.workspace.id : '';
+});
+afterEach(async () => {
+  await admin.end();
+  await store.close();
+  await database.drop();
+});
+
+/** The submission of a post, as the worker gets it. */
+function submissionOf(post: number, change: Partial<Submission> = {}): Submission {
+  const submission = sampleSubmission(post, { workspaceId, ...change });
+  return { ...submission, lead: { ...submission.lead, utmContent: markOf(post) } };
+}
+
+const apply = (...submissions: Submission[]) =>
+  applyGroup(
+    store,
+    submissions.map((submission) => ({ submission, replay: false })),
+    { emptyLead, applySubmissions, resolveCustomFields },
+  );
+
+const answerOf = ({ id, leadId }: Submission, post: number, key: string | null): Accepted => ({
+  ...{ post, key, workspaceId, submissionId: id, leadId },
+  ...{ code: 'code', body: '', at: 0 },
+});
+
+const sent = (...posts: [post: number, key: string | null, times: number][]) =>
+  new Map(
+    posts.map(([post, key, times]): [number, { post: Post; times: number }] => [
+      post,
+      { post: { post, key, body: '', target: { workspaceId, code: 'code' } }, times },
+    ]),
+  );
+
+test('what was accepted and stands is counted, and nothing is found', async () => {
+  const [a, b] = [submissionOf(1), submissionOf(2)];
+  await apply(a, b);
+  const ledger = [answerOf(a, 1, 'key-1'), answerOf(a, 1, 'key-1'), answerOf(b, 2, null)];
+  const found = await audit(database.url, ledger, sent([1, 'key-1', 2], [2, null, 1]));
+  expect(found).toMatchObject({ accepted: 2, applied: 2, lost: 0, doubled: 0, violations: [] });
+});
+
+test('a 202 without its submission is lost, with and without a key', async () => {
+  const [a, b, c] = [submissionOf(1), submissionOf(2), submissionOf(3)];
+  await apply(c);
+  const ledger = [answerOf(a, 1, 'key-1'), answerOf(b, 2, null), answerOf(c, 3, null)];
+  const found = await audit(database.url, ledger, sent());
+  expect(found).toMatchObject({ accepted: 3, applied: 1, lost: 2 });
+});
+
+test('a key with two submissions is doubled, and so is a post that stands more often than it was sent', async () => {
+  const again = (post: number) =>
+    submissionOf(post + 100, {
+      leadId: submissionOf(post).leadId,
+      identities: submissionOf(post).identities,
+    });
+  const twice = (post: number): Submission[] => {
+    const second = again(post);
+    return [submissionOf(post), { ...second, lead: { ...second.lead, utmContent: markOf(post) } }];
+  };
+  await apply(...twice(1), ...twice(2), ...twice(3));
+  const found = await audit(database.url, [], sent([1, 'key-1', 2], [2, null, 1], [3, null, 2]));
+  expect(found.doubled).toBe(2);
+});
+
+test.each([
+  [
+    'a field that another submission should have set',
+    `UPDATE lead SET name = 'Eve'`,
+    /is not what/,
+  ],
+  ['provenance of a field', `UPDATE lead SET provenance = '{}'`, /is not what/],
+  ['an identity', 'DELETE FROM identity', /held by none/],
+  ['a lead', 'DELETE FROM lead', /does not resolve/],
+])('%s that is not as it should be is found', async (_, damage, message) => {
+  const a = submissionOf(1);
+  await apply(a);
+  await admin.query(damage);
+  const { violations } = await audit(database.url, [answerOf(a, 1, 'k')], sent([1, 'k', 1]));
+  expect(violations.join('\n')).toMatch(message);
+});
+
+test('an answered id that stands for another lead than the submission’s is found', async () => {
+  const [a, b] = [submissionOf(1), submissionOf(2)];
+  await apply(a, b);
+  const ledger = [{ ...answerOf(a, 1, 'k'), leadId: b.leadId }];
+  const { violations } = await audit(database.url, ledger, sent());
+  expect(violations).toEqual([expect.stringContaining(`lead id ${b.leadId} was answered`)]);
+});
