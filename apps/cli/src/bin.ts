@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { run } from './run.ts';
 
 // Whoever reads may stop early (`leadgate lead find | head`).
@@ -8,6 +9,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 process.exitCode = await run(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
+  drained: async () => {
+    if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+  },
   err: (text) => process.stderr.write(text),
   env: process.env,
   cwd: process.cwd(),

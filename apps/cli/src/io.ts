@@ -2,6 +2,8 @@
 export interface Io {
   /** Writes to the standard output. */
   out: (text: string) => void;
+  /** Resolves once the standard output takes more. For what may be long. */
+  drained?: () => Promise<void>;
   /** Writes to the standard error output. */
   err: (text: string) => void;
   env: Readonly<Record<string, string | undefined>>;

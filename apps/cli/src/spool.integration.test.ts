@@ -30,7 +30,6 @@ async function leadgate(...argv: string[]) {
   const ran = { status: -1, out: '', err: '' };
   ran.status = await run(argv, {
     out: (text) => void (ran.out += text),
-    write: (text) => Promise.resolve(void (ran.out += text)),
     err: (text) => void (ran.err += text),
     env: { REDIS_URL: server.url },
     cwd: directory,

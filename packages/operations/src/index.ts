@@ -1,3 +1,4 @@
+export { leadsAsCsv, leadsAsNdjson } from './export/lead-csv.ts';
 export { discardFailed, type DiscardedFailed } from './failed/discard-failed.ts';
 export { retryFailed, type RetriedFailed, type RetryFailedOptions } from './failed/retry-failed.ts';
 export { releaseHeld, type ReleasedHeld } from './held/release-held.ts';

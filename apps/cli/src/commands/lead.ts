@@ -3,6 +3,7 @@ import { joinLeads } from '@leadgate/leads';
 import {
   findLeads,
   isUuid,
+  listDuplicates,
   listWorkspaces,
   mergeLeads,
   showLead,
@@ -15,16 +16,22 @@ import { Option, type Command } from 'commander';
 import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { findWorkspace } from '../find-workspace.ts';
-import { leadTable, leadText } from '../print/lead.ts';
+import { duplicateTable, leadTable, leadText } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
 import { wholeNumber } from '../read/whole-number.ts';
 import { tellRedis } from '../tell-redis.ts';
+import { addLeadExport } from './lead-export.ts';
 import { searchByEmail, searchByTelephone, searchByText } from '../search-by.ts';
 
 interface FindOptions extends JsonOption {
   email?: string;
   telephone?: string;
   name?: string;
+  workspace?: string;
+  limit: number;
+}
+
+interface DuplicatesOptions extends JsonOption {
   workspace?: string;
   limit: number;
 }
@@ -79,6 +86,16 @@ export function addLeadCommands(program: Command, context: Context): void {
     .action((keep: string, other: string, options: JsonOption) =>
       merge(context, keep, other, options),
     );
+
+  addCommand(lead, 'duplicates', {
+    summary: 'List leads that may be one person: one submission named both.',
+    examples: ['lead duplicates --workspace "My agency"'],
+  })
+    .option('--workspace <workspace>', 'only in this one: name or id')
+    .option('--limit <n>', 'how many pairs at most, newest first', wholeNumber, 50)
+    .action((options: DuplicatesOptions) => duplicates(context, options));
+
+  addLeadExport(lead, context);
 }
 
 async function find({ io, session }: Context, text: string, options: FindOptions): Promise<void> {
@@ -154,6 +171,20 @@ async function merge(
     () =>
       `${outcome.kind === 'merged' ? 'Merged' : 'They were one lead before'}.\n\n${leadText(lead)}`,
   );
+}
+
+async function duplicates({ io, session }: Context, options: DuplicatesOptions): Promise<void> {
+  const store = session.store();
+  const { workspace, limit } = options;
+  const filter =
+    workspace === undefined ? {} : { workspaceId: (await findWorkspace(store, workspace)).id };
+  const pairs = await listDuplicates(store, filter, limit);
+  answer(io, options, pairs, () =>
+    pairs.length === 0
+      ? 'No pair of leads may be one person.\n'
+      : `${duplicateTable(pairs)}\nTo make one of two: leadgate lead merge KEEP OTHER\n`,
+  );
+  if (pairs.length === limit) remark(io, `there may be more than these ${limit}; see --limit.`);
 }
 
 async function existing(store: Store, id: string): Promise<LeadDetails> {

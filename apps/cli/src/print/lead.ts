@@ -6,7 +6,13 @@ import {
   type Lead,
   type Note,
 } from '@leadgate/contract';
-import type { HistoryEntry, LeadDetails, LeadSummary } from '@leadgate/store';
+import type {
+  DuplicatePair,
+  DuplicateSide,
+  HistoryEntry,
+  LeadDetails,
+  LeadSummary,
+} from '@leadgate/store';
 import { consentTable } from './consent.ts';
 import { showable } from './showable.ts';
 import { pairs, table } from './table.ts';
@@ -24,6 +30,17 @@ export function leadTable(leads: readonly LeadSummary[]): string {
       shortTime(lead.createdAt),
       shortTime(lead.updatedAt),
     ]),
+  );
+}
+
+export function duplicateTable(pairs: readonly DuplicatePair[]): string {
+  const side = ({ leadId, name, email, telephone }: DuplicateSide) => [
+    leadId,
+    name ?? email ?? telephone,
+  ];
+  return table(
+    ['lead', 'known as', 'other lead', 'known as', 'since'],
+    pairs.map(({ a, b, since }) => [...side(a), ...side(b), shortTime(since)]),
   );
 }
 

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { UTM_FIELDS, type UtmField } from '@leadgate/contract';
+import { leadsAsCsv, leadsAsNdjson } from '@leadgate/operations';
+import { exportLeads, listFields, listWorkspaces, type Store } from '@leadgate/store';
+import { Option, type Command } from 'commander';
+import { addCommand, remark, type Context } from '../command.ts';
+import { EXIT, Failure } from '../failure.ts';
+import { findLinkNamed } from '../find-link.ts';
+import { findWorkspace } from '../find-workspace.ts';
+import { count } from '../print/count.ts';
+import { showable } from '../print/showable.ts';
+import { past } from '../read/past.ts';
+
+interface ExportOptions extends Partial<Record<UtmField, string>> {
+  format: 'csv' | 'ndjson';
+  workspace?: string;
+  link?: string;
+  since?: Date;
+  until?: Date;
+  output?: string;
+}
+
+export function addLeadExport(lead: Command, context: Context): void {
+  const command = addCommand(lead, 'export', {
+    summary: 'Write leads as CSV or as JSON line by line.',
+    details: 'In a CSV, what a spreadsheet would take for a formula has an apostrophe before it.',
+    examples: [
+      'lead export --workspace "My agency" --output leads.csv',
+      'lead export --link summer-sale --since 7d --utm-source meta --format ndjson | wc -l',
+    ],
+  })
+    .addOption(
+      new Option('--format <format>', 'csv or ndjson').choices(['csv', 'ndjson']).default('csv'),
+    )
+    .option('--workspace <workspace>', 'of this one: name or id; needless with --link')
+    .option('--link <link>', 'only those that a submission of this link reached')
+    .option('--since <time>', 'created from then on: a time, a date, or how long ago (7d)', past)
+    .option('--until <time>', 'created before then', past)
+    .option('--output <file>', 'write it there and not to the standard output');
+  for (const mark of UTM_FIELDS)
+    command.option(`--${dashed(mark)} <text>`, `only with this ${mark}, first or last`);
+  command.action((options: ExportOptions) => exportAll(context, options));
+}
+
+const dashed = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+async function exportAll({ io, session }: Context, options: ExportOptions): Promise<void> {
+  const store = session.store();
+  const { link, since, until, format, output } = options;
+  const found = link === undefined ? null : await findLinkNamed(store, link);
+  const workspaceId = found?.workspaceId ?? (await workspaceOf(store, options.workspace));
+  const marks = UTM_FIELDS.flatMap((mark): [UtmField, string][] => {
+    const value = options[mark];
+    return value === undefined ? [] : [[mark, value]];
+  });
+  let leads = 0;
+  const pages = exportLeads(store, {
+    workspaceId,
+    ...(found !== null && { linkId: found.id }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+    utm: Object.fromEntries(marks),
+  });
+  const counted = (async function* () {
+    for await (const page of pages) {
+      leads += page.length;
+      yield page;
+    }
+  })();
+  const texts =
+    format === 'csv'
+      ? leadsAsCsv(counted, await listFields(store, workspaceId))
+      : leadsAsNdjson(counted);
+  if (output === undefined)
+    for await (const text of texts) {
+      io.out(text);
+      await io.drained?.();
+    }
+  else {
+    await writeFile(resolve(io.cwd, output), texts);
+    remark(io, `${count(leads, 'lead')} written to ${showable(output)}.`);
+  }
+}
+
+async function workspaceOf(store: Store, named: string | undefined): Promise<string> {
+  if (named !== undefined) return (await findWorkspace(store, named)).id;
+  const [only, ...others] = await listWorkspaces(store);
+  if (only !== undefined && others.length === 0) return only.id;
+  throw new Failure('Say of which workspace: --workspace, or --link.', EXIT.usage);
+}
+
+/** Readable by its owner only: it is full of people. */
+async function writeFile(path: string, texts: AsyncIterable<string>): Promise<void> {
+  const file = createWriteStream(path, { mode: 0o600 });
+  await once(file, 'open').catch((error: unknown) => {
+    throw new Failure(
+      `${showable(path)} cannot be written (${String(Reflect.get(Object(error), 'code'))}).`,
+    );
+  });
+  for await (const text of texts) if (!file.write(text)) await once(file, 'drain');
+  file.end();
+  await once(file, 'close');
+}
