@@ -15,4 +15,4 @@ test('every process and server is killed, stopped, frozen and filled once: what 
   expect(isClean(report), [...lines, formatReport(report)].join('\n')).toBe(true);
   expect(report.audit).toMatchObject({ lost: 0, doubled: 0, applied: report.audit.accepted });
   expect(report.audit.accepted).toBeGreaterThan(200);
-}, 120_000);
+}, 240_000);

@@ -45,6 +45,9 @@ async function post(
   };
 }
 
+/** Nobody should wait here for jobs of a worker that is gone. */
+const LEASE = { JOB_LOCK_MS: '1000' };
+
 const count = async (system: System, table: string): Promise<number> =>
   Number((await system.query<{ count: string }>(`SELECT count(*) FROM ${table}`))[0]?.count);
 
@@ -148,7 +151,7 @@ describe('Postgres', () => {
 
 describe('the worker', () => {
   test('killed before its commit: the job is not finished, and another worker applies it once', async () => {
-    const system = await start({});
+    const system = await start({ workerEnv: LEASE });
     const { code } = await system.openLink();
     const blocker = new pg.Client({ connectionString: system.databaseUrl });
     await blocker.connect();
@@ -172,7 +175,7 @@ describe('the worker', () => {
   }, 90_000);
 
   test('killed at any moment under load: every accepted lead is applied, none twice', async () => {
-    const system = await start({ workers: 2 });
+    const system = await start({ workers: 2, workerEnv: LEASE });
     const { code } = await system.openLink();
     const accepted = new Map<string, string>();
     const posting = (async () => {

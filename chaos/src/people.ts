@@ -19,6 +19,10 @@ const telephone = (n: number): string => `+55 11 9${(80_000_000 + n).toString()}
 /** The mark by which a stored submission is found to be of a post. */
 export const markOf = (post: number): string => `post-${post}`;
 
+/** Nothing that a lead has; it is kept with the body, and fills a spool in seconds. */
+const essay = (random: Random): string =>
+  Array.from({ length: 3_000 }, () => random.next().toString(36).slice(2)).join(' ');
+
 /**
  * The next post. Three of four have a key. Of the people, some give only one identity, some the
  * phone of another (their emails and phones cross), a few none.
@@ -41,6 +45,7 @@ export function nextPost(post: number, targets: [Target, ...Target[]], random: R
     ...(random.chance(0.3) && {
       customFields: { plano: random.pick(['pro', 'basic']), horario: random.pick(['9h', '15h']) },
     }),
+    ...(random.chance(0.1) && { essay: essay(random) }),
     utmContent: markOf(post),
   };
   return {
