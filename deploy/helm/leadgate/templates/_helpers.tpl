@@ -1,0 +1,74 @@
+{{- define "leadgate.name" -}}
+{{ .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- end -}}
+
+{{- define "leadgate.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{- define "leadgate.labels" -}}
+app.kubernetes.io/name: leadgate
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end -}}
+
+{{/* What a selector may name: it can never be changed. */}}
+{{- define "leadgate.selector" -}}
+app.kubernetes.io/name: leadgate
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "leadgate.podSecurity" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  fsGroup: 1000
+  seccompProfile: { type: RuntimeDefault }
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "leadgate.containerSecurity" -}}
+image: {{ include "leadgate.image" . }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  readOnlyRootFilesystem: true
+  allowPrivilegeEscalation: false
+  capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{/* A variable from a secret: a list of its name and of {name, key}. */}}
+{{- define "leadgate.secretVariable" -}}
+- name: {{ index . 0 }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ (index . 1).name }}
+      key: {{ (index . 1).key }}
+{{- end -}}
+
+{{/* Variables from a map of names to values. */}}
+{{- define "leadgate.variables" -}}
+{{- range $name, $value := . }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{- end -}}
+
+{{- define "leadgate.placement" -}}
+{{- with .nodeSelector }}
+nodeSelector: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}

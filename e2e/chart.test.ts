@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { describe, expect, test } from 'vitest';
+import { ConsoleConfig } from '../apps/console/src/config.ts';
+import { ReceiverConfig } from '../apps/receiver/src/config.ts';
+import { WorkerConfig } from '../apps/worker/src/config.ts';
+
+const helm = fileURLToPath(new URL('../deploy/helm/', import.meta.url));
+const chart = join(helm, 'leadgate');
+const cases = readdirSync(join(helm, 'render')).filter((name) => name.endsWith('.yaml'));
+
+interface Container {
+  name: string;
+  image: string;
+  command: string[];
+  env: { name: string; value?: string }[];
+  ports?: { name: string; containerPort: number }[];
+  securityContext: object;
+}
+
+interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string };
+  spec: {
+    template?: { spec: { containers: Container[]; securityContext: object } };
+  };
+}
+
+/** What the chart made of a case's values, when it was last rendered. */
+function manifestsOf(name: string): Manifest[] {
+  const documents = parseAllDocuments(readFileSync(join(helm, 'rendered', name), 'utf8'));
+  expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
+  return documents
+    .map((document) => document.toJS() as Manifest | null)
+    .filter((manifest) => manifest !== null);
+}
+
+const containersOf = (manifests: Manifest[]) =>
+  manifests.flatMap(({ spec }) => spec.template?.spec.containers ?? []);
+
+const settings: Record<string, { properties: object }> = {
+  receiver: ReceiverConfig,
+  worker: WorkerConfig,
+  console: ConsoleConfig,
+  migration: { properties: { DATABASE_URL: null } },
+};
+
+describe.each(cases)('the chart with %s', (name) => {
+  test('was rendered after its last change: else run deploy/helm/render/render.sh', () => {
+    const templates = readdirSync(join(chart, 'templates')).toSorted();
+    const sources = [
+      join(chart, 'Chart.yaml'),
+      join(chart, 'values.yaml'),
+      ...templates.map((template) => join(chart, 'templates', template)),
+      join(helm, 'render', name),
+    ];
+    const hash = createHash('sha256');
+    for (const source of sources) hash.update(readFileSync(source));
+    const [first = ''] = readFileSync(join(helm, 'rendered', name), 'utf8').split('\n');
+    expect(first).toContain(hash.digest('hex'));
+  });
+
+  test('is what the schemas of Kubernetes and KEDA want', async () => {
+    for (const manifest of manifestsOf(name)) {
+      const { apiVersion, kind } = manifest;
+      const models = apiVersion.startsWith('keda.sh/')
+        ? '@kubernetes-models/keda'
+        : 'kubernetes-models';
+      const module = (await import(`${models}/${apiVersion}/${kind}`)) as Record<
+        string,
+        new (manifest: object) => { validate: () => void }
+      >;
+      const Model = module[kind];
+      if (Model === undefined) throw new Error(`there is no model of ${apiVersion} ${kind}`);
+      expect(
+        () => new Model(manifest).validate(),
+        `${kind} ${manifest.metadata.name}`,
+      ).not.toThrow();
+    }
+  });
+
+  test('sets what the apps read and nothing else, and no way to Postgres for the receiver', () => {
+    const containers = containersOf(manifestsOf(name));
+    expect(containers.map((container) => container.name).toSorted()).toEqual(
+      Object.keys(settings).toSorted(),
+    );
+    for (const container of containers) {
+      const known = Object.keys(settings[container.name]?.properties ?? {});
+      const set = container.env.map((variable) => variable.name);
+      expect(known).toEqual(expect.arrayContaining(set));
+      expect(new Set(set).size).toBe(set.length);
+    }
+  });
+
+  test('opens the ports that the apps listen on', () => {
+    for (const { name: app, env, ports = [] } of containersOf(manifestsOf(name))) {
+      const listening = env
+        .filter((variable) => variable.name.endsWith('_PORT'))
+        .map(({ value }) => Number(value));
+      expect(ports.map(({ containerPort }) => containerPort).toSorted(), app).toEqual(
+        listening.toSorted(),
+      );
+    }
+  });
+
+  test('runs nothing as root, with a writable root or with privileges', () => {
+    for (const { spec } of manifestsOf(name)) {
+      if (spec.template === undefined) continue;
+      expect(spec.template.spec.securityContext).toMatchObject({ runAsNonRoot: true });
+      for (const container of spec.template.spec.containers)
+        expect(container.securityContext).toEqual({
+          readOnlyRootFilesystem: true,
+          allowPrivilegeEscalation: false,
+          capabilities: { drop: ['ALL'] },
+        });
+    }
+  });
+});
+
+test('with a spool the receivers are a set of fixed size, without one they scale', () => {
+  const kinds = (name: string) =>
+    manifestsOf(name)
+      .filter(({ metadata }) => metadata.name === 'leads-receiver')
+      .map(({ kind }) => kind);
+  expect(kinds('everything.yaml')).toContain('StatefulSet');
+  expect(kinds('everything.yaml')).not.toContain('HorizontalPodAutoscaler');
+  expect(kinds('smallest.yaml')).toContain('Deployment');
+  expect(kinds('smallest.yaml')).toContain('HorizontalPodAutoscaler');
+});
