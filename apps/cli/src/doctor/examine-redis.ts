@@ -20,7 +20,7 @@ export async function examineRedis(session: Session, truth: Truth | null): Promi
     ];
   } catch (error) {
     const { sentence } = explain(error, session);
-    const todo = 'Until then no lead is accepted (503): senders have to try again.';
+    const todo = 'Until then leads go to the spools of receivers that have one; others answer 503.';
     return [{ check: 'redis', status: 'fail', found: sentence, todo }];
   }
 }
@@ -78,7 +78,7 @@ function memory({ usedMemory, maxmemory }: { usedMemory: number; maxmemory: numb
     check: 'memory',
     status: isFull ? 'fail' : 'ok',
     found,
-    todo: isFull ? 'Start more workers, or raise maxmemory: leads are being turned away.' : null,
+    todo: isFull ? 'Start more workers, or raise maxmemory: leads go to the spool or are turned away.' : null,
   };
 }
 

@@ -118,14 +118,16 @@ class Directory implements LinkDirectory {
     ]);
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#stop.abort();
     this.#subscriber.off('message', this.#onMessage);
     this.#subscriber.off('ready', this.#onReady);
     this.#subscriber.off('close', this.#onClose);
     this.#listening = false;
+    // Not waited for: a Redis that hangs would hold up the end of the process.
     if (this.#subscriber.status === 'ready')
-      await this.#subscriber.unsubscribe(LINK_CHANGES).catch(() => undefined);
+      this.#subscriber.unsubscribe(LINK_CHANGES).catch(() => undefined);
+    return Promise.resolve();
   }
 
   async find(code: string): Promise<Finding> {

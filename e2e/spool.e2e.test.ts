@@ -1,0 +1,136 @@
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { startRedisServer } from '@leadgate/testkit';
+import { startSystem, type System } from './system.ts';
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+}, 60_000);
+
+interface Promised {
+  submissionId: string;
+  leadId: string;
+}
+
+/** Posts leads of `who` one after the other: each has to be answered 202. */
+async function postAll(receiver: string, code: string, who: string[]): Promise<Promised[]> {
+  const promised: Promised[] = [];
+  for (const name of who) {
+    const response = await fetch(`${receiver}/ingest/${code}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: `${name}@example.com`, name }),
+    });
+    expect(response.status).toBe(202);
+    const { leadId } = (await response.json()) as { leadId: string };
+    promised.push({ submissionId: response.headers.get('submission-id') ?? '', leadId });
+  }
+  return promised;
+}
+
+const people = (count: number, from: string) =>
+  Array.from({ length: count }, (_, n) => `${from}${n}`);
+
+const foldersIn = async (spools: string) =>
+  (await readdir(spools)).filter((name) => name.startsWith('spool-'));
+
+/** Every promise holds: the submission is there once, and the id that was answered resolves. */
+async function expectKept(system: System, promised: Promised[]): Promise<void> {
+  const submissions = await system.query<{ id: string; lead_id: string }>(
+    'SELECT id, lead_id FROM submission ORDER BY id',
+  );
+  expect(submissions.map(({ id }) => id)).toEqual(
+    promised.map(({ submissionId }) => submissionId).sort(),
+  );
+  const leads = await system.query<{ id: string; final: string }>(
+    'SELECT id, coalesce(merged_into, id) AS final FROM lead',
+  );
+  const finalOf = new Map(leads.map(({ id, final }) => [id, final]));
+  const leadOf = new Map(submissions.map(({ id, lead_id }) => [id, finalOf.get(lead_id)]));
+  for (const { submissionId, leadId } of promised)
+    expect(finalOf.get(leadId)).toBe(leadOf.get(submissionId));
+}
+
+test('receivers that share a SPOOL_DIR are killed with leads in it: all are applied, once, under the ids that were answered', async () => {
+  const spools = await mkdtemp(join(tmpdir(), 'leadgate-test-spool-'));
+  closers.push(() => rm(spools, { recursive: true }));
+  const redis = await startRedisServer();
+  closers.push(() => redis.stop());
+  const system = await startSystem({ redis, receivers: 2, receiverEnv: { SPOOL_DIR: spools } });
+  closers.push(() => system.stop());
+  const [one, other] = system.receivers;
+  if (one === undefined || other === undefined) throw new Error('two receivers were asked for');
+  const { code } = await system.openLink();
+  const promised = await postAll(one.url, code, ['ana', 'bia']);
+  await system.settle();
+  await expect
+    .poll(() => readFile(join(spools, 'links.ndjson'), 'utf8').catch(() => ''))
+    .toContain(code);
+
+  await redis.kill('SIGKILL');
+  // Known ones, new ones, and one person to both.
+  promised.push(...(await postAll(one.url, code, ['ana', 'carla', ...people(30, 'x')])));
+  promised.push(...(await postAll(other.url, code, ['bia', 'carla', ...people(30, 'y')])));
+  await one.member.stop('SIGKILL');
+  await other.member.stop('SIGKILL');
+  expect(await foldersIn(spools)).toHaveLength(2);
+
+  // Killed once more, after it has adopted what the first two left.
+  const third = await system.startReceiver();
+  promised.push(...(await postAll(third.url, code, ['ana', 'dora'])));
+  await third.member.stop('SIGKILL');
+  const fourth = await system.startReceiver();
+
+  await redis.restart();
+  await expect
+    .poll(
+      async () => {
+        const ready = await fetch(`${fourth.url}/ready`);
+        const { warnings } = (await ready.json()) as { warnings: string[] };
+        return warnings.filter((warning) => warning.includes('in the spool'));
+      },
+      { timeout: 20_000, interval: 50 },
+    )
+    .toEqual([]);
+  await system.settle();
+  await expectKept(system, promised);
+  const [{ count } = { count: '' }] = await system.query<{ count: string }>(
+    'SELECT count(*) FROM lead WHERE merged_into IS NULL',
+  );
+  expect(Number(count)).toBe(4 + 60);
+  await expect.poll(() => foldersIn(spools)).toHaveLength(1);
+
+  expect(await fourth.member.stop('SIGTERM')).toBe(0);
+  expect(await foldersIn(spools)).toEqual([]);
+}, 120_000);
+
+test('a receiver that is told to stop while Redis is away ends cleanly, in time, and keeps its spool', async () => {
+  const spools = await mkdtemp(join(tmpdir(), 'leadgate-test-spool-'));
+  closers.push(() => rm(spools, { recursive: true }));
+  const redis = await startRedisServer();
+  closers.push(() => redis.stop());
+  const system = await startSystem({ redis, receiverEnv: { SPOOL_DIR: spools } });
+  closers.push(() => system.stop());
+  const [receiver] = system.receivers;
+  if (receiver === undefined) throw new Error('a receiver was asked for');
+  const { code } = await system.openLink();
+  await expect
+    .poll(() => readFile(join(spools, 'links.ndjson'), 'utf8').catch(() => ''))
+    .toContain(code);
+  await redis.kill('SIGSTOP');
+  closers.push(() => redis.kill('SIGCONT'));
+  const promised = await postAll(receiver.url, code, people(8, 'x'));
+  const start = performance.now();
+  expect(await receiver.member.stop('SIGTERM'), receiver.member.output()).toBe(0);
+  expect(performance.now() - start).toBeLessThan(9_000);
+  await redis.kill('SIGCONT');
+  await system.startReceiver();
+  await expect
+    .poll(async () => (await system.query('SELECT 1 FROM submission')).length, { timeout: 20_000 })
+    .toBe(8);
+  await system.settle();
+  await expectKept(system, promised);
+}, 120_000);
