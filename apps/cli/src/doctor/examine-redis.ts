@@ -78,7 +78,9 @@ function memory({ usedMemory, maxmemory }: { usedMemory: number; maxmemory: numb
     check: 'memory',
     status: isFull ? 'fail' : 'ok',
     found,
-    todo: isFull ? 'Start more workers, or raise maxmemory: leads go to the spool or are turned away.' : null,
+    todo: isFull
+      ? 'Start more workers, or raise maxmemory: leads go to the spool or are turned away.'
+      : null,
   };
 }
 
