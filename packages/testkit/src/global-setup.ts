@@ -1,5 +1,6 @@
 import type { TestProject } from 'vitest/node';
 import { findServers } from './find-servers.ts';
+import { startPgbouncer } from './start-pgbouncer.ts';
 import { makeTemplate } from './template-database.ts';
 
 declare module 'vitest' {
@@ -8,6 +9,8 @@ declare module 'vitest' {
     redisUrl: string;
     /** A database from which others can be created. */
     databaseUrl: string;
+    /** What tests reach their databases by: through a PgBouncer where there is to be one. */
+    storeUrl: string;
     /** Name of the migrated database that testDatabase clones. */
     templateDatabase: string;
   }
@@ -16,13 +19,22 @@ declare module 'vitest' {
 /** Once a run: the servers, and the migrated database that tests clone. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const servers = await findServers();
+  // As `npm run test:pgbouncer` says.
+  const { TEST_PGBOUNCER } = process.env;
+  let pgbouncer: { url: string; stop: () => Promise<void> } | null = null;
+  const stop = async () => {
+    await pgbouncer?.stop();
+    await servers.stop();
+  };
   try {
+    if (TEST_PGBOUNCER) pgbouncer = await startPgbouncer(TEST_PGBOUNCER, servers.databaseUrl);
+    project.provide('storeUrl', pgbouncer?.url ?? servers.databaseUrl);
     project.provide('redisUrl', servers.redisUrl);
     project.provide('databaseUrl', servers.databaseUrl);
     project.provide('templateDatabase', await makeTemplate(servers.databaseUrl));
   } catch (error) {
-    await servers.stop();
+    await stop();
     throw error;
   }
-  return servers.stop;
+  return stop;
 }

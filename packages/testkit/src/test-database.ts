@@ -12,7 +12,7 @@ export async function testDatabase(): Promise<{ url: string; drop: () => Promise
   const name = testDatabaseName(randomBytes(6).toString('hex'));
   await execute(admin, `CREATE DATABASE ${name} TEMPLATE ${inject('templateDatabase')}`);
   return {
-    url: databaseUrl(admin, name),
+    url: databaseUrl(inject('storeUrl'), name),
     drop: () => execute(admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   };
 }
