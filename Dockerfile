@@ -2,8 +2,8 @@
 #
 #   docker build -t leadgate .
 #
-# Tags move: that is how security fixes arrive. For a build that can be repeated to the byte, give the
-# base by digest, and build for the commit's time (docs/deploy.md):
+# Tags move: that is how security fixes arrive. For a build that can be repeated, give the base by its
+# digest (docs/deploy.md):
 #
 #   docker build --build-arg NODE_IMAGE=node:22-bookworm-slim@sha256:… -t leadgate .
 ARG NODE_IMAGE=node:22-bookworm-slim
