@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { lockFolder, type FolderLock } from './lock-folder.ts';
 import { isReadable, salvageRecords } from './salvage.ts';
@@ -47,22 +47,20 @@ async function salvage(path: string): Promise<FolderOpening> {
 
 /** Makes and locks a new folder below `directory`. Throws where that cannot be written. */
 export function makeSpoolFolder(directory: string): SpoolFolder {
+  const id = randomUUID();
   // Under another name until it is locked, so that nobody takes it for one left behind.
-  const hidden = join(directory, `new-${randomUUID()}`);
-  mkdirSync(hidden, { recursive: true, mode: 0o700 });
-  const lock = lockNew(hidden);
-  const path = join(directory, `spool-${randomUUID()}`);
-  renameSync(hidden, path);
+  const hidden = join(directory, `new-${id}`);
+  const path = join(directory, `spool-${id}`);
+  let lock: FolderLock | null = null;
   try {
+    mkdirSync(hidden, { recursive: true, mode: 0o700 });
+    lock = lockFolder(hidden);
+    if (lock === null) throw new Error('the new folder of the spool cannot be locked');
+    renameSync(hidden, path);
     return new SpoolFolder(path, lock);
   } catch (error) {
-    lock.release();
+    for (const made of [hidden, path]) rmSync(made, { recursive: true, force: true });
+    lock?.release();
     throw error;
   }
-}
-
-function lockNew(folder: string): FolderLock {
-  const lock = lockFolder(folder);
-  if (lock === null) throw new Error('the new folder of the spool cannot be locked');
-  return lock;
 }

@@ -101,7 +101,7 @@ class ProcessSpool implements Spool {
       bytes: this.#bytes(),
       maxBytes: this.#maxBytes,
       damaged: sum(folders.map(({ damaged }) => damaged)),
-      setAside: [...this.#unreadable, ...foldersLike(this.#directory, DAMAGED_FOLDER)],
+      setAside: [...this.#unreadable, ...this.#damagedFolders()],
     };
   }
 
@@ -161,6 +161,14 @@ class ProcessSpool implements Spool {
 
   #bytes(): number {
     return sum(this.folders().map(({ bytes }) => bytes));
+  }
+
+  #damagedFolders(): string[] {
+    try {
+      return foldersLike(this.#directory, DAMAGED_FOLDER);
+    } catch {
+      return [];
+    }
   }
 
   async #open(path: string): Promise<SpoolFolder | null> {
