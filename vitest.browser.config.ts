@@ -11,7 +11,14 @@ declare module 'vitest' {
 
 const { CHROME_PATH, RECEIVER_URL, RECEIVER_OPEN_LINK, RECEIVER_CLOSED_LINK } = process.env;
 
+/** One that runs somewhere else. */
+const given =
+  RECEIVER_URL && RECEIVER_OPEN_LINK && RECEIVER_CLOSED_LINK
+    ? { url: RECEIVER_URL, open: RECEIVER_OPEN_LINK, closed: RECEIVER_CLOSED_LINK }
+    : null;
+
 const conditions = ['source', 'module', 'node'];
+const SERVERS = 'packages/testkit/src/global-setup.ts';
 
 // Run by scripts/test-browser.js, which finds the browser.
 export default defineConfig({
@@ -20,20 +27,30 @@ export default defineConfig({
   environments: { __vitest__: { resolve: { conditions } } },
   ssr: { resolve: { conditions, externalConditions: ['source', 'node'] } },
   test: {
-    include: ['{apps,packages}/**/*.browser.test.ts'],
-    exclude: ['**/node_modules/**', '**/dist/**'],
-    globalSetup: ['packages/testkit/src/global-setup.ts'],
     reporters: ['default', './scripts/test-count.js'],
     // One browser at a time is enough for two cores.
     maxWorkers: 1,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    provide: {
-      chromium: CHROME_PATH ?? '/usr/bin/chromium',
-      receiver:
-        RECEIVER_URL && RECEIVER_OPEN_LINK && RECEIVER_CLOSED_LINK
-          ? { url: RECEIVER_URL, open: RECEIVER_OPEN_LINK, closed: RECEIVER_CLOSED_LINK }
-          : null,
-    },
+    exclude: ['**/node_modules/**', '**/dist/**'],
+    provide: { chromium: CHROME_PATH ?? '/usr/bin/chromium', receiver: given },
+    projects: [
+      {
+        extends: true,
+        test: { name: 'snippet', include: ['packages/**/*.browser.test.ts'] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'snippet on a receiver',
+          include: ['packages/**/*.browser.test.ts'],
+          globalSetup: ['e2e/browser-receiver.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'pages', include: ['apps/**/*.browser.test.ts'], globalSetup: [SERVERS] },
+      },
+    ],
   },
 });

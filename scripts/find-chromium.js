@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { installPackage } from './distribution-package.js';
 import { StartError } from './servers/process.js';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
@@ -21,13 +22,8 @@ export function findChromium(say) {
   }
   const found = installed();
   if (found) return found;
-  if (process.getuid?.() === 0 && spawnSync('apt-get', ['--version']).status === 0) {
-    say('there is no Chromium here: installing the package of the distribution');
-    apt(['update', '-qq']);
-    apt(['install', '-y', '-qq', '--no-install-recommends', 'chromium']);
-    const path = installed();
-    if (path) return path;
-  }
+  const path = installPackage('chromium', say) ? installed() : undefined;
+  if (path) return path;
   throw new StartError(
     'there is no Chromium for the browser tests: install chromium or Google Chrome, or give its path in CHROME_PATH',
   );
@@ -44,12 +40,4 @@ function installed() {
 /** @param {string} path */
 function runs(path) {
   return spawnSync(path, ['--version', '--no-sandbox'], { stdio: 'ignore' }).status === 0;
-}
-
-/** @param {string[]} args */
-function apt(args) {
-  spawnSync('apt-get', args, {
-    stdio: ['ignore', process.stderr, process.stderr],
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-  });
 }

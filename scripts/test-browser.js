@@ -1,15 +1,25 @@
 import { spawn } from 'node:child_process';
 import { findChromium } from './find-chromium.js';
-import { ROOT, prepareSources, say } from './prepare.js';
+import { ROOT, prepare, say } from './prepare.js';
+import { requireProgram } from './require-program.js';
 import { runMain } from './run-main.js';
 
 const USAGE = `npm run test:browser [-- <vitest arguments>]
 
-The tests of what runs in a browser, in a headless Chromium: CHROME_PATH, one that is installed, or
-the distribution's package. The console's need Redis and Postgres, as npm test does. The snippet's run
-against a stand-in of the receiver, or against one that runs:
+The tests of what runs in a browser, in a headless Chromium (CHROME_PATH, one that is installed, or the
+distribution's package), and of the examples of docs/integrate.md, with curl, PHP and Python. Root on
+Debian or Ubuntu has what is missing installed. Servers as npm test has them. The snippet's tests run
+against a stand-in of the receiver and against a real one; against another real one too:
   RECEIVER_URL=http://127.0.0.1:3000 RECEIVER_OPEN_LINK=… RECEIVER_CLOSED_LINK=… npm run test:browser
 `;
+
+/** What the examples of docs/integrate.md are run with, and the packages that have it. */
+const PROGRAMS = /** @type {const} */ ([
+  ['bash', 'bash'],
+  ['curl', 'curl'],
+  ['php', 'php-cli'],
+  ['python3', 'python3'],
+]);
 
 await runMain(async () => {
   const args = process.argv.slice(2);
@@ -17,7 +27,8 @@ await runMain(async () => {
     process.stdout.write(USAGE);
     return;
   }
-  await prepareSources();
+  await prepare();
+  for (const [program, packageName] of PROGRAMS) requireProgram(program, packageName, say);
   const config = ['--config', 'vitest.browser.config.ts'];
   const vitest = spawn(
     process.execPath,

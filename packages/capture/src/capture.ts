@@ -73,5 +73,11 @@ function deliveryOf(link: string, lead: Lead, options: CaptureOptions, visit: Vi
   const ownTouch = Object.entries(lead).some(([field, value]) => value && /^utm/.test(field));
   const content = ownTouch ? lead : { ...lead, ...visit[touch] };
   const key = idempotencyKey || `${visit.id}-${digest(url + JSON.stringify(content))}`;
-  return { url, body: JSON.stringify({ ...content, _idempotencyKey: key }), key, at: Date.now() };
+  // How long the page had been open tells a person from a robot. No part of the content.
+  const body = JSON.stringify({
+    ...content,
+    _idempotencyKey: key,
+    _filledMs: performance.now() | 0,
+  });
+  return { url, body, key, at: Date.now() };
 }

@@ -2,11 +2,12 @@ import {
   ADDRESS_FIELDS,
   LEAD_FIELDS,
   UTM_FIELDS,
+  type Consent as ContractConsent,
   type Lead as ContractLead,
 } from '@leadgate/contract';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { leadPath, pointerOf } from './lead-path.ts';
-import type { Address, Lead } from './lead.ts';
+import type { Address, Consent, Lead } from './lead.ts';
 
 describe('where an input goes, by its name', () => {
   test.each([...LEAD_FIELDS, ...UTM_FIELDS])('every field of the contract: %s', (field) => {
@@ -28,6 +29,10 @@ describe('where an input goes, by its name', () => {
     ['customFields[interests][]', ['customFields', 'interests']],
     ['interests[]', ['customFields', 'interests']],
     ['plan', ['customFields', 'plan']],
+    ['consent[given]', ['consent', 'given']],
+    ['consent.textVersion', ['consent', 'textVersion']],
+    ['consent', ['customFields', 'consent']],
+    ['cf-turnstile-response', ['customFields', 'cf-turnstile-response']],
     ['Email', ['customFields', 'Email']],
     ['address', ['customFields', 'address']],
   ])('%s', (name, path) => {
@@ -42,9 +47,6 @@ describe('where an input goes, by its name', () => {
     '__proto__',
     'csrfmiddlewaretoken',
     'authenticity_token',
-    'g-recaptcha-response',
-    'h-captcha-response',
-    'cf-turnstile-response',
     'password',
     'senha',
   ])('never anywhere: %j', (name) => {
@@ -57,6 +59,7 @@ test('a pointer escapes what its steps hold', () => {
 });
 
 test('a lead of the service is one of the snippet’s, field by field', () => {
-  expectTypeOf<keyof Lead>().toEqualTypeOf<keyof ContractLead>();
+  expectTypeOf<Exclude<keyof Lead, 'consent'>>().toEqualTypeOf<keyof ContractLead>();
+  expectTypeOf<keyof Consent>().toEqualTypeOf<keyof ContractConsent>();
   expectTypeOf<keyof Address>().toEqualTypeOf<keyof NonNullable<ContractLead['address']>>();
 });

@@ -1,10 +1,10 @@
 const FIELD =
   /^(email|name|telephone|document|profession|city|state|instagram|birthday|utm(Source|Medium|Campaign|Content|Term))$/;
 
-/** Names that start with `_`, tokens against forgery and robots, and passwords shown as text. */
-const CONTROL = /^_|[cx]srf|captcha|turnstile|token|passw|senha/i;
+/** Names that start with `_`, tokens against forgery, and passwords shown as text. */
+const CONTROL = /^_|[cx]srf|token|passw|senha/i;
 
-/** A field of a lead, or `address` or `customFields` and a key in it. */
+/** A field of a lead, or `address`, `consent` or `customFields` and a key in it. */
 export type LeadPath = [field: string, key?: string];
 
 /**
@@ -13,9 +13,10 @@ export type LeadPath = [field: string, key?: string];
  * - a lead field goes there: `email`, `utmSource`, and `utm_source` too;
  * - `address[city]` and `address.city` go to the address;
  * - `customFields[plan]` and `customFields.plan` go to the custom field `plan`;
+ * - `consent[given]` and `consent[textVersion]` go to the consent;
  * - any other name is that of a custom field;
  * - nowhere (undefined): no name, a name that starts with `_`, and the names of passwords and of
- *   forgery and CAPTCHA tokens.
+ *   tokens against forgery. The answers of CAPTCHAs go, as the service asks for them.
  *
  * A trailing `[]` says that there may be several values, and is not part of the name.
  */
@@ -24,7 +25,7 @@ export function leadPath(inputName: string): LeadPath | undefined {
   if (!name || CONTROL.test(name)) return undefined;
   const field = name.replace(/^utm_(.)/, (_, letter: string) => 'utm' + letter.toUpperCase());
   if (FIELD.test(field)) return [field];
-  const [, group, key] = /^(address|customFields)[[.](.+?)]?$/.exec(name) || [];
+  const [, group, key] = /^(address|consent|customFields)[[.](.+?)]?$/.exec(name) || [];
   return [group || 'customFields', key || name];
 }
 

@@ -20,6 +20,13 @@ export interface Address {
   country?: string;
 }
 
+/** What was agreed to. Counts as given only where `given` says so. */
+export interface Consent {
+  given: boolean;
+  text?: string;
+  textVersion?: string;
+}
+
 /** The body of `POST /ingest/{link}`. Every field is optional; a blank one counts as not sent. */
 export interface Lead extends Touch {
   email?: string;
@@ -36,6 +43,7 @@ export interface Lead extends Touch {
   /** YYYY-MM-DD. */
   birthday?: string;
   address?: Address;
+  consent?: Consent;
   /** By the custom field's name, label or id. */
   customFields?: { [key: string]: CustomValue };
 }

@@ -33,8 +33,10 @@ async function leadOf(inputs: string): Promise<unknown> {
     document.forms[0]?.requestSubmit();
   }, inputs);
   await page.waitForSelector('.leadgate-note');
-  const lead = JSON.parse(receiver.posts.at(-1)?.body ?? '') as { _idempotencyKey?: string };
-  delete lead._idempotencyKey;
+  const { _idempotencyKey, _filledMs, ...lead } = JSON.parse(
+    receiver.posts.at(-1)?.body ?? '',
+  ) as Record<string, unknown>;
+  expect([typeof _idempotencyKey, typeof _filledMs]).toEqual(['string', 'number']);
   return lead;
 }
 
@@ -100,9 +102,19 @@ tudo bem?</textarea>`,
      <input name="senha" value="secret"><input type="file" name="cv"><input name="_token" value="secret">
      <input name="card" autocomplete="cc-number" value="secret"><input name="off" value="x" disabled>
      <fieldset disabled name="group"><input name="inside" value="x"></fieldset>
-     <textarea name="g-recaptcha-response">secret</textarea><output name="total">9</output>
+     <output name="total">9</output>
      <button name="go" value="x"></button><input type="submit" name="send" value="x">`,
     { email: 'a@example.com' },
+  ],
+  [
+    'a consent, and the answer of a CAPTCHA, which its service checks',
+    `<input type="checkbox" name="consent[given]" checked>
+     <input type="hidden" name="consent[textVersion]" value="2026-03">
+     <textarea name="g-recaptcha-response">answer</textarea>`,
+    {
+      consent: { given: 'on', textVersion: '2026-03' },
+      customFields: { 'g-recaptcha-response': 'answer' },
+    },
   ],
   [
     'names that hide what a form or an object has',

@@ -122,6 +122,7 @@ const sent = () => receiver.posts.map(({ body }) => JSON.parse(body) as Record<s
 const keys = () => [...new Set(sent().map((body) => body['_idempotencyKey']))];
 
 const A_UUID: unknown = expect.stringMatching(/^[0-9a-f-]{36}$/);
+const A_WHILE: unknown = expect.any(Number);
 const A_KEY: unknown = expect.stringMatching(/^[!-~]{8,255}$/);
 
 const ANA = { name: 'Ana', email: 'ana@example.com', telephone: '11987650001' };
@@ -136,7 +137,7 @@ describe('a lead on its way', () => {
       target: 'FORM',
       leadId: A_UUID,
     });
-    expect(sent()).toEqual([{ ...ANA, _idempotencyKey: A_KEY }]);
+    expect(sent()).toEqual([{ ...ANA, _idempotencyKey: A_KEY, _filledMs: A_WHILE }]);
     expect(receiver.posts[0]?.path).toBe(`/ingest/${receiver.open}`);
     expect(receiver.preflights).toBe(0);
     const status = page.getByRole('status');

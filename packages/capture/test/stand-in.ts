@@ -29,9 +29,16 @@ export function standIn(links: Links): (post: Post) => Answer {
         ? refuse(410, 'link-closed')
         : refuse(404, 'unknown-link');
     const isForm = contentType === 'application/x-www-form-urlencoded';
-    const { _idempotencyKey: key = randomUUID(), ...lead } = (
-      isForm ? Object.fromEntries(new URLSearchParams(body)) : JSON.parse(body)
-    ) as { _idempotencyKey?: string; telephone?: string; birthday?: string };
+    const {
+      _idempotencyKey: key = randomUUID(),
+      _filledMs: _,
+      ...lead
+    } = (isForm ? Object.fromEntries(new URLSearchParams(body)) : JSON.parse(body)) as {
+      _idempotencyKey?: string;
+      _filledMs?: number;
+      telephone?: string;
+      birthday?: string;
+    };
     const errors = [
       ...(/[a-z]/i.test(lead.telephone ?? '') ? [fieldError('/telephone')] : []),
       ...(/\//.test(lead.birthday ?? '') ? [fieldError('/birthday')] : []),

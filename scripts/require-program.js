@@ -1,0 +1,22 @@
+import { spawnSync } from 'node:child_process';
+import { installPackage } from './distribution-package.js';
+import { StartError } from './servers/process.js';
+
+/**
+ * Sees that a program can be run by its name, or installs the distribution's package where that can
+ * be done. Throws a StartError that says what to install.
+ * @param {string} program
+ * @param {string} packageName
+ * @param {(line: string) => void} say
+ */
+export function requireProgram(program, packageName, say) {
+  if (runs(program) || (installPackage(packageName, say) && runs(program))) return;
+  throw new StartError(
+    `there is no ${program} to run the examples of docs/integrate.md with: install ${packageName}`,
+  );
+}
+
+/** @param {string} program */
+function runs(program) {
+  return spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0;
+}
