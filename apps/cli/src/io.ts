@@ -8,6 +8,8 @@ export interface Io {
   err: (text: string) => void;
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
+  /** Ends a command that would go on for ever, as Ctrl-C does. */
+  signal?: AbortSignal;
   /** Whether the standard error output is a terminal that somebody looks at. */
   isTerminal?: boolean;
 }

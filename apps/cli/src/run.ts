@@ -15,6 +15,7 @@ import { addReplay } from './commands/replay.ts';
 import { addSpoolCommands } from './commands/spool.ts';
 import { addSubmissionCommands } from './commands/submission.ts';
 import { addTokenCommands } from './commands/token.ts';
+import { addTail } from './commands/tail.ts';
 import { addWorkspaceCommands } from './commands/workspace.ts';
 import type { Context } from './command.ts';
 import { explain } from './explain.ts';
@@ -75,6 +76,7 @@ function buildProgram(context: Context): Command {
   addFailedCommands(program, context);
   addReplay(program, context);
   addImport(program, context);
+  addTail(program, context);
   addOperatorCommands(program, context);
   addTokenCommands(program, context);
   addSpoolCommands(program, context);

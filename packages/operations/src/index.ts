@@ -31,3 +31,4 @@ export {
   type ReplayOptions,
 } from './replay/replay-submissions.ts';
 export type { Servers } from './servers.ts';
+export { tail, type TailEvent, type TailOptions } from './tail/tail.ts';

@@ -73,6 +73,7 @@ export {
   type StoredFilter,
   type StoredSubmission,
 } from './submissions/stored-submissions.ts';
+export { submissionsSince } from './submissions/submissions-since.ts';
 export { submissionsThere } from './submissions/submissions-there.ts';
 export {
   createWorkspace,

@@ -89,8 +89,6 @@ interface ReadRow {
 }
 
 const GROUP = 500;
-/** In one script call of the reservation. */
-const AT_ONCE = 100;
 const MAX_WAITING = 5_000;
 /** Where the time is not known: submissions are listed by their ids, and these are not news. */
 const NO_TIME = 0;
@@ -233,20 +231,16 @@ async function takeGroup(
     progress.imported += fresh.size;
     return;
   }
-  const rows = [...fresh.values()];
-  for (let i = 0; i < rows.length; i += AT_ONCE) {
-    await untilThereIsRoom(servers, { options, progress, pace });
-    const some = rows.slice(i, i + AT_ONCE);
-    await Promise.all(
-      some.map(async ({ id, reading, stamp, body }) => {
-        await pace();
-        if (signal?.aborted === true) return;
-        await patiently(() => takeRow(servers, { id, reading, stamp, body, link }), signal);
-        progress.imported += 1;
-      }),
-    );
-    if (signal?.aborted === true) return;
-  }
+  await untilThereIsRoom(servers, { options, progress, pace });
+  // All at once: the reservation and the queue make groups of what comes in one moment.
+  await Promise.all(
+    [...fresh.values()].map(async (row) => {
+      await pace();
+      if (signal?.aborted === true) return;
+      await patiently(() => takeRow(servers, { ...row, link }), signal);
+      progress.imported += 1;
+    }),
+  );
 }
 
 async function takeRow(

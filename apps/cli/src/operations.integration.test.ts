@@ -1,0 +1,245 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectRedis } from '@leadgate/boot';
+import type { Submission } from '@leadgate/contract';
+import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
+import { startApplyWorker, type ApplyWorker } from '@leadgate/queue';
+import { applyGroup, openStore, saveRejected, type Store } from '@leadgate/store';
+import { testDatabase, testRedis } from '@leadgate/testkit';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { run } from './run.ts';
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let redisServer: Awaited<ReturnType<typeof testRedis>>;
+let store: Store;
+let redis: Redis;
+let worker: ApplyWorker;
+/** Ids of submissions that cannot be applied. */
+const poison = new Set<string>();
+const folder = mkdtempSync(join(tmpdir(), 'leadgate-'));
+
+beforeAll(async () => {
+  database = await testDatabase();
+  redisServer = await testRedis();
+  store = openStore({ url: database.url, poolSize: 4 });
+  redis = connectRedis(redisServer.url, { role: 'worker' });
+  const rules = { emptyLead, applySubmissions, resolveCustomFields };
+  worker = await startApplyWorker(redis, {
+    concurrency: 10,
+    logger: { debug: () => {}, warn: () => {}, error: () => {} },
+    apply: async (submission: Submission, { replay }) => {
+      if (poison.has(submission.id)) throw new Error('poison');
+      await applyGroup(store, [{ submission, replay }], rules);
+    },
+  });
+});
+
+afterAll(async () => {
+  await worker.close({ timeoutMs: 3_000 });
+  redis.disconnect();
+  await store.close();
+  await redisServer.flush();
+  await database.drop();
+});
+
+async function leadgate(argv: string[], signal?: AbortSignal) {
+  const ran = { status: -1, out: '', err: '' };
+  ran.status = await run(argv, {
+    out: (text) => (ran.out += text),
+    err: (text) => (ran.err += text),
+    env: { DATABASE_URL: database.url, REDIS_URL: redisServer.url },
+    cwd: folder,
+    ...(signal && { signal }),
+  });
+  return ran;
+}
+
+async function json<T>(...argv: string[]): Promise<T> {
+  const { status, out, err } = await leadgate([...argv, '--json']);
+  if (status !== 0) throw new Error(`${argv.join(' ')}: ${err}`);
+  return JSON.parse(out) as T;
+}
+
+let workspace: string;
+let link: { id: string; workspaceId: string; code: string };
+beforeEach(async () => {
+  workspace = `Agency ${randomUUID().slice(0, 8)}`;
+  await json('workspace', 'create', workspace);
+  link = await json('link', 'create', workspace, '--label', 'Landing');
+});
+
+/** Waits until a check holds, however busy the machine is. */
+const soon = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 15_000, interval: 100 });
+
+const leads = (email: string) =>
+  json<{ leadId: string; name?: string; customFields: Record<string, unknown> }[]>(
+    ...['lead', 'find', '--email', email, '--workspace', workspace],
+  );
+
+async function refuse(body: string): Promise<string> {
+  const time = Date.now().toString(16).padStart(12, '0');
+  const id = `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+  const errors = [{ pointer: '/email', code: 'not-an-email', detail: 'Not an email.' }];
+  await saveRejected(store, [
+    {
+      id,
+      workspaceId: link.workspaceId,
+      linkId: link.id,
+      stamp: Date.now() * 1_000,
+      code: 'invalid-lead',
+      errors,
+      body,
+      bodyType: 'json',
+    },
+  ]);
+  return id;
+}
+
+test('a refused body is found, mended and taken, and the lead is there', async () => {
+  const id = await refuse('{"email":"ana@","name":"Ana"}');
+  expect((await leadgate(['rejected', 'list', '--link', link.code])).out).toContain(
+    '/email not-an-email',
+  );
+  expect((await leadgate(['rejected', 'replay', id])).status).toBe(1);
+  expect((await leadgate(['rejected', 'mend', id])).status).toBe(2);
+  expect((await leadgate(['rejected', 'mend', id, '--set', 'email=ana@x.example'])).out).toContain(
+    `leadgate rejected replay ${id}`,
+  );
+  expect((await leadgate(['rejected', 'show', id])).out).toContain('Body as mended');
+  expect((await leadgate(['rejected', 'replay', id, '--dry-run'])).out).toContain('would be taken');
+  expect(await json('rejected', 'replay', '--all', '--link', link.code)).toEqual({ accepted: 1 });
+  await soon(async () => expect(await leads('ana@x.example')).toMatchObject([{ name: 'Ana' }]));
+  expect((await leadgate(['rejected', 'replay', id])).out).toContain('taken before');
+  const other = join(folder, 'body.json');
+  writeFileSync(other, '{"email":"b@"}');
+  const second = await refuse('{');
+  const kept = await leadgate(['rejected', 'mend', second, '--body', other]);
+  expect(kept.out).toContain('still to be refused');
+});
+
+test('a file is imported once; what it refuses can be mended and imported', async () => {
+  writeFileSync(join(folder, 'leads.csv'), 'E-mail;Nome;Fone\nc@x.example;Caio;\nbad@;Bia;\n');
+  const args = ['import', 'leads.csv', '--link', link.code, '--map', 'Fone=telephone'];
+  const dry = await leadgate([...args, '--dry-run', '--errors', 'dry.csv']);
+  expect(dry.out).toContain('2 rows: 1 row would be taken, 0 known already, 1 refused');
+  expect(await json(...args)).toMatchObject({ imported: 1, refused: 1, known: 0 });
+  await soon(async () => expect(await leads('c@x.example')).toMatchObject([{ name: 'Caio' }]));
+  expect(await json(...args)).toMatchObject({ imported: 0, refused: 1, known: 1 });
+  const report = join(folder, 'leads.errors.csv');
+  const text = readFileSync(report, 'utf8');
+  expect(text).toContain('bad@;Bia;;');
+  writeFileSync(report, text.replace('bad@', 'bia@x.example'));
+  expect(await json('import', report, '--link', link.code)).toMatchObject({
+    imported: 1,
+    refused: 0,
+  });
+  const missing = await leadgate(['import', 'nowhere.csv', '--link', link.code]);
+  expect(missing).toMatchObject({ status: 2 });
+  expect((await leadgate([...args, '--rate', 'fast'])).status).toBe(2);
+});
+
+test('the forgotten field is filled by a replay, after a dry run that says so', async () => {
+  writeFileSync(
+    join(folder, 'rows.ndjson'),
+    '{"email":"d@x.example","customFields":{"plano":"ouro"}}',
+  );
+  await json('import', 'rows.ndjson', '--link', link.code);
+  await soon(async () => expect(await leads('d@x.example')).toHaveLength(1));
+  await json('field', 'create', workspace, '--name', 'plano', '--type', 'text');
+  const args = ['replay', '--link', link.code, '--note', 'unknown-custom-field'];
+  const dry = await leadgate([...args, '--dry-run']);
+  expect(dry.out).toContain('1 submission would be applied again; custom fields of 1 lead');
+  expect(await json(...args)).toMatchObject({ enqueued: 1 });
+  await soon(async () =>
+    expect(await leads('d@x.example')).toMatchObject([{ customFields: { plano: 'ouro' } }]),
+  );
+  expect((await leadgate(['replay'])).status).toBe(2);
+});
+
+test('a failed job is listed by reason, shown, retried and discarded', async () => {
+  const id = await refuse('{"email":"e@x.example"}');
+  const { submissionId } = await json<{ submissionId: string }>(
+    ...['rejected', 'replay', id, '--dry-run'],
+  );
+  poison.add(submissionId);
+  await json('rejected', 'replay', id);
+  const delayed = 'leadgate:{leads-0}:delayed';
+  await soon(async () => expect(await redis.zcard(delayed)).toBe(1));
+  // As if its attempts were spent.
+  await redis
+    .multi()
+    .zrem(delayed, submissionId)
+    .hset(`leadgate:{leads-0}:${submissionId}`, 'finishedOn', Date.now())
+    .zadd('leadgate:{leads-0}:failed', Date.now(), submissionId)
+    .exec();
+  expect(await json('failed', 'list', '--by-reason')).toMatchObject([
+    { jobs: 1, reason: 'failed with Error' },
+  ]);
+  expect((await leadgate(['failed', 'list'])).out).toContain(submissionId);
+  expect((await leadgate(['failed', 'show', submissionId])).out).toContain('e@x.example');
+  const dry = await leadgate(['failed', 'retry', '--all', '--dry-run']);
+  expect(dry.out).toContain('1 job would be retried');
+  poison.clear();
+  expect(await json('failed', 'retry', '--reason', 'failed with Error')).toMatchObject({
+    retried: 1,
+  });
+  await soon(async () => expect(await leads('e@x.example')).toHaveLength(1));
+  const gone = await leadgate(['failed', 'discard', submissionId, '--reason', 'x']);
+  expect(gone).toMatchObject({ status: 1 });
+});
+
+test('leads are exported without formulas, and pairs are listed until they are merged', async () => {
+  const rows = [
+    { email: 'f@x.example', name: '=HYPERLINK("http://evil")', utmSource: 'meta' },
+    { telephone: '11987654321' },
+    { email: 'f@x.example', telephone: '11987654321' },
+  ];
+  for (const [n, row] of rows.entries()) {
+    writeFileSync(join(folder, `row${n}.ndjson`), JSON.stringify(row));
+    await json('import', `row${n}.ndjson`, '--link', link.code);
+  }
+  const exported = (...more: string[]) =>
+    leadgate(['lead', 'export', '--workspace', workspace, ...more]);
+  await soon(async () => expect((await exported()).out.trim().split('\r\n')).toHaveLength(3));
+  expect((await exported()).out).toContain(`"'=HYPERLINK(""http://evil"")"`);
+  expect((await exported('--utm-source', 'meta', '--format', 'ndjson')).out).toMatch(/^\{.*\}\n$/);
+  expect((await exported('--utm-source', 'other', '--format', 'ndjson')).out).toBe('');
+  expect((await exported('--link', link.code, '--output', 'out.csv')).err).toContain('2 leads');
+  expect(readFileSync(join(folder, 'out.csv'), 'utf8')).toContain('f@x.example');
+  type Pair = { a: { leadId: string }; b: { leadId: string } };
+  const pairs = () => json<Pair[]>('lead', 'duplicates', '--workspace', workspace);
+  await soon(async () => expect(await pairs()).toHaveLength(1));
+  const [pair] = await pairs();
+  await json('lead', 'merge', pair?.a.leadId ?? '', pair?.b.leadId ?? '');
+  expect(await pairs()).toEqual([]);
+});
+
+test('tail follows a link, masked unless it is told to show, and ends when it is told to', async () => {
+  const stop = new AbortController();
+  const follow = (...more: string[]) => leadgate(['tail', link.code, ...more], stop.signal);
+  const out: string[] = [];
+  const io = {
+    out: (text: string) => void out.push(text),
+    err: () => {},
+    env: { DATABASE_URL: database.url, REDIS_URL: redisServer.url },
+    cwd: folder,
+    signal: stop.signal,
+  };
+  const tailing = run(['tail', link.code, '--json'], io);
+  let n = 0;
+  await soon(async () => {
+    n += 1;
+    writeFileSync(join(folder, 'tail.ndjson'), `{"email":"gloria${n}@x.example"}`);
+    await json('import', 'tail.ndjson', '--link', link.code);
+    await refuse('{"email":"secret@"}');
+    expect(out.join('')).toContain('"kind":"submission"');
+    expect(out.join('')).toContain('"kind":"rejected"');
+  });
+  stop.abort();
+  expect(await tailing).toBe(0);
+  expect(out.join('')).not.toMatch(/gloria|secret/);
+  expect((await follow('--show')).status).toBe(0);
+});
