@@ -1,5 +1,7 @@
 /** The import law of docs/architecture.md. Tests may import more than what they test. */
 
+const ERROR = /** @type {const} */ ('error');
+
 const TEST = '[.]test[.](ts|js)$';
 
 /** What a package may import, by its folder under packages/; of itself always. */
@@ -17,21 +19,21 @@ export default {
   forbidden: [
     {
       name: 'no-cycles',
-      severity: 'error',
+      severity: ERROR,
       comment: 'What needs each other is one thing, or has a third one in it. Types may.',
       from: {},
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
       name: 'no-missing',
-      severity: 'error',
+      severity: ERROR,
       comment: 'An import that cannot be found here is not found in production either.',
       from: { pathNot: TEST },
       to: { couldNotResolve: true },
     },
     {
       name: 'no-undeclared',
-      severity: 'error',
+      severity: ERROR,
       comment: 'A package declares what it imports, in its own package.json.',
       from: { path: '^(apps|packages)/', pathNot: TEST },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
@@ -39,7 +41,7 @@ export default {
     ...Object.entries(ALLOWED).flatMap(([name, { packages, modules, builtins }]) => [
       {
         name: `${name}-is-pure`,
-        severity: 'error',
+        severity: ERROR,
         comment: `${name} imports ${[...packages, ...modules].join(' and ')} and nothing that does I/O or reads a clock.`,
         from: { path: `^packages/${name}/src/`, pathNot: TEST },
         to: {
@@ -58,14 +60,14 @@ export default {
       return [
         {
           name: `${name}-stands-alone`,
-          severity: 'error',
+          severity: ERROR,
           comment: 'store, intake and queue never import each other: an app puts them together.',
           from: { path: `^packages/${name}/src/`, pathNot: TEST },
           to: { path: `^packages/(${others.join('|')})/` },
         },
         {
           name: `${name}-takes-only-types-of-leads`,
-          severity: 'error',
+          severity: ERROR,
           comment: 'The rules are passed in as functions.',
           from: { path: `^packages/${name}/src/`, pathNot: TEST },
           to: { path: '^packages/leads/', dependencyTypesNot: ['type-only'] },
@@ -74,56 +76,56 @@ export default {
     }),
     {
       name: 'boot-knows-nothing-of-leads',
-      severity: 'error',
+      severity: ERROR,
       comment: 'boot is configuration, log and shutdown, for any service.',
       from: { path: '^packages/boot/src/', pathNot: TEST },
       to: { path: '^packages/(?!boot/)' },
     },
     {
       name: 'packages-import-no-app',
-      severity: 'error',
+      severity: ERROR,
       comment: 'Apps import packages, never the other way.',
       from: { path: '^packages/' },
       to: { path: '^apps/' },
     },
     {
       name: 'apps-stand-alone',
-      severity: 'error',
+      severity: ERROR,
       comment: 'Apps never import each other: what two need is a package.',
       from: { path: '^apps/([^/]+)/' },
       to: { path: '^apps/', pathNot: '^apps/$1/' },
     },
     {
       name: 'packages-by-name',
-      severity: 'error',
+      severity: ERROR,
       comment: 'Another package is imported by its name, never by a path into it.',
       from: { path: '^(apps|packages)/([^/]+)/', pathNot: '^packages/testkit/' },
       to: { path: '^packages/', pathNot: '^packages/$2/', dependencyTypes: ['local'] },
     },
     {
       name: 'testkit-in-tests-only',
-      severity: 'error',
+      severity: ERROR,
       comment: 'testkit starts servers: nothing that runs in production knows it.',
       from: { pathNot: [TEST, '^packages/testkit/', '^e2e/'] },
       to: { path: '^packages/testkit/' },
     },
     {
       name: 'bullmq-in-queue-only',
-      severity: 'error',
+      severity: ERROR,
       comment: 'Only queue imports bullmq, and what the benchmark compares it with.',
       from: { pathNot: '^(packages/queue|bench)/' },
       to: { path: '^node_modules/bullmq/' },
     },
     {
       name: 'prisma-in-store-only',
-      severity: 'error',
+      severity: ERROR,
       comment: 'Only store imports Prisma.',
       from: { pathNot: ['^packages/store/', '^prisma[.]config[.]ts$'] },
       to: { path: ['^node_modules/(@prisma|prisma)/', '^packages/store/src/generated/'] },
     },
     {
       name: 'no-tests-outside-of-tests',
-      severity: 'error',
+      severity: ERROR,
       comment: 'What runs imports no test.',
       from: { pathNot: TEST },
       to: { path: TEST },
