@@ -191,12 +191,11 @@ test('a retry from the dashboard gives a failed job all its attempts again', asy
     { timeout: 15_000 },
   );
   expect(tries).toBe(5);
-  worker.pause();
+  await worker.close({ timeoutMs: 5_000 });
   const name = encodeURIComponent('{leads-0}');
   const retried = await operator('PUT', `/queues/api/queues/${name}/retry/failed`);
   expect(retried.json()).toMatchObject({ retried: 1 });
   expect(await job()).toMatchObject({ attemptsMade: 0 });
-  await worker.close({ timeoutMs: 5_000 });
   workerRedis.disconnect();
 });
 

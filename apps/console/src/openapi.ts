@@ -16,7 +16,7 @@ export async function openapiDocument(): Promise<object> {
     redis,
     receiverUrl: null,
     reserver: { reserve: unused },
-    producer: { enqueue: unused },
+    producer: { enqueue: unused, replay: unused, counts: unused },
     failed: {
       reasons: unused,
       pages: unused,

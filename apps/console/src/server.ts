@@ -19,7 +19,9 @@ export function createServer(
     requestIdHeader: false,
     trustProxy: trustProxy.length > 0 ? trustProxy : false,
     bodyLimit: 1024 * 1024,
-    requestTimeout: 30_000,
+    // An import is one request, and takes as long as it takes; its head does not.
+    requestTimeout: 0,
+    http: { headersTimeout: 10_000 },
     connectionTimeout: 60_000,
     routerOptions: { maxParamLength: 300 },
     frameworkErrors: (_error, request, reply) => {

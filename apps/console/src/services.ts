@@ -1,10 +1,11 @@
 import type { MetricsRegistry } from '@leadgate/boot';
-import type { Servers } from '@leadgate/operations';
-import type { DashboardQueue, FailedJobs } from '@leadgate/queue';
+import type { ImportServers } from '@leadgate/operations';
+import type { DashboardQueue, FailedJobs, Producer } from '@leadgate/queue';
 import type { Redis } from 'ioredis';
 
 /** What the API and the pages need from outside. */
-export interface ApiServices extends Servers {
+export interface ApiServices extends ImportServers {
+  producer: Pick<Producer, 'enqueue' | 'replay' | 'counts'>;
   redis: Redis;
   failed: FailedJobs;
   /** Where senders reach the receiver; null where nobody said. */

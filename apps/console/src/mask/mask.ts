@@ -12,7 +12,7 @@ const SHOWN = new Set(
     'createdAt updatedAt acceptedAt at since appliedAt order stamp timestamp createdBy reservedFor',
     'answeredLeadId owner requestId source stands kind code mode state bodyType type label archived',
     'aliases erased submissions total attempts attempt reason status',
-    'rejectedId bytes mendedAt replayedAt failedAt oldest newest jobs replay',
+    'heldId decidedAt rejectedId bytes mendedAt replayedAt failedAt oldest newest jobs replay',
   ].flatMap((line) => line.split(' ')),
 );
 

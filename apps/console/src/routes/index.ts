@@ -3,8 +3,12 @@ import { collectOpenapi } from '../collect-openapi.ts';
 import type { ApiServices, ConsoleServices } from '../services.ts';
 import { auditRoutes } from './audit.ts';
 import { dashboardRoutes } from './dashboard.ts';
+import { duplicateRoutes } from './duplicates.ts';
+import { exportRoutes } from './exports.ts';
 import { failedRoutes } from './failed.ts';
 import { fieldRoutes } from './fields.ts';
+import { heldRoutes } from './held.ts';
+import { importRoutes } from './imports.ts';
 import { healthRoutes } from './health.ts';
 import { leadRoutes } from './leads.ts';
 import { linkRoutes } from './links.ts';
@@ -14,6 +18,7 @@ import { operatorRoutes } from './operators.ts';
 import { pageRoutes } from './pages.ts';
 import { queueRoutes } from './queue.ts';
 import { signInRoutes } from './sign-in.ts';
+import { replayRoutes } from './replays.ts';
 import { rejectedRoutes } from './rejected.ts';
 import { submissionRoutes } from './submissions.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -26,9 +31,14 @@ const API = [
   fieldRoutes,
   linkRoutes,
   leadRoutes,
+  duplicateRoutes,
+  exportRoutes,
+  importRoutes,
   submissionRoutes,
   rejectedRoutes,
   failedRoutes,
+  heldRoutes,
+  replayRoutes,
   queueRoutes,
   operatorRoutes,
   tokenRoutes,

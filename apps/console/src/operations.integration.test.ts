@@ -1,0 +1,155 @@
+import { applySubmissions, emptyLead, joinLeads, resolveCustomFields } from '@leadgate/leads';
+import { queueCounts } from '@leadgate/queue';
+import { applyGroup, listAudit, saveRejected } from '@leadgate/store';
+import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { consoleUnderTest, type Ask, type ConsoleUnderTest } from './console-under-test.ts';
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let console_: ConsoleUnderTest;
+let operator: Ask;
+let viewer: Ask;
+let workspaceId: string;
+let linkId: string;
+
+const rules = { emptyLead, applySubmissions, resolveCustomFields, joinLeads };
+
+beforeAll(async () => {
+  database = await testDatabase();
+  const redis = await testRedis();
+  console_ = await consoleUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
+  [operator, viewer] = await Promise.all([
+    console_.withToken('operator'),
+    console_.withToken('viewer'),
+  ]);
+  const workspace = await operator('POST', '/api/workspaces', { payload: { name: 'Agency' } });
+  workspaceId = workspace.json<{ id: string }>().id;
+  const url = `/api/workspaces/${workspaceId}/links`;
+  const link = await operator('POST', url, { payload: { label: 'Landing page' } });
+  linkId = link.json<{ id: string }>().id;
+});
+
+afterAll(async () => {
+  await console_.close();
+  await database.drop();
+});
+
+const waiting = async () => (await queueCounts(console_.redis)).waiting;
+
+interface Line {
+  result?: { rows: number; imported: number; refused: number; known: number };
+  refused?: { row: number };
+  error?: string;
+}
+async function bring(payload: string, query = ''): Promise<Line[]> {
+  const answer = await operator('POST', `/api/links/${linkId}/imports${query}`, {
+    payload,
+    headers: { 'content-type': 'text/csv' },
+  });
+  expect([answer.statusCode, answer.headers['content-type']]).toEqual([
+    200,
+    'application/x-ndjson',
+  ]);
+  return answer.body
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
+}
+
+test('a link is made, shown, closed and opened', async () => {
+  const shown = await operator('GET', `/api/links/${linkId}`);
+  expect(shown.json()).toMatchObject({ status: 'open', label: 'Landing page' });
+  expect(shown.json<{ captureUrl: string }>().captureUrl).toMatch(
+    /^https:\/\/leads.example.com\/ingest\//,
+  );
+  const closed = await operator('POST', `/api/links/${linkId}/disable`);
+  expect(closed.json()).toMatchObject({ status: 'disabled' });
+  const opened = await operator('POST', `/api/links/${linkId}/enable`);
+  expect(opened.json()).toMatchObject({ status: 'open' });
+  const rotated = await operator('POST', `/api/links/${linkId}/rotate`, { payload: {} });
+  expect(rotated.json<{ codes: unknown[] }>().codes).toHaveLength(2);
+});
+
+test('a file is imported as it is sent, refused rows are told, and twice changes nothing', async () => {
+  const csv = 'name,email\nAna,ana@example.com\nBia,not an email\nCaio,caio@example.com\n';
+  const first = await bring(csv);
+  expect(first.at(-1)?.result).toMatchObject({ rows: 3, imported: 2, refused: 1 });
+  expect(first.find(({ refused }) => refused !== undefined)?.refused).toMatchObject({ row: 2 });
+  expect(await waiting()).toBe(2);
+  expect((await bring(csv, '?encoding=klingon')).at(-1)?.error).toContain('klingon');
+  expect((await bring(csv)).at(-1)?.result).toMatchObject({ rows: 3, refused: 1 });
+  expect(await waiting()).toBe(2);
+  const imports = (await listAudit(console_.store, { limit: 20 })).filter(
+    ({ action }) => action === 'import',
+  );
+  expect(imports[0]).toMatchObject({ subject: { linkId }, outcome: 'done' });
+});
+
+test('leads are exported to operators, on record, and to no viewer', async () => {
+  const submission = sampleSubmission(1, { workspaceId, linkId });
+  await applyGroup(console_.store, [{ submission, replay: false }], rules);
+  const url = `/api/workspaces/${workspaceId}/leads/export`;
+  const csv = await operator('GET', `${url}?format=csv`);
+  expect(csv.headers['content-type']).toContain('text/csv');
+  expect(csv.body).toContain('maria.silva.1@example.com');
+  const ndjson = await operator('GET', `${url}?format=ndjson&utmSource=nowhere`);
+  expect(ndjson.body).toBe('');
+  expect((await viewer('GET', url)).statusCode).toBe(403);
+  const [entry] = await listAudit(console_.store, { limit: 1 });
+  expect(entry).toMatchObject({ action: 'lead.export', subject: { workspaceId }, outcome: 'done' });
+});
+
+test('two leads are merged, and the id of the other stands for the one', async () => {
+  const [first, second] = [10, 11].map((n) => sampleSubmission(n, { workspaceId, linkId }));
+  if (first === undefined || second === undefined) throw new Error('no samples');
+  await applyGroup(
+    console_.store,
+    [first, second].map((submission) => ({ submission, replay: false })),
+    rules,
+  );
+  const url = `/api/workspaces/${workspaceId}/leads/${first.leadId}/merge/${second.leadId}`;
+  expect((await operator('POST', url)).json()).toEqual({ leadId: first.leadId, merged: true });
+  expect((await operator('POST', url)).json()).toEqual({ leadId: first.leadId, merged: false });
+  const shown = await operator('GET', `/api/leads/${second.leadId}`);
+  expect(shown.json()).toMatchObject({ leadId: first.leadId, aliases: [second.leadId] });
+  expect((await operator('GET', '/api/duplicates')).json()).toEqual([]);
+});
+
+test('a replay says how many first, and enqueues them under a job of their own', async () => {
+  const before = await waiting();
+  const url = `/api/workspaces/${workspaceId}/replays`;
+  const dry = await operator('POST', url, { payload: { linkId, dryRun: true } });
+  const { submissions } = dry.json<{ submissions: number }>();
+  expect(submissions).toBeGreaterThan(0);
+  expect(await waiting()).toBe(before);
+  const run = await operator('POST', url, { payload: { linkId } });
+  expect(run.json()).toMatchObject({ submissions });
+});
+
+test('a refused body is mended and replayed', async () => {
+  const { id, stamp } = sampleSubmission(50);
+  await saveRejected(console_.store, [
+    {
+      id,
+      workspaceId,
+      linkId,
+      stamp,
+      code: 'invalid-lead',
+      errors: [{ pointer: '/email', code: 'email', detail: 'Not an email.' }],
+      body: '{"email":"dora@","name":"Dora"}',
+      bodyType: 'json',
+    },
+  ]);
+  const refused = await operator('POST', `/api/rejected/${id}/replay`, { payload: {} });
+  expect(refused.statusCode).toBe(422);
+  expect(refused.body).toContain('/email');
+  const mended = await operator('POST', `/api/rejected/${id}/mend`, {
+    payload: { set: { email: 'dora@example.com' } },
+  });
+  expect(mended.json()).toMatchObject({ errors: [] });
+  const replayed = await operator('POST', `/api/rejected/${id}/replay`, { payload: {} });
+  expect(replayed.json()).toMatchObject({ outcome: 'accepted' });
+  const listed = await viewer('GET', '/api/rejected?replayed=true');
+  expect(listed.body).toContain(id);
+  expect(listed.body).not.toContain('dora');
+});
