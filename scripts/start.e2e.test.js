@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 /**
- * @typedef {{ receiverUrl: string, captureUrl: string, databaseUrl: string, redisUrl: string,
+ * @typedef {{ receiverUrl: string, captureUrl: string, demoUrl: string, databaseUrl: string, redisUrl: string,
  *   pids: Record<string, number> }} RunFile
  */
 
@@ -43,6 +43,8 @@ test(
       customFields: { plano: 'ouro' },
     });
     await vi.waitFor(async () => expect(await leadIds('ana@example.com')).toEqual([leadId]), READY);
+    const demo = await (await fetch(first.run.demoUrl)).text();
+    expect(demo).toContain(`action="${new URL(first.run.captureUrl).pathname}"`);
     const second = launch({});
     expect(await second.ended).toBe(1);
     expect(second.output()).toContain('already runs here');
