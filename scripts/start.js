@@ -173,6 +173,7 @@ async function launch({ home, ledger, stopping, undo }) {
         DATABASE_URL: undefined,
         RECEIVER_HOST: receiver.host,
         RECEIVER_PORT: receiver.port.toString(),
+        SPOOL_DIR: process.env.SPOOL_DIR?.trim() || join(home, 'spool'),
         DEMO_LINK: demoCode ?? undefined,
         CONSOLE_URL: operators.url,
       },
