@@ -80,7 +80,7 @@ function failed(error: unknown, reserved?: SpooledSubmission): Settled {
 }
 
 async function settle(spooled: SpooledSubmission, target: DrainTarget): Promise<Settled> {
-  if (spooled.reserved) return enqueued(spooled.submission, target.enqueue(spooled.submission));
+  if (spooled.reserved) return enqueued(spooled, target);
   let found: Found;
   try {
     found = await reserve(spooled, target);
@@ -93,18 +93,29 @@ async function settle(spooled: SpooledSubmission, target: DrainTarget): Promise<
     case 'behind':
       return found;
     case 'found':
-      return enqueued(found.submission, target.enqueue(found.submission));
+      return enqueued({ ...spooled, submission: found.submission, reserved: true }, target);
     case 'another':
       return aliased(found.submission, target);
   }
 }
 
-async function enqueued(submission: Submission, enqueuing: Promise<void>): Promise<Settled> {
+/**
+ * A sender that repeated the post may have had it enqueued already, under the same id and without the
+ * lead id that was answered here: that job stands or has run, and this one would tell nobody.
+ */
+async function enqueued(reserved: SpooledSubmission, target: DrainTarget): Promise<Settled> {
+  const { submission, idempotency } = reserved;
+  const { answeredLeadId } = submission;
   try {
-    await enqueuing;
+    await Promise.all([
+      target.enqueue(submission),
+      idempotency !== undefined &&
+        answeredLeadId !== undefined &&
+        target.enqueueAlias({ ...submission, answeredLeadId }),
+    ]);
     return { kind: 'enqueued' };
   } catch (error) {
-    return failed(error, { submission, reserved: true });
+    return failed(error, reserved);
   }
 }
 

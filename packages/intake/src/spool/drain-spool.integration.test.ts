@@ -144,6 +144,25 @@ describe('an idempotency key', () => {
     expect(target.aliases).toEqual([]);
   });
 
+  test('whose command ran although it timed out, and which was repeated since: the id answered here stands for the lead of that one', async () => {
+    const known = await reserve(unreserved(1));
+    const spooled = unreserved(1, { idempotency });
+    const reserved = await reserve(spooled);
+    await spool.append(spooled);
+    const target = queue();
+    await drain(target);
+    const leadId = 'leadId' in known ? known.leadId : '';
+    const stands = {
+      id: spooled.submission.id,
+      leadId,
+      answeredLeadId: spooled.submission.leadId,
+      order: 'order' in reserved ? reserved.order : 0,
+    };
+    // The job of the submission's own id may be the repetition's, which knows of no other lead id.
+    expect(target.enqueued).toMatchObject([stands]);
+    expect(target.aliases).toMatchObject([stands]);
+  });
+
   test('that was accepted elsewhere makes no second submission: the id answered here is an alias', async () => {
     const [elsewhere, here] = [unreserved(1, { idempotency }), unreserved(1, { idempotency })];
     const reserved = await reserve(elsewhere);
