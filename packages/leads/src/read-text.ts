@@ -2,7 +2,7 @@ import { cleanText, isLonger } from './clean-text.ts';
 import { NOT_TEXT, tooLong, type Reading } from './refusal.ts';
 
 /** Code points in a standard field other than those with a limit of their own. */
-export const TEXT_LIMIT = 200;
+const TEXT_LIMIT = 200;
 
 /** A text field: at most `max` code points when clean. Null and blank text are not sent. */
 export function readText(value: unknown, max: number = TEXT_LIMIT, drop?: RegExp): Reading {
