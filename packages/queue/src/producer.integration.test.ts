@@ -1,11 +1,13 @@
 import { awaitRedis, connectRedis } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
 import { sampleSubmission, startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
+import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startApplyWorker } from './apply-worker.ts';
 import { openProducer, type Producer } from './producer.ts';
 import { queueCounts } from './queue-counts.ts';
+import { APPLY_QUEUE, PREFIX } from './queue-names.ts';
 
 const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
 
@@ -37,10 +39,44 @@ describe('a producer', () => {
   });
 
   test('sends what is asked for in the same moment together, at most 200 at once', async () => {
-    const pipeline = vi.spyOn(redis, 'pipeline');
+    await producer.enqueue(sampleSubmission(450));
+    const call = vi.spyOn(redis, 'evalsha');
     await Promise.all(Array.from({ length: 450 }, (_, n) => producer.enqueue(sampleSubmission(n))));
-    expect(pipeline).toHaveBeenCalledTimes(3);
-    expect(await producer.counts()).toMatchObject({ waiting: 450 });
+    expect(call).toHaveBeenCalledTimes(3);
+    expect(await producer.counts()).toMatchObject({ waiting: 451 });
+  });
+
+  test('stores a job as BullMQ itself does, and tells its events', async () => {
+    const submission = sampleSubmission(1);
+    const queue = new Queue(APPLY_QUEUE, {
+      ...{ connection: redis, prefix: PREFIX, skipMetasUpdate: true, skipVersionCheck: true },
+    });
+    const keys = [submission.id, 'wait', 'marker', 'meta', 'id'].map((key) => queue.toKey(key));
+    const dump = async () => {
+      const [job, waiting, marker, meta, id] = await Promise.all([
+        redis.hgetall(keys[0] ?? ''),
+        redis.lrange(keys[1] ?? '', 0, -1),
+        redis.zrange(keys[2] ?? '', 0, -1, 'WITHSCORES'),
+        redis.hgetall(keys[3] ?? ''),
+        redis.get(keys[4] ?? ''),
+      ]);
+      const events = await redis.xrange(queue.toKey('events'), '-', '+');
+      const { jobId: _, ...opts } = JSON.parse(job.opts ?? '') as Record<string, unknown>;
+      expect(Math.abs(Date.now() - Number(job.timestamp))).toBeLessThan(60_000);
+      return {
+        ...{ job: { ...job, timestamp: 0, opts }, waiting, marker, meta, id },
+        events: events.map(([, fields]) => fields),
+      };
+    };
+    await producer.enqueue(submission);
+    const ours = await dump();
+    const data = JSON.parse(String(ours.job.data)) as unknown;
+    await redis.del(...keys.filter((key) => !key.endsWith(':meta')), queue.toKey('events'));
+    await queue.add('apply', data, {
+      ...{ jobId: submission.id, attempts: 5, backoff: { type: 'exponential', delay: 1_000 } },
+    });
+    expect(ours).toEqual(await dump());
+    await queue.close();
   });
 
   test('what is put in the background waits behind all others, and is counted as waiting', async () => {

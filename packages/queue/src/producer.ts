@@ -1,6 +1,7 @@
 import { Queue, type JobsOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { encodeApplyJob, type Submission } from '@leadgate/contract';
+import { addJobs, type NewJob } from './add-jobs.ts';
 import { countsOf, type QueueCounts } from './queue-counts.ts';
 import { groupCalls } from './group-calls.ts';
 import type { Log } from './log.ts';
@@ -32,12 +33,16 @@ export interface Producer {
 }
 
 /** Attempts come 1, 2, 4 and 8 seconds after the one before. */
-const JOB: JobsOptions = { attempts: 5, backoff: { type: 'exponential', delay: 1_000 } };
+const RETRIES = { attempts: 5, delayMs: 1_000 };
+const BULK_JOB: JobsOptions = {
+  attempts: RETRIES.attempts,
+  backoff: { type: 'exponential', delay: RETRIES.delayMs },
+};
 
 /** Of BullMQ: the higher, the later, and jobs without one come first. */
 const BACKGROUND = { priority: 10 };
 
-/** One pipeline carries at most this many jobs: it should not keep Redis from others for long. */
+/** One call carries at most this many jobs: it should not keep Redis from others for long. */
 const LARGEST_GROUP = 200;
 
 /** The stream of BullMQ's events is read by nobody but a dashboard. */
@@ -68,18 +73,31 @@ export async function openProducer(
   // Scripts are defined before traffic: a late definition breaks a pipeline in the same tick.
   await queue.waitUntilReady();
 
-  const addGroup = async (jobs: QueuedJob[]): Promise<void> => {
-    await queue.addBulk(jobs);
-    if (waitReplicas > 0) await awaitReplicas(redis, waitReplicas);
-  };
-  const add = groupCalls(addGroup, { maxSize: LARGEST_GROUP });
+  const grouped = <T>(send: (items: T[]) => Promise<unknown>) =>
+    groupCalls(
+      async (items: T[]) => {
+        await send(items);
+        if (waitReplicas > 0) await awaitReplicas(redis, waitReplicas);
+      },
+      { maxSize: LARGEST_GROUP },
+    );
+  const addNow = grouped((jobs: NewJob[]) => addJobs(redis, queue, jobs, RETRIES));
+  const addLater = grouped((jobs: NewJob[]) =>
+    queue.addBulk(
+      jobs.map(({ id, name, data }) => ({
+        name,
+        data,
+        opts: { ...BULK_JOB, ...BACKGROUND, jobId: id },
+      })),
+    ),
+  );
   return {
     enqueue: (submission, { background = false } = {}) =>
-      add(jobOf('apply', submission, { jobId: submission.id, ...(background && BACKGROUND) })),
+      (background ? addLater : addNow)(jobOf('apply', submission, submission.id)),
     replay: (submission, runId) =>
-      add(jobOf('replay', submission, { jobId: `${runId}-${submission.id}`, ...BACKGROUND })),
+      addLater(jobOf('replay', submission, `${runId}-${submission.id}`)),
     enqueueAlias: (submission) =>
-      add(jobOf('apply', submission, { jobId: `alias-${submission.answeredLeadId}` })),
+      addNow(jobOf('apply', submission, `alias-${submission.answeredLeadId}`)),
     counts: () => countsOf(queue),
     close: () => queue.close(),
   };
@@ -92,12 +110,6 @@ async function awaitReplicas(redis: Redis, count: number): Promise<void> {
     throw new Error(`${reached} of ${count} replicas had it within ${REPLICAS_WITHIN_MS} ms`);
 }
 
-interface QueuedJob {
-  name: JobName;
-  data: PackedJob;
-  opts: JobsOptions;
-}
-
-function jobOf(name: JobName, submission: Submission, opts: JobsOptions): QueuedJob {
-  return { name, data: packJob(encodeApplyJob(submission)), opts: { ...JOB, ...opts } };
+function jobOf(name: JobName, submission: Submission, id: string): NewJob {
+  return { id, name, data: packJob(encodeApplyJob(submission)) };
 }
