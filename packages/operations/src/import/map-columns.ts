@@ -80,7 +80,7 @@ export function targetOf(column: string, { fields, map = {}, timeColumn }: Mappi
 }
 
 /** A path of a posted body as an operator writes it; null where there is no such field. */
-export function isPath(path: string): boolean {
+function isPath(path: string): boolean {
   return STANDARD_PATHS.includes(path) || /^customFields\..+/.test(path);
 }
 
