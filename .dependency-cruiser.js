@@ -2,6 +2,9 @@
 
 const ERROR = /** @type {const} */ ('error');
 
+/** @type {'type-only'[]} */
+const TYPE_ONLY = ['type-only'];
+
 const TEST = '[.]test[.](ts|js)$';
 
 /** What a package may import, by its folder under packages/; of itself always. */
@@ -22,7 +25,7 @@ export default {
       severity: ERROR,
       comment: 'What needs each other is one thing, or has a third one in it. Types may.',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true, viaOnly: { dependencyTypesNot: TYPE_ONLY } },
     },
     {
       name: 'no-missing',
@@ -70,7 +73,7 @@ export default {
           severity: ERROR,
           comment: 'The rules are passed in as functions.',
           from: { path: `^packages/${name}/src/`, pathNot: TEST },
-          to: { path: '^packages/leads/', dependencyTypesNot: ['type-only'] },
+          to: { path: '^packages/leads/', dependencyTypesNot: TYPE_ONLY },
         },
       ];
     }),
