@@ -61,7 +61,7 @@ export interface SystemOptions {
   postgres?: OwnServer;
 }
 
-const OPEN_LINK = {
+const OPEN_LINK: LinkSettings & { expiresAt: null } = {
   label: '',
   mode: 'strict',
   requireIdentity: false,
@@ -71,7 +71,7 @@ const OPEN_LINK = {
   linkLimit: null,
   addressLimit: null,
   expiresAt: null,
-} as const;
+};
 
 /** Starts receivers and workers as processes, from what was built. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
