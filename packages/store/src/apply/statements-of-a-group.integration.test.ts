@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
+import { sampleSubmission, testDatabase } from '@leadgate/testkit';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { openStore, type Store } from '../open-store.ts';
+import { applyGroup } from './apply-group.ts';
+
+const rules = { emptyLead, applySubmissions, resolveCustomFields };
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let store: Store;
+beforeAll(async () => {
+  database = await testDatabase();
+  store = openStore({ url: database.url, poolSize: 1 });
+});
+afterAll(async () => {
+  await store.close();
+  await database.drop();
+});
+
+/** The statements of one group, by their first words. */
+async function statementsOf(submissions: ReturnType<typeof sampleSubmission>[]): Promise<string[]> {
+  const query = vi.spyOn(pg.Client.prototype, 'query');
+  await applyGroup(
+    store,
+    submissions.map((submission) => ({ submission, replay: false })),
+    rules,
+  );
+  const texts = query.mock.calls.map(([statement]: unknown[]) =>
+    typeof statement === 'string' ? statement : (statement as { text: string }).text,
+  );
+  query.mockRestore();
+  return texts.map((text) =>
+    text
+      .trim()
+      .split(/[\s(]+/)
+      .slice(0, 3)
+      .join(' '),
+  );
+}
+
+/** Prisma names every column of what it selects itself: of that, the table. */
+function firstWords(text: string): string {
+  const table = /^SELECT "public"\."(\w+)"/.exec(text)?.[1];
+  if (table !== undefined) return `SELECT ${table}`;
+  return text
+    .trim()
+    .split(/[\s(]+/)
+    .slice(0, 3)
+    .join(' ');
+}
+
+const people = (from: number, count: number) =>
+  Array.from({ length: count }, (_, n) => sampleSubmission(from + n));
+
+/** Another submission of the same person. */
+const again = (n: number) =>
+  sampleSubmission(n, { id: randomUUID(), order: 1_800_000_000_000_000 + n });
+
+test('a group costs the same statements, however many submissions it holds', async () => {
+  const ofOne = await statementsOf(people(0, 1));
+  expect(ofOne).toEqual([
+    'BEGIN',
+    'SET TRANSACTION ISOLATION',
+    'SELECT custom_field',
+    'INSERT INTO submission',
+    'SELECT asked.workspace_id AS',
+    'INSERT INTO lead',
+    'SELECT lead.workspace_id AS',
+    'UPDATE lead SET',
+    'INSERT INTO identity',
+    'COMMIT',
+  ]);
+  expect(await statementsOf(people(100, 100))).toEqual(ofOne);
+});
+
+test('people who are known cost two statements less', async () => {
+  await statementsOf(people(1_000, 50));
+  const statements = await statementsOf(people(1_000, 50).map((_, n) => again(1_000 + n)));
+  expect(statements).toEqual([
+    'BEGIN',
+    'SET TRANSACTION ISOLATION',
+    'SELECT custom_field',
+    'INSERT INTO submission',
+    'SELECT asked.workspace_id AS',
+    'SELECT lead.workspace_id AS',
+    'UPDATE lead SET',
+    'COMMIT',
+  ]);
+});
