@@ -31,13 +31,7 @@ async function statementsOf(submissions: ReturnType<typeof sampleSubmission>[]):
     typeof statement === 'string' ? statement : (statement as { text: string }).text,
   );
   query.mockRestore();
-  return texts.map((text) =>
-    text
-      .trim()
-      .split(/[\s(]+/)
-      .slice(0, 3)
-      .join(' '),
-  );
+  return texts.map(firstWords);
 }
 
 /** Prisma names every column of what it selects itself: of that, the table. */
