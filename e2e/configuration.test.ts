@@ -23,7 +23,7 @@ function rows(
 function shown(value: unknown): string {
   if (value === undefined) return 'required';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : `\`${value.join(',')}\``;
-  return `\`${String(value)}\``;
+  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 }
 
 const INTRODUCTION = `# Configuration

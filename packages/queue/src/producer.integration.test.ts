@@ -56,7 +56,7 @@ describe('a producer', () => {
       const [job, waiting, marker, meta, id] = await Promise.all([
         redis.hgetall(keys[0] ?? ''),
         redis.lrange(keys[1] ?? '', 0, -1),
-        redis.zrange(keys[2] ?? '', 0, -1, 'WITHSCORES'),
+        redis.zrange(keys[2] ?? '', 0, -1),
         redis.hgetall(keys[3] ?? ''),
         redis.get(keys[4] ?? ''),
       ]);
@@ -70,7 +70,7 @@ describe('a producer', () => {
     };
     await producer.enqueue(submission);
     const ours = await dump();
-    const data = JSON.parse(String(ours.job.data)) as unknown;
+    const data = JSON.parse((await redis.hget(keys[0] ?? '', 'data')) ?? '') as unknown;
     await redis.del(...keys.filter((key) => !key.endsWith(':meta')), queue.toKey('events'));
     await queue.add('apply', data, {
       ...{ jobId: submission.id, attempts: 5, backoff: { type: 'exponential', delay: 1_000 } },
