@@ -56,7 +56,7 @@ describe('a producer', () => {
       const [job, waiting, marker, meta, id] = await Promise.all([
         redis.hgetall(keys[0] ?? ''),
         redis.lrange(keys[1] ?? '', 0, -1),
-        redis.zrange(keys[2] ?? '', 0, -1),
+        redis.zrange(keys[2] ?? '', '0', '-1'),
         redis.hgetall(keys[3] ?? ''),
         redis.get(keys[4] ?? ''),
       ]);
