@@ -20,7 +20,10 @@ export function formatReport(report: ChaosReport): string {
     ['posts sent', traffic.sent.size.toString()],
     ['answers', answersOf(traffic.answers)],
     ['posts left out, too many under way', traffic.skipped.toString()],
-    ['longest gap without an accepted lead', seconds(traffic.longestGapMs)],
+    [
+      'longest gap without an accepted lead',
+      `${seconds(traffic.longestGapMs)}, from ${seconds(traffic.longestGapAtMs)} on`,
+    ],
     [
       'stops by SIGTERM',
       `${stops.length}, ${unclean.length} not with 0, longest ${seconds(longestStop)}`,

@@ -12,8 +12,9 @@ export interface Traffic {
   sent: Map<number, { post: Post; times: number }>;
   /** Posts that were due while too many were under way. */
   skipped: number;
-  /** The longest time without a 202, in milliseconds. */
+  /** The longest time without a 202, and when it began after the first post, in milliseconds. */
   longestGapMs: number;
+  longestGapAtMs: number;
 }
 
 interface TrafficOptions {
@@ -37,7 +38,13 @@ const PATIENCE_MS = 60_000;
 export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
   stop: () => Promise<Traffic>;
 } {
-  const traffic: Traffic = { answers: {}, sent: new Map(), skipped: 0, longestGapMs: 0 };
+  const traffic: Traffic = {
+    answers: {},
+    sent: new Map(),
+    skipped: 0,
+    longestGapMs: 0,
+    longestGapAtMs: 0,
+  };
   const [first, ...others] = house.targets;
   if (first === undefined) throw new Error('there is no link to post to');
   let stopped = false;
@@ -71,7 +78,10 @@ export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
     const submissionId = response.headers.get('submission-id') ?? '';
     const at = Date.now();
     ledger.add({ ...target, post, key, submissionId, leadId, body, at });
-    traffic.longestGapMs = Math.max(traffic.longestGapMs, at - lastAccepted);
+    if (at - lastAccepted > traffic.longestGapMs) {
+      traffic.longestGapMs = at - lastAccepted;
+      traffic.longestGapAtMs = lastAccepted - start;
+    }
     lastAccepted = at;
     return response.status;
   }
