@@ -51,7 +51,7 @@ export async function postLeads(url, { seconds, connections, known, rate = null 
   const { load: loadCpu = 0, ...servers } = cpu.byProcess;
   const each = (/** @type {number} */ micros) => micros / Math.max(1, accepted);
   return {
-    rate: accepted / load.seconds,
+    rate: load.rate,
     load,
     cpu: {
       byProcess: Object.fromEntries(

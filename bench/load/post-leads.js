@@ -17,7 +17,7 @@ import { bodyOf, peopleFrom } from '../people.js';
  *
  * @typedef {object} LoadResult
  * @property {number} answers
- * @property {number} seconds
+ * @property {number} rate accepted a second
  * @property {Record<string, number>} statuses
  * @property {number} errors of connections, and timeouts
  * @property {{ p50: number, p99: number, max: number }} ms
@@ -53,7 +53,7 @@ const connections = Math.ceil(order.connections / slices);
 /** What one connection has between two requests when it keeps its rate, in microseconds. */
 const interval = ratePerSlice === null ? null : (connections * 1e6) / ratePerSlice;
 
-const start = performance.now();
+let rate = 0;
 /** @type {Promise<void>[]} */
 const runs = [];
 for (let i = 0; i < slices; i++) {
@@ -61,12 +61,11 @@ for (let i = 0; i < slices; i++) {
   if (i + 1 < slices) await delay(1_000 / slices);
 }
 await Promise.all(runs);
-const seconds = (performance.now() - start) / 1_000;
 
 /** @type {LoadResult} */
 const result = {
   answers,
-  seconds,
+  rate,
   statuses,
   errors,
   ms: {
@@ -79,6 +78,8 @@ process.stdout.write(JSON.stringify(result));
 
 /** @returns {Promise<void>} */
 function fire() {
+  const start = performance.now();
+  let accepted = 0;
   return new Promise((resolve, reject) => {
     const instance = autocannon(
       {
@@ -92,11 +93,13 @@ function fire() {
       (error, result) => {
         if (error) return reject(new Error('the load failed', { cause: error }));
         errors += result.errors;
+        rate += (accepted * 1_000) / (performance.now() - start);
         resolve();
       },
     );
     instance.on('response', (_client, status, _bytes, milliseconds) => {
       answers += 1;
+      if (status === 202) accepted += 1;
       statuses[status] = (statuses[status] ?? 0) + 1;
       record(Math.max(1, Math.round(milliseconds * 1_000)));
     });
