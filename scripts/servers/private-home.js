@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +23,8 @@ let ledger;
 
 /** The list of what this process started; whoever comes after a kill ends what is on it. */
 export function processLedger() {
-  ledger ??= openLedger(join(LEDGERS, `${process.pid.toString()}.json`), say);
+  // A process may load this module more than once: each project of a test run does.
+  ledger ??= openLedger(join(LEDGERS, `${process.pid.toString()}-${randomUUID()}.json`), say);
   return ledger;
 }
 
