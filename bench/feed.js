@@ -7,7 +7,7 @@ import { createReserver } from '@leadgate/intake';
 import { openProducer, pauseQueue, resumeQueue } from '@leadgate/queue';
 import { people } from './people.js';
 import { submissionOf } from './seed.js';
-import { JOB_OPTIONS, QUEUE } from './services/naive-job.js';
+import { JOB_OPTIONS } from './services/naive-job.js';
 
 /** @typedef {import('./servers.js').Database} Database */
 
@@ -68,14 +68,15 @@ export async function openFeeder(redisUrl, { workspaceId, linkId, people: known 
 }
 
 /**
- * Fills the naive queue, whose receiver knows no leads.
+ * Fills a naive queue, whose receiver knows no leads.
  * @param {string} redisUrl
  * @param {Database} database
+ * @param {string} name of the queue
  * @returns {Promise<Feeder>}
  */
-export async function openNaiveFeeder(redisUrl, { workspaceId, linkId, people: known }) {
+export async function openNaiveFeeder(redisUrl, { workspaceId, linkId, people: known }, name) {
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
-  const queue = new Queue(QUEUE, { connection: redis });
+  const queue = new Queue(name, { connection: redis });
   await queue.waitUntilReady();
   return {
     fill: async (jobs) => {

@@ -42,7 +42,7 @@ const QUICK = {
   quick: true,
   rounds: 3,
   seconds: 5,
-  warmSeconds: 2,
+  warmSeconds: 5,
   connections: 100,
   known: KNOWN,
   jobs: { noop: 15_000, naive: 2_000, leadgate: 12_000 },

@@ -1,5 +1,8 @@
 export const QUEUE = 'naive-leads';
 
+/** Of the worker that does nothing: the same jobs, and a queue of its own, so that both stay up. */
+export const NOOP_QUEUE = 'noop-leads';
+
 /** As the documentation of BullMQ has it, and as Leadgate's own. */
 export const JOB_OPTIONS = {
   attempts: 5,

@@ -28,7 +28,7 @@ export async function measureEndToEnd(bench, { atMost }) {
   };
   const { connections, known } = plan;
   const { seconds } = plan.search;
-  await postLeads(url, { seconds: plan.warmSeconds, connections, known, rate: atMost / 4 }, pids);
+  await postLeads(url, { seconds: plan.seconds, connections, known }, pids);
   await empty(feeder);
 
   let [low, high] = [0, atMost];

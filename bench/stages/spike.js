@@ -33,7 +33,7 @@ export async function measureSpike(bench, { top, sustained }) {
   };
 
   // Warm, as a service is that has been up for a while.
-  await postLeads(url, { seconds: plan.warmSeconds, connections, known, rate: top / 4 }, pids);
+  await postLeads(url, { seconds: plan.seconds, connections, known }, pids);
   await drained();
   const spike = await post(0.8 * top);
   const left = await feeder.left();

@@ -4,6 +4,7 @@ import { openFeeder, openNaiveFeeder } from '../feed.js';
 import { spread, told } from '../figures.js';
 import { startService } from '../processes.js';
 import { refillRedis } from '../servers.js';
+import { NOOP_QUEUE, QUEUE } from '../services/naive-job.js';
 import { CONCURRENCY, CORES, startWorker } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
@@ -22,53 +23,47 @@ export async function measureWorkers(bench) {
   const { plan, servers, leadgate, naive, say } = bench;
   const { log } = servers;
   await refillRedis(leadgate.redisUrl, leadgate.database);
-  const naiveFeeder = await openNaiveFeeder(naive.redisUrl, naive.database);
-  const feeder = await openFeeder(leadgate.redisUrl, leadgate.database);
   const { redis, postgres } = servers;
   const settings = { redisUrl: naive.redisUrl, concurrency: CONCURRENCY };
-  // The two on one queue take turns, so each is started for its turn.
+  const databaseUrl = naive.database.url;
   const variants = {
     noop: {
-      feeder: naiveFeeder,
-      start: () => startService('noop-worker', { log, settings }),
+      feeder: await openNaiveFeeder(naive.redisUrl, naive.database, NOOP_QUEUE),
+      worker: await startService('noop-worker', { log, settings }),
       servers: { redis: redis.pid },
     },
     naive: {
-      feeder: naiveFeeder,
-      start: () =>
-        startService('naive-worker', {
-          log,
-          settings: { ...settings, databaseUrl: naive.database.url },
-        }),
+      feeder: await openNaiveFeeder(naive.redisUrl, naive.database, QUEUE),
+      worker: await startService('naive-worker', { log, settings: { ...settings, databaseUrl } }),
       servers: { redis: redis.pid, postgres: postgres.pid },
     },
     leadgate: {
-      feeder,
-      start: () => startWorker(bench),
+      feeder: await openFeeder(leadgate.redisUrl, leadgate.database),
+      worker: await startWorker(bench),
       servers: { redis: redis.pid, postgres: postgres.pid },
     },
   };
   /** @type {Record<keyof typeof variants, Drained[]>} */
   const drained = { noop: [], naive: [], leadgate: [] };
   const names = /** @type {(keyof typeof variants)[]} */ (Object.keys(variants));
-  for (let i = 0; i < plan.rounds; i++) {
+  // The first round warms the processes up, and is not counted.
+  for (let i = 0; i <= plan.rounds; i++) {
     for (const name of names) {
-      const variant = variants[name];
-      const worker = await variant.start();
-      const pids = { ...variant.servers, worker: worker.pid };
-      // A part of it first, to warm the process up.
-      await drain(variant.feeder, Math.ceil(plan.jobs[name] / 4), pids);
-      drained[name].push(await drain(variant.feeder, plan.jobs[name], pids));
-      await worker.stop();
+      const { feeder, worker, servers: pids } = variants[name];
+      const one = await drain(feeder, plan.jobs[name], { ...pids, worker: worker.pid });
+      if (i > 0) drained[name].push(one);
     }
-    say(
-      `  round ${(i + 1).toString()}: ${names
-        .map((name) => `${name} ${Math.round(drained[name].at(-1)?.rate ?? 0).toString()}/s`)
-        .join(', ')}`,
-    );
+    if (i > 0)
+      say(
+        `  round ${i.toString()}: ${names
+          .map((name) => `${name} ${Math.round(drained[name].at(-1)?.rate ?? 0).toString()}/s`)
+          .join(', ')}`,
+      );
   }
-  await naiveFeeder.close();
-  await feeder.close();
+  for (const { worker, feeder } of Object.values(variants)) {
+    await worker.stop();
+    await feeder.close();
+  }
   for (const name of names)
     say(`  ${name}: ${told(spread(drained[name].map((one) => one.rate)))} leads/s`);
   const figures = Object.fromEntries(names.map((name) => [name, drainSummary(drained[name])]));
