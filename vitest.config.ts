@@ -14,8 +14,7 @@ export default defineConfig({
     exclude: ['**/node_modules/**', '**/dist/**', '**/generated/**', '**/*.browser.test.ts'],
     globalSetup: ['packages/testkit/src/global-setup.ts'],
     reporters: ['default', './scripts/test-count.js'],
-    // Two cores: much of the time goes to waiting for processes to start, stop and time out.
-    maxWorkers: 3,
+    maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 30_000,
     restoreMocks: true,
