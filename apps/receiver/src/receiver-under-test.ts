@@ -103,7 +103,7 @@ export async function takeJobs(url: string, count: number): Promise<Submission[]
       return Promise.resolve();
     },
   });
-  await vi.waitFor(() => expect(taken.length).toBeGreaterThanOrEqual(count), { timeout: 5_000 });
+  await vi.waitFor(() => expect(taken.length).toBeGreaterThanOrEqual(count), { timeout: 15_000 });
   await worker.close({ timeoutMs: 5_000 });
   return taken;
 }
