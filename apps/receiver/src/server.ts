@@ -2,12 +2,12 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
-import { v7 as uuidv7 } from 'uuid';
 import { problem, type ProblemCode } from '@leadgate/contract';
 import { sendProblem } from './answer.ts';
 import type { ReceiverConfig } from './config.ts';
 import { setCommonHeaders } from './cors.ts';
 import { BODY_LIMIT_BYTES } from './read-body.ts';
+import { submissionId } from './submission-id.ts';
 
 /** How often Node looks for requests that take too long. Its default is 30 seconds. */
 const CHECK_TIMEOUTS_MS = 500;
@@ -30,7 +30,7 @@ export function createServer(config: ServerConfig, logger: FastifyBaseLogger): F
     // A child logger a request would cost more than the few lines that are ever written.
     childLoggerFactory: (parent) => parent,
     // The request's id is the submission's: made before Redis is asked for anything.
-    genReqId: () => uuidv7(),
+    genReqId: submissionId,
     requestIdHeader: false,
     trustProxy: config.TRUST_PROXY.length > 0 ? config.TRUST_PROXY : false,
     bodyLimit: BODY_LIMIT_BYTES,
