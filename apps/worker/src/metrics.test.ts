@@ -15,14 +15,19 @@ const item = (n: number) => ({
   replay: false,
 });
 
-test('what a group came to is counted by outcome, and notes once however often it runs', async () => {
+test('what a group came to is counted by outcome, and the notes that applying made with those that came', async () => {
   const { registry, observe } = open();
   const apply = observe((items) =>
     Promise.resolve({
       applied: items.map(({ submission: { id, leadId } }, n) => ({
         submissionId: id,
         leadId,
-        outcome: n === 0 ? ('created' as const) : ('already-applied' as const),
+        ...(n === 0
+          ? {
+              outcome: 'created' as const,
+              notes: ['cut' as const, 'unknown-custom-field' as const],
+            }
+          : { outcome: 'already-applied' as const, notes: [] }),
       })),
       moved: [],
     }),
@@ -32,6 +37,7 @@ test('what a group came to is counted by outcome, and notes once however often i
   expect(text).toContain('leadgate_applied_total{outcome="created",service="worker"} 1');
   expect(text).toContain('leadgate_applied_total{outcome="already-applied",service="worker"} 1');
   expect(text).toContain('leadgate_notes_total{code="cut",service="worker"} 1');
+  expect(text).toContain('leadgate_notes_total{code="unknown-custom-field",service="worker"} 1');
   expect(text).toContain('leadgate_group_size_sum{service="worker"} 2');
   expect(text).toContain('leadgate_apply_duration_seconds_count{service="worker"} 1');
 });

@@ -72,13 +72,10 @@ export function createWorkerMetrics(sources: {
       });
       observeDuration((performance.now() - start) / 1_000);
       observeSize(items.length);
-      const again = new Set<string>();
-      for (const { submissionId, outcome } of result.applied) {
+      for (const { outcome, notes } of result.applied) {
         countApplied(outcome);
-        if (outcome === 'already-applied') again.add(submissionId);
+        for (const code of notes) countNote(code);
       }
-      for (const { submission } of items)
-        if (!again.has(submission.id)) for (const { code } of submission.notes) countNote(code);
       return result;
     },
   };

@@ -116,7 +116,12 @@ describe('a submission', () => {
     );
     const { id, order, stamp } = submission;
     expect(await apply(submission)).toEqual({
-      applied: [{ submissionId: id, leadId, outcome: 'created' }],
+      applied: [
+        {
+          ...{ submissionId: id, leadId, outcome: 'created' },
+          notes: ['unknown-key', 'unknown-custom-field'],
+        },
+      ],
       moved: [],
     });
     expect(await leadRow(leadId)).toMatchObject({
@@ -183,7 +188,7 @@ describe('a submission', () => {
   test('twice in a group counts once', async () => {
     const submission = sample(randomUUID(), { name: 'Ana' });
     expect((await apply(submission, submission)).applied).toEqual([
-      { submissionId: submission.id, leadId: submission.leadId, outcome: 'created' },
+      { submissionId: submission.id, leadId: submission.leadId, outcome: 'created', notes: [] },
     ]);
   });
 

@@ -41,6 +41,11 @@ export interface AppliedSubmission {
    * was done. `erased`: it was dropped, for its lead was erased later than its facts are from.
    */
   outcome: 'created' | 'updated' | 'already-applied' | 'erased';
+  /**
+   * What was done to its values, by the receiver and now by the definitions of custom fields. None
+   * where nothing was stored.
+   */
+  notes: NoteCode[];
 }
 
 /** A key that Postgres gives to another lead than the reservation did: Redis is to follow. */
@@ -108,7 +113,8 @@ async function applyOnce(
   rules: GroupRules,
 ): Promise<GroupResult> {
   const fields = await readFields(tx, submissions);
-  const notesOf = (submission: Submission) => allNotes(submission, fields, rules);
+  const notes = new Map(submissions.map((one) => [one.id, allNotes(one, fields, rules)]));
+  const notesOf = ({ id }: Submission) => notes.get(id) ?? [];
   const inserted = await insertSubmissions(tx, submissions, notesOf);
 
   const known = await readKnown(tx, [...submissions, ...repetitions]);
@@ -140,7 +146,13 @@ async function applyOnce(
   );
 
   const creators = new Set(leads.flatMap(newCreator));
-  return { applied: plan.routes.map((route) => answer(route, creators)), moved: plan.moved };
+  return {
+    applied: plan.routes.map((route) => ({
+      ...answer(route, creators),
+      notes: route.fresh && route.kind !== 'erased' ? codesOf(notesOf(route.submission)) : [],
+    })),
+    moved: plan.moved,
+  };
 }
 
 /** What a new alias stands for is locked with it: a merge at the same time must not leave a chain. */
@@ -208,10 +220,12 @@ function newCreator({ before, after }: FoldedLead): string[] {
   return before.creator === null && after.creator !== null ? [after.creator.submissionId] : [];
 }
 
+const codesOf = (notes: readonly Note[]): NoteCode[] => notes.map(({ code }) => code);
+
 function answer(
   { submission, fresh, kind, leadId }: Route,
   creators: ReadonlySet<string>,
-): AppliedSubmission {
+): Omit<AppliedSubmission, 'notes'> {
   const submissionId = submission.id;
   if (!fresh) return { submissionId, leadId, outcome: 'already-applied' };
   if (kind === 'erased') return { submissionId, leadId, outcome: 'erased' };
