@@ -10,11 +10,17 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: ['source', 'node'] } },
   test: {
     include: ['{apps,packages,scripts,chaos,e2e}/**/*.test.{ts,js}'],
-    // Those need a browser: `npm run test:browser`.
-    exclude: ['**/node_modules/**', '**/dist/**', '**/generated/**', '**/*.browser.test.ts'],
+    exclude: [
+      ...['**/node_modules/**', '**/dist/**', '**/generated/**'],
+      // Those need a browser, or a Redis Cluster: `npm run test:browser`, `npm run test:cluster`.
+      ...['**/*.browser.test.ts', '**/*.cluster.test.ts'],
+    ],
     globalSetup: ['packages/testkit/src/global-setup.ts'],
     reporters: ['default', './scripts/test-count.js'],
     maxWorkers: 2,
+    // Processes are killed and servers taken away here: a machine that stands still for a second is told
+    // from a fault by a second run, and what passed only then is named at the end (scripts/test-count.js).
+    retry: 1,
     testTimeout: 20_000,
     hookTimeout: 30_000,
     restoreMocks: true,

@@ -195,18 +195,26 @@ export function isPortFree(port, host = '127.0.0.1') {
   });
 }
 
+/** Where ports of outgoing connections begin on Linux; other systems' are higher. */
+const FIRST_OUTGOING_PORT = 32_000;
+
 /**
  * The port that was used before when it is free, else one that is. Below the range from which systems
  * take ports of outgoing connections: in it, a client that retries while the server is away can end
  * up connected to itself, and then the server cannot have its port back.
  * @param {number | undefined} remembered
+ * @param {number} [second] how far above it another one has to be free too
  * @returns {Promise<number>}
  */
-export async function choosePort(remembered) {
-  if (remembered !== undefined && (await isPortFree(remembered))) return remembered;
+export async function choosePort(remembered, second = 0) {
+  /** @param {number} port */
+  const isFree = async (port) =>
+    (await isPortFree(port)) && (second === 0 || (await isPortFree(port + second)));
+  if (remembered !== undefined && (await isFree(remembered))) return remembered;
+  const below = FIRST_OUTGOING_PORT - second;
   for (let attempt = 0; attempt < 100; attempt++) {
-    const port = randomInt(20_000, 32_000);
-    if (await isPortFree(port)) return port;
+    const port = randomInt(20_000, below);
+    if (await isFree(port)) return port;
   }
-  throw new StartError('there is no free port between 20000 and 32000');
+  throw new StartError(`there is no free port between 20000 and ${below.toString()}`);
 }

@@ -4,12 +4,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, join } from 'node:path';
 import { readJson, writePrivateJson } from './place.js';
-import { choosePort, startProcess, stopProcess, waitReady } from './process.js';
+import { StartError, choosePort, startProcess, stopProcess, waitReady } from './process.js';
 import { redisProgram } from './redis-program.js';
 
 /** @typedef {import('./process.js').RunningProcess} RunningProcess */
 /** @typedef {import('./postgres.js').PrivateServer} PrivateServer */
 /** @typedef {import('./redis-program.js').RedisProgram} RedisProgram */
+
+/** How far above a node's port the nodes of a cluster talk to each other. */
+const CLUSTER_BUS = 10_000;
 
 /**
  * Starts the Redis whose data is in the home: every write on disk before it is answered, nothing
@@ -30,11 +33,17 @@ export async function startRedis({ home, log, say, programs = home, settings = {
   mkdirSync(data, { recursive: true, mode: 0o700 });
   const accessFile = join(home, 'redis.json');
   const known = /** @type {{ password: string, port?: number } | null} */ (readJson(accessFile));
-  const password = known?.password ?? randomBytes(18).toString('hex');
-  const port = await choosePort(known?.port);
+  const password = settings['requirepass'] ?? known?.password ?? randomBytes(18).toString('hex');
+  const isClustered = settings['cluster-enabled'] === 'yes';
+  const port = await choosePort(known?.port, isClustered ? CLUSTER_BUS : 0);
   writePrivateJson(accessFile, { password, port });
 
   const inContainer = program.kind === 'container';
+  if (isClustered && inContainer)
+    throw new StartError(
+      'a cluster needs Redis as a program, and here is only a container engine: install redis-server ' +
+        '(or valkey-server) with your package manager',
+    );
   const config = join(data, 'redis.conf');
   writeFileSync(
     config,
@@ -43,7 +52,7 @@ export async function startRedis({ home, log, say, programs = home, settings = {
       port: inContainer ? '6379' : port.toString(),
       dir: inContainer ? '/data' : data,
       requirepass: password,
-      databases: '64',
+      databases: isClustered ? '1' : '64',
       save: '',
       appendonly: 'yes',
       appendfsync: 'always',

@@ -1,3 +1,4 @@
+export { startRedisCluster, type OwnCluster } from './own-cluster.ts';
 export { startPostgresServer, startRedisServer, type OwnServer } from './own-server.ts';
 export { sampleSubmission } from './sample-submission.ts';
 export { testDatabase } from './test-database.ts';
