@@ -18,15 +18,20 @@ export type Admission =
  * got no answer.
  */
 export async function admit(
-  directory: Pick<LinkDirectory, 'find'>,
+  directory: Pick<LinkDirectory, 'find' | 'peek'>,
   within: WithinDeadline,
   post: { code: string; origin: string | undefined; now: number },
 ): Promise<Admission> {
   if (!CODE.test(post.code)) return { kind: 'unknown-link' };
+  const known = directory.peek(post.code);
+  if (known !== null) return judge(known, post);
   const finding = await within(directory.find(post.code));
   if (finding.kind === 'unknown') return { kind: 'unknown-link' };
   if (finding.kind === 'not-known-yet') return finding;
-  const { link } = finding;
+  return judge(finding.link, post);
+}
+
+function judge(link: CaptureLink, post: { origin: string | undefined; now: number }): Admission {
   const isExpired = link.expiresAt !== null && link.expiresAt <= post.now;
   if (link.state !== 'open' || isExpired) return { kind: 'turned-away', code: 'link-closed', link };
   if (!mayPost(link, post.origin)) return { kind: 'turned-away', code: 'origin-not-allowed', link };

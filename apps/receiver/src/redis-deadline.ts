@@ -9,6 +9,9 @@ export class RedisLate extends Error {
 /** Waits for an answer of Redis; rejects with RedisLate when the request's time is used up. */
 export type WithinDeadline = <T>(answer: Promise<T>) => Promise<T>;
 
+/** Node keeps a list of timers for each length: requests that differ by less share one. */
+const STEP_MS = 10;
+
 /**
  * One allowance of time for all that a request asks of Redis. Only waiting counts: the time a slow
  * sender takes for its body does not. An answer that comes too late is dropped, whatever it is.
@@ -18,7 +21,10 @@ export function createRedisDeadline(allowanceMs: number): WithinDeadline {
   return (answer) => {
     const start = performance.now();
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new RedisLate()), leftMs);
+      const timer = setTimeout(
+        () => reject(new RedisLate()),
+        Math.ceil(leftMs / STEP_MS) * STEP_MS,
+      );
       timer.unref();
       const settled = (): void => {
         clearTimeout(timer);

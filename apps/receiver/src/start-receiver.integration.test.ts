@@ -1,3 +1,4 @@
+import { awaitRedis } from '@leadgate/boot';
 import { createReserver, takeRejected, type RejectedBody } from '@leadgate/intake';
 import { openProducer, queueCounts } from '@leadgate/queue';
 import { startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
@@ -105,10 +106,12 @@ describe('on a Redis that is well', () => {
   test('a crash between reserving and enqueuing loses nothing: a retry enqueues the same submission', async () => {
     const producer = await openProducer(connectTo(url, 'producer'), { logger });
     closes.push(() => producer.close());
+    const reserving = connectTo(url, 'producer');
+    await awaitRedis(reserving);
     let crash = true;
     const receiver = await fakeReceiver({
       services: {
-        reserver: createReserver(connectTo(url, 'producer')),
+        reserver: createReserver(reserving),
         producer: {
           enqueue: (submission) =>
             crash ? Promise.reject(new Error('killed')) : producer.enqueue(submission),

@@ -13,7 +13,7 @@ import { readMediaType } from '../media-type.ts';
 import { sendThanksPage } from '../pages/answer-page.ts';
 import { wantsPage } from '../pages/wants-page.ts';
 import { prefersLenient } from '../prefer.ts';
-import { registerRateLimits } from '../rate-limits.ts';
+import { secondsToWait } from '../rate-limits.ts';
 import { readBody, type RawBody } from '../read-body.ts';
 import { createRedisDeadline, type WithinDeadline } from '../redis-deadline.ts';
 import type { ReceiverServices } from '../services.ts';
@@ -51,21 +51,13 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
     readBody(payload, Number(request.headers['content-length'] ?? 0)),
   );
 
-  const limited = await registerRateLimits(app, services.limits);
-  const overLinkLimit = limited((request) => {
-    const { link, linkUse } = arrivalOf(request);
-    return { workspaceId: link.workspaceId, ...linkUse };
-  });
-  const overAddressLimit = limited((request) => {
-    const { link, addressUse } = arrivalOf(request);
-    return { workspaceId: link.workspaceId, ...addressUse };
-  });
   // Whoever guesses codes is counted in this process only: there is no workspace to count in.
-  const overGuessLimit = limited((request) => ({
-    workspaceId: null,
-    key: addressLimitKey(addressOf(request)),
-    max: services.config.RATE_LIMIT_ADDRESS,
-  }));
+  const overGuessLimit = (request: FastifyRequest) =>
+    secondsToWait(services.limits, {
+      workspaceId: null,
+      key: addressLimitKey(addressOf(request)),
+      max: services.config.RATE_LIMIT_ADDRESS,
+    });
 
   app.options<{ Params: { code: string } }>(
     '/ingest/:code',
@@ -128,7 +120,7 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
       case 'not-known-yet':
         return sendProblem(reply, 'unavailable');
       case 'unknown-link': {
-        const retryAfterSeconds = await overGuessLimit(request);
+        const retryAfterSeconds = overGuessLimit(request);
         return retryAfterSeconds === null
           ? sendProblem(reply, 'unknown-link')
           : sendProblem(reply, 'rate-limited', { retryAfterSeconds });
@@ -162,7 +154,10 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
 
   async function limit(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     // The address first: what is over its limit must not use up the link's.
-    const retryAfterSeconds = (await overAddressLimit(request)) ?? (await overLinkLimit(request));
+    const { link, linkUse, addressUse } = arrivalOf(request);
+    const over = (use: LimitUse) =>
+      secondsToWait(services.limits, { workspaceId: link.workspaceId, ...use });
+    const retryAfterSeconds = over(addressUse) ?? over(linkUse);
     if (retryAfterSeconds === null) return undefined;
     return sendProblem(reply, 'rate-limited', { retryAfterSeconds });
   }

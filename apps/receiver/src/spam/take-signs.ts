@@ -13,6 +13,8 @@ const FILLED_MS = '_filledMs';
 /** Where the widgets of Turnstile, hCaptcha and reCAPTCHA put their answer. */
 const CAPTCHA_FIELDS = ['cf-turnstile-response', 'h-captcha-response', 'g-recaptcha-response'];
 
+const SIGNS: ReadonlySet<string> = new Set([FILLED_MS, ...CAPTCHA_FIELDS]);
+
 const LONGEST_TOKEN = 4_096;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -25,7 +27,10 @@ export function takeSigns(body: unknown, honeypot: string | null): { body: unkno
   const none: Signs = { trapped: false, filledMs: null, captchaToken: null };
   if (!isFields(body)) return { body, signs: none };
   const custom = body['customFields'];
-  const names = new Set([FILLED_MS, ...CAPTCHA_FIELDS, ...(honeypot === null ? [] : [honeypot])]);
+  const names = honeypot === null ? SIGNS : new Set([...SIGNS, honeypot]);
+  // Most posts have none, and are left as they are.
+  if (!hasAny(body, names) && !(isFields(custom) && hasAny(custom, names)))
+    return { body, signs: none };
   const sent = (name: string): unknown[] =>
     [body, custom].flatMap((fields) =>
       isFields(fields) && Object.hasOwn(fields, name) ? [fields[name]] : [],
@@ -36,6 +41,11 @@ export function takeSigns(body: unknown, honeypot: string | null): { body: unkno
     captchaToken: CAPTCHA_FIELDS.flatMap(sent).find(isToken) ?? null,
   };
   return { body: { ...without(body, names), ...customWithout(custom, names) }, signs };
+}
+
+function hasAny(fields: Fields, names: ReadonlySet<string>): boolean {
+  for (const name of names) if (Object.hasOwn(fields, name)) return true;
+  return false;
 }
 
 function customWithout(custom: unknown, names: ReadonlySet<string>): Fields {

@@ -11,7 +11,8 @@ const REQUEST_REFILL_EVERY_MS = 1_000;
 export interface Reserver {
   /**
    * Reserves a lead id and an order for a submission, in one script call with whatever else is asked
-   * for its workspace in the same turn of the event loop. Rejects with a ReservationError when Redis
+   * for its workspace in the same turn of the event loop, or while another call is on its way: groups
+   * are as large as the load makes them. Rejects with a ReservationError when Redis
    * fails or does not answer, and the caller holds the deadline; with a TypeError or RangeError where
    * an id is no UUID, or there are more than 64 identities or 8 limits.
    */
@@ -23,6 +24,13 @@ interface Waiting extends PreparedRequest {
   reject: (error: unknown) => void;
 }
 
+/** Of one workspace: those that go with the next group, and how many groups Redis has. */
+interface Line {
+  waiting: Waiting[];
+  scheduled: boolean;
+  underWay: number;
+}
+
 /** A reserver over a producer's connection. `limits`: the estimate to feed with what Redis counted. */
 export function createReserver(
   redis: Redis,
@@ -31,18 +39,22 @@ export function createReserver(
   /** The highest order seen of each workspace: a clock below it is that of an older Redis. */
   const highestOrders = new Map<string, number>();
   const requestRefill = refillRequests(redis);
-  let gathering = new Map<string, Waiting[]>();
+  const lines = new Map<string, Line>();
 
   // setImmediate and not a microtask: what all sockets brought in this turn goes together.
-  const sendAll = (): void => {
-    const groups = gathering;
-    gathering = new Map();
-    for (const [workspaceId, waiting] of groups)
-      for (let i = 0; i < waiting.length; i += MAX_GROUP)
-        void sendGroup(workspaceId, waiting.slice(i, i + MAX_GROUP));
+  const schedule = (workspaceId: string, line: Line): void => {
+    if (line.scheduled) return;
+    line.scheduled = true;
+    setImmediate(() => {
+      line.scheduled = false;
+      while (line.waiting.length >= MAX_GROUP || (line.waiting.length > 0 && line.underWay === 0))
+        void sendGroup(workspaceId, line, line.waiting.splice(0, MAX_GROUP));
+      if (line.underWay === 0) lines.delete(workspaceId);
+    });
   };
 
-  const sendGroup = async (workspaceId: string, group: Waiting[]): Promise<void> => {
+  const sendGroup = async (workspaceId: string, line: Line, group: Waiting[]): Promise<void> => {
+    line.underWay++;
     const departure = limits.depart(workspaceId, group);
     try {
       const highest = highestOrders.get(workspaceId) ?? 0;
@@ -59,6 +71,9 @@ export function createReserver(
       limits.lose(departure);
       const failure = new ReservationError(error);
       for (const { reject } of group) reject(failure);
+    } finally {
+      line.underWay--;
+      schedule(workspaceId, line);
     }
   };
 
@@ -75,10 +90,11 @@ export function createReserver(
     reserve: (request) =>
       new Promise((resolve, reject) => {
         const waiting: Waiting = { ...prepareRequest(request), resolve, reject };
-        if (gathering.size === 0) setImmediate(sendAll);
-        const group = gathering.get(request.workspaceId);
-        if (group) group.push(waiting);
-        else gathering.set(request.workspaceId, [waiting]);
+        const { workspaceId } = request;
+        const line = lines.get(workspaceId) ?? { waiting: [], scheduled: false, underWay: 0 };
+        lines.set(workspaceId, line);
+        line.waiting.push(waiting);
+        schedule(workspaceId, line);
       }),
   };
 }

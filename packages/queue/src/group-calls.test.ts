@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { groupCalls } from './group-calls.ts';
+
+/** Groups as they were sent, each of which ends when it is told to. */
+function sender() {
+  const sent: { items: number[]; end: () => void; fail: (reason: Error) => void }[] = [];
+  const send = (items: number[]) =>
+    new Promise<void>((resolve, reject) => sent.push({ items, end: resolve, fail: reject }));
+  return { sent, send, itemsSent: () => sent.map(({ items }) => items) };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+test('what comes while a group is on its way gathers for the next one', async () => {
+  const { sent, send, itemsSent } = sender();
+  const call = groupCalls(send, { maxSize: 3 });
+  const calls = [call(1), call(2)];
+  await turn();
+  calls.push(call(3));
+  await turn();
+  calls.push(call(4));
+  await turn();
+  expect(itemsSent()).toEqual([[1, 2]]);
+  sent[0]?.end();
+  await turn();
+  expect(itemsSent()).toEqual([
+    [1, 2],
+    [3, 4],
+  ]);
+  sent[1]?.end();
+  await Promise.all(calls);
+});
+
+test('a full group waits for no other, so one that hangs holds up less than a group', async () => {
+  const { sent, send, itemsSent } = sender();
+  const call = groupCalls(send, { maxSize: 2 });
+  const calls = [1, 2, 3, 4, 5].map(call);
+  await turn();
+  expect(itemsSent()).toEqual([
+    [1, 2],
+    [3, 4],
+  ]);
+  sent.forEach(({ end }) => end());
+  await turn();
+  sent[2]?.end();
+  await Promise.all(calls);
+});
+
+test('a group that fails rejects its own calls, and the next one goes', async () => {
+  const { sent, send } = sender();
+  const call = groupCalls(send, { maxSize: 10 });
+  const failing = expect(call(1)).rejects.toThrow('no');
+  await turn();
+  const next = call(2);
+  sent[0]?.fail(new Error('no'));
+  await failing;
+  await turn();
+  sent[1]?.end();
+  await next;
+});
