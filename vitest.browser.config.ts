@@ -30,6 +30,8 @@ export default defineConfig({
     reporters: ['default', './scripts/test-count.js'],
     // One browser at a time is enough for two cores.
     maxWorkers: 1,
+    // As in vitest.config.ts.
+    retry: 1,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     exclude: ['**/node_modules/**', '**/dist/**'],
