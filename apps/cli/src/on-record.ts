@@ -1,19 +1,118 @@
-import { recordAction, recordOutcome } from '@leadgate/store';
-import type { Context } from './command.ts';
+import { userInfo } from 'node:os';
+import { recordAction, recordOutcome, type AuditEntry, type Store } from '@leadgate/store';
+import type { Command } from 'commander';
+import { Failure } from './failure.ts';
+import type { Io } from './io.ts';
 
-const DONE = new Set(['added', 'changed', 'removed', 'created', 'revoked']);
+/** Verbs that only look. Whatever else a command is called, it acts, and is recorded. */
+export const LOOKS: ReadonlySet<string> = new Set([
+  ...['list', 'show', 'find', 'duplicates', 'stats', 'doctor', 'tail', 'audit'],
+]);
 
-/** Does something that is in the audit log, as the command line's doing. */
-export async function onRecord<T extends { kind: string }>(
-  { session }: Context,
-  action: string,
-  subject: Record<string, string>,
-  act: (store: ReturnType<Context['session']['store']>) => Promise<T>,
-): Promise<T> {
-  const store = session.store();
-  const actor = { kind: 'command-line' as const, name: 'leadgate' };
-  const id = await recordAction(store, { actor, action, subject, requestId: null });
-  const outcome = await act(store);
-  await recordOutcome(store, id, DONE.has(outcome.kind) ? 'done' : 'refused');
-  return outcome;
+/** Where the console calls it otherwise. */
+const NAMES: Readonly<Record<string, string>> = { replay: 'submission.replay' };
+
+/**
+ * Options that say on what a command acts, or how far. Others are not kept: they may hold what is
+ * about a person (`rejected mend --set`), or a secret.
+ */
+const TELLING: ReadonlySet<string> = new Set([
+  ...['workspace', 'link', 'lead', 'role', 'reason', 'code', 'since', 'until', 'outcome', 'note'],
+  ...['all', 'lenient', 'state', 'label', 'at', 'never', 'overlap', 'format', 'timeColumn'],
+]);
+
+/** What one command line does, for the audit log. */
+export interface Recorder {
+  /** Before a command acts. One that only looks, or is a dry run, is not recorded. */
+  begin: (command: Command) => Promise<void>;
+  /** After it. Returns why it is not on record, where it is not; null otherwise. */
+  end: (error: unknown) => Promise<string | null>;
+}
+
+/**
+ * Records what the command line does: written before it acts, with its outcome after, so that no
+ * command has to think of it. Where Postgres does not take the entry, a command that can do without
+ * Postgres is not held up at the hour when it is needed most; the entry is then written afterwards
+ * (`migrate` makes its table first), and where that fails too somebody is told.
+ */
+export function createRecorder(openStore: () => Store, { env }: Pick<Io, 'env'>): Recorder {
+  let entry: Parameters<typeof recordAction>[1] | null = null;
+  let id: number | null = null;
+  return {
+    begin: async (command) => {
+      if (LOOKS.has(command.name()) || command.opts()['dryRun'] === true) return;
+      const actor = { kind: 'command-line' as const, name: whoActs(env) };
+      entry = { actor, action: actionOf(command), subject: subjectOf(command), requestId: null };
+      const before = entry;
+      id = await attempt(() => recordAction(openStore(), before));
+    },
+    end: async (error) => {
+      if (entry === null) return null;
+      const done = entry;
+      // What could not be done for want of Postgres is not there to be recorded either.
+      id ??= error === null ? await attempt(() => recordAction(openStore(), done)) : null;
+      if (id === null)
+        return error === null ? 'this is not in the audit log: Postgres did not take it.' : null;
+      const known = id;
+      await attempt(() => recordOutcome(openStore(), known, outcomeOf(error)));
+      return null;
+    },
+  };
+}
+
+/** LEADGATE_OPERATOR, for machines where everybody is one user; else the user of the system. */
+function whoActs(env: Io['env']): string {
+  const named = env['LEADGATE_OPERATOR']?.trim();
+  if (named !== undefined && named !== '') return named.slice(0, 200);
+  try {
+    return userInfo().username;
+  } catch {
+    // A container's user often has a number only.
+    return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+/** `held.release`, as the console names it. */
+function actionOf(command: Command): string {
+  const path: string[] = [];
+  for (let at: Command | null = command; at?.parent != null; at = at.parent)
+    path.unshift(at.name());
+  const name = path.join('.');
+  const all =
+    command.opts()['all'] === true || (name === 'failed.retry' && command.args.length === 0);
+  return NAMES[name] ?? (all ? `${name}-all` : name);
+}
+
+function subjectOf(command: Command): Record<string, string> {
+  const given = command.registeredArguments.map((argument, i): [string, unknown] => [
+    argument.name(),
+    command.args[i],
+  ]);
+  const chosen = Object.entries(command.opts<Record<string, unknown>>());
+  const told = [...given, ...chosen.filter(([name]) => TELLING.has(name))];
+  return Object.fromEntries(
+    told.flatMap(([name, value]): [string, string][] => {
+      const text = textOf(value);
+      return text === null ? [] : [[name, text]];
+    }),
+  );
+}
+
+function textOf(value: unknown): string | null {
+  if (value instanceof Date) return value.toISOString();
+  if (value === true || typeof value === 'number') return String(value);
+  return typeof value === 'string' && value !== '' ? value.slice(0, 200) : null;
+}
+
+function outcomeOf(error: unknown): NonNullable<AuditEntry['outcome']> {
+  if (error === null) return 'done';
+  return error instanceof Failure ? 'refused' : 'failed';
+}
+
+async function attempt<T>(write: () => Promise<T>): Promise<T | null> {
+  try {
+    return await write();
+  } catch {
+    return null;
+  }
 }

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
+import { addAudit } from './commands/audit.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addFailedCommands } from './commands/failed.ts';
 import { addFieldCommands } from './commands/field.ts';
@@ -9,6 +10,7 @@ import { addLeadCommands } from './commands/lead.ts';
 import { addLinkCommands } from './commands/link.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addOperatorCommands } from './commands/operator.ts';
+import { addQueueCommands } from './commands/queue.ts';
 import { addRebuild } from './commands/rebuild.ts';
 import { addRejectedCommands } from './commands/rejected.ts';
 import { addReplay } from './commands/replay.ts';
@@ -17,10 +19,11 @@ import { addSubmissionCommands } from './commands/submission.ts';
 import { addTokenCommands } from './commands/token.ts';
 import { addTail } from './commands/tail.ts';
 import { addWorkspaceCommands } from './commands/workspace.ts';
-import type { Context } from './command.ts';
+import { remark, type Context } from './command.ts';
 import { explain } from './explain.ts';
 import { EXIT } from './failure.ts';
 import type { Io } from './io.ts';
+import { createRecorder } from './on-record.ts';
 import { showable } from './print/showable.ts';
 import { openSession } from './session.ts';
 
@@ -28,6 +31,9 @@ const ABOUT = `
 Servers: DATABASE_URL and REDIS_URL, else those of npm start (.leadgate/run.json in the
 current folder or above it, or in LEADGATE_HOME). RECEIVER_URL: where senders reach the
 receiver, to print whole capture URLs.
+
+Audit log: whatever acts is on record (leadgate audit), under the name of the user of this system,
+or LEADGATE_OPERATOR.
 
 Exit status: 0 done; 1 failed or not found; 2 wrong usage or settings; 3 a server cannot
 be reached.`;
@@ -38,12 +44,18 @@ be reached.`;
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const session = openSession(io);
+  const recorder = createRecorder(session.store, io);
   try {
-    await buildProgram({ io, session }).parseAsync(argv, { from: 'user' });
+    await buildProgram({ io, session })
+      .hook('preAction', (_program, command) => recorder.begin(command))
+      .parseAsync(argv, { from: 'user' });
+    const missing = await recorder.end(null);
+    if (missing !== null) remark(io, missing);
     return EXIT.ok;
   } catch (error) {
     // Commander has written its own message, or the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    await recorder.end(error);
     const { sentence, status } = explain(error, session);
     io.err(`leadgate: ${sentence}\n`);
     return status;
@@ -52,7 +64,8 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   }
 }
 
-function buildProgram(context: Context): Command {
+/** Every command there is, on a program that has not run yet. */
+export function buildProgram(context: Context): Command {
   const { io } = context;
   const program = new Command('leadgate')
     .description('Workspaces, capture links, custom fields and leads of Leadgate, at a prompt.')
@@ -74,11 +87,13 @@ function buildProgram(context: Context): Command {
   addHeldCommands(program, context);
   addRejectedCommands(program, context);
   addFailedCommands(program, context);
+  addQueueCommands(program, context);
   addReplay(program, context);
   addImport(program, context);
   addTail(program, context);
   addOperatorCommands(program, context);
   addTokenCommands(program, context);
+  addAudit(program, context);
   addSpoolCommands(program, context);
   addDoctor(program, context);
   addRebuild(program, context);

@@ -64,7 +64,9 @@ test('a folder left behind is listed, without a name in it, then drained and rem
   expect(out).not.toContain('maria');
   const [folder = ''] = spoolFolders(directory);
   const drained = await leadgate('spool', 'drain', folder);
-  expect(drained).toMatchObject({ status: 0, err: '' });
+  expect(drained.status).toBe(0);
+  // Nothing says where Postgres is here: in such a night a spool is drained all the same.
+  expect(drained.err).toContain('not in the audit log');
   expect(drained.out).toBe(`${folder}: 3 leads handed to Redis.\n`);
   expect((await queueCounts(redis)).waiting).toBe(3);
   expect(spoolFolders(directory)).toEqual([]);

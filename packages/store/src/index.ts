@@ -1,5 +1,5 @@
 export type { AuditActor, AuditEntry } from './audit/audit-entry.ts';
-export { listAudit } from './audit/list-audit.ts';
+export { listAudit, type AuditFilter } from './audit/list-audit.ts';
 export { recordAction, recordOutcome } from './audit/record-action.ts';
 export { isUuid } from './display-text.ts';
 export { archiveField } from './fields/archive-field.ts';
@@ -16,7 +16,13 @@ export { findLeads, type LeadSearch } from './leads/find-leads.ts';
 export type { HistoryEntry } from './leads/history-of-lead.ts';
 export type { LeadSummary } from './leads/lead-row.ts';
 export { recentLeads } from './leads/recent-leads.ts';
-export { listDuplicates, type DuplicatePair, type DuplicateSide } from './leads/list-duplicates.ts';
+export {
+  isDuplicatePair,
+  listDuplicates,
+  type DuplicateFilter,
+  type DuplicatePair,
+  type DuplicateSide,
+} from './leads/list-duplicates.ts';
 export { showLead, type LeadDetails, type Touch } from './leads/show-lead.ts';
 export { createLink, type LinkCreation } from './links/create-link.ts';
 export { expireLink } from './links/expire-link.ts';

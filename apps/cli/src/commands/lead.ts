@@ -2,6 +2,7 @@ import { moveIdentities } from '@leadgate/intake';
 import { joinLeads } from '@leadgate/leads';
 import {
   findLeads,
+  isDuplicatePair,
   isUuid,
   listDuplicates,
   listWorkspaces,
@@ -18,6 +19,7 @@ import { EXIT, Failure } from '../failure.ts';
 import { findWorkspace } from '../find-workspace.ts';
 import { duplicateTable, leadTable, leadText } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
+import { past } from '../read/past.ts';
 import { wholeNumber } from '../read/whole-number.ts';
 import { tellRedis } from '../tell-redis.ts';
 import { addLeadExport } from './lead-export.ts';
@@ -33,6 +35,10 @@ interface FindOptions extends JsonOption {
 
 interface DuplicatesOptions extends JsonOption {
   workspace?: string;
+  lead?: string;
+  since?: Date;
+  until?: Date;
+  after?: string;
   limit: number;
 }
 
@@ -89,9 +95,16 @@ export function addLeadCommands(program: Command, context: Context): void {
 
   addCommand(lead, 'duplicates', {
     summary: 'List leads that may be one person: one submission named both.',
-    examples: ['lead duplicates --workspace "My agency"'],
+    examples: [
+      'lead duplicates --workspace "My agency" --since 7d',
+      'lead duplicates --lead 7c9e6679-7425-40de-944b-e07fc1f90ae7',
+    ],
   })
     .option('--workspace <workspace>', 'only in this one: name or id')
+    .option('--lead <id>', 'only of this lead, under all its ids')
+    .option('--since <time>', 'first seen from then on: a time, a date, or how long ago (7d)', past)
+    .option('--until <time>', 'first seen before then', past)
+    .option('--after <pair>', 'only those after this one in the list: the next page')
     .option('--limit <n>', 'how many pairs at most, newest first', wholeNumber, 50)
     .action((options: DuplicatesOptions) => duplicates(context, options));
 
@@ -175,16 +188,34 @@ async function merge(
 
 async function duplicates({ io, session }: Context, options: DuplicatesOptions): Promise<void> {
   const store = session.store();
-  const { workspace, limit } = options;
-  const filter =
-    workspace === undefined ? {} : { workspaceId: (await findWorkspace(store, workspace)).id };
-  const pairs = await listDuplicates(store, filter, limit);
+  const { workspace, lead, since, until, after, limit } = options;
+  const pairs = await listDuplicates(
+    store,
+    {
+      ...(workspace !== undefined && { workspaceId: (await findWorkspace(store, workspace)).id }),
+      ...(lead !== undefined && { leadId: (await existing(store, lead)).leadId }),
+      ...(since !== undefined && { since }),
+      ...(until !== undefined && { until }),
+      ...(after !== undefined && { after: readPair(after) }),
+    },
+    limit,
+  );
   answer(io, options, pairs, () =>
     pairs.length === 0
       ? 'No pair of leads may be one person.\n'
       : `${duplicateTable(pairs)}\nTo make one of two: leadgate lead merge KEEP OTHER\n`,
   );
-  if (pairs.length === limit) remark(io, `there may be more than these ${limit}; see --limit.`);
+  const last = pairs.at(-1);
+  if (last !== undefined && pairs.length === limit)
+    remark(io, `there may be more: add --after ${last.pair}`);
+}
+
+function readPair(text: string): string {
+  if (isDuplicatePair(text)) return text;
+  throw new Failure(
+    `"${showable(text)}" is not the pair that ended a page, as lead duplicates says it.`,
+    EXIT.usage,
+  );
 }
 
 async function existing(store: Store, id: string): Promise<LeadDetails> {

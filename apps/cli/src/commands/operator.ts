@@ -11,7 +11,6 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { addCommand, addNoun, answer, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
-import { onRecord } from '../on-record.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, table } from '../print/table.ts';
 import { shortTime } from '../print/time.ts';
@@ -74,9 +73,7 @@ async function add(
   { role, passwordFile, ...options }: PasswordOption & { role: Role },
 ): Promise<void> {
   const { password, madeUp } = choosePassword(passwordFile);
-  const outcome = await onRecord(context, 'operator.add', { name }, (store) =>
-    addOperator(store, { name, password, role }),
-  );
+  const outcome = await addOperator(context.session.store(), { name, password, role });
   if (outcome.kind === 'invalid') throw refused(outcome.errors);
   if (outcome.kind === 'name-taken')
     throw new Failure(`There is an operator "${showable(outcome.name)}" already.`);
@@ -108,9 +105,7 @@ async function changeTo(
   { passwordFile, ...options }: PasswordOption,
 ): Promise<void> {
   const { password, madeUp } = choosePassword(passwordFile);
-  const outcome = await onRecord(context, 'operator.password', { name }, (store) =>
-    changePassword(store, name, password),
-  );
+  const outcome = await changePassword(context.session.store(), name, password);
   if (outcome.kind === 'invalid') throw refused(outcome.errors);
   if (outcome.kind === 'unknown-operator') throw unknownOperator(name);
   answer(context.io, options, { name, ...(madeUp && { password }) }, () =>
@@ -122,10 +117,7 @@ async function changeTo(
 }
 
 async function remove(context: Context, name: string, options: JsonOption): Promise<void> {
-  const { removed } = await onRecord(context, 'operator.remove', { name }, async (store) => {
-    const removed = await removeOperator(store, name);
-    return { kind: removed ? 'removed' : 'unknown-operator', removed };
-  });
+  const removed = await removeOperator(context.session.store(), name);
   if (!removed) throw unknownOperator(name);
   answer(context.io, options, { name }, () => pairs([['Removed', name]]));
 }

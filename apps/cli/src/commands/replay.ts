@@ -41,7 +41,7 @@ export function addReplay(program: Command, context: Context): void {
   addCommand(program, 'replay', {
     summary: 'Apply stored submissions again, under the custom fields of today.',
     details:
-      'For the field that was forgotten: it is filled for the leads that those submissions created. Always safe, however often: nothing newer is overwritten. Live traffic goes first.',
+      'For the field that was forgotten: it is filled for the leads that those submissions created. Always safe, however often: nothing newer is overwritten. Live traffic goes first. What was refused, held or has failed is in no log of submissions: see rejected, held and failed.',
     examples: [
       'replay --link summer-sale --note unknown-custom-field --dry-run',
       'replay --workspace "My agency" --since 7d --rate 100/s',
@@ -79,10 +79,10 @@ function order(text: string): number {
 }
 
 async function replay(context: Context, options: ReplayOptions): Promise<void> {
-  const { workspace, link, lead, since, until, note } = options;
-  if ([workspace, link, lead, since, until, note].every((given) => given === undefined))
+  const { workspace, link, lead, since, until, outcome, note } = options;
+  if ([workspace, link, lead, since, until, outcome, note].every((given) => given === undefined))
     throw new Failure(
-      'Say what to replay: --workspace, --link, --lead, --since, --until or --note.',
+      'Say what to replay: --workspace, --link, --lead, --since, --until, --outcome or --note.',
       EXIT.usage,
     );
   const selections = await select(context.session.store(), options);

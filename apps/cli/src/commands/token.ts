@@ -2,7 +2,6 @@ import { createToken, listTokens, revokeToken, ROLES, type Role } from '@leadgat
 import { Option, type Command } from 'commander';
 import { addCommand, addNoun, answer, type Context, type JsonOption } from '../command.ts';
 import { Failure } from '../failure.ts';
-import { onRecord } from '../on-record.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, table } from '../print/table.ts';
 import { shortTime } from '../print/time.ts';
@@ -41,9 +40,7 @@ async function create(
   name: string,
   { role, ...options }: JsonOption & { role: Role },
 ): Promise<void> {
-  const outcome = await onRecord(context, 'token.create', { name }, (store) =>
-    createToken(store, { name, role }),
-  );
+  const outcome = await createToken(context.session.store(), { name, role });
   if (outcome.kind === 'invalid') throw refused(outcome.errors);
   if (outcome.kind === 'name-taken')
     throw new Failure(
@@ -79,13 +76,10 @@ async function list({ io, session }: Context, options: JsonOption): Promise<void
 }
 
 async function revoke(context: Context, name: string, options: JsonOption): Promise<void> {
-  const outcome = await onRecord(context, 'token.revoke', { name }, async (store) => {
-    const token = await revokeToken(store, name);
-    return token === null ? { kind: 'unknown' as const } : { kind: 'revoked' as const, token };
-  });
-  if (outcome.kind === 'unknown')
+  const token = await revokeToken(context.session.store(), name);
+  if (token === null)
     throw new Failure(
       `No token in force is named "${showable(name)}"; leadgate token list shows those there are.`,
     );
-  answer(context.io, options, outcome.token, () => pairs([['Revoked', outcome.token.name]]));
+  answer(context.io, options, token, () => pairs([['Revoked', token.name]]));
 }

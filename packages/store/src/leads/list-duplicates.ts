@@ -1,3 +1,4 @@
+import { isUuid } from '../display-text.ts';
 import type { Store } from '../open-store.ts';
 
 /** One lead of a pair. */
@@ -15,7 +16,29 @@ export interface DuplicatePair {
   b: DuplicateSide;
   /** When it was first seen: ISO 8601, UTC. */
   since: string;
+  /** Its place in the list, to go on after. */
+  pair: string;
 }
+
+export interface DuplicateFilter {
+  workspaceId?: string;
+  /** Only pairs of this lead: the id that it has today. */
+  leadId?: string;
+  /** Only pairs first seen at this moment or later. */
+  since?: Date;
+  /** Only pairs first seen before this moment. */
+  until?: Date;
+  /** Only those that come after this one in the list: `pair` of the last of the page before. */
+  after?: string;
+}
+
+const PAIR = /^(\d{1,16})_([0-9a-f-]{36})_([0-9a-f-]{36})$/;
+
+/** Whether a text is the `pair` of one that may have been listed. */
+export const isDuplicatePair = (text: string): boolean => {
+  const [, , a = '', b = ''] = PAIR.exec(text) ?? [];
+  return isUuid(a) && isUuid(b);
+};
 
 /**
  * Pairs that may be one person, newest first, at most `limit`. Those merged since, and those of which
@@ -23,7 +46,7 @@ export interface DuplicatePair {
  */
 export async function listDuplicates(
   store: Store,
-  { workspaceId }: { workspaceId?: string },
+  { workspaceId, leadId, since, until, after }: DuplicateFilter,
   limit: number,
 ): Promise<DuplicatePair[]> {
   interface Row {
@@ -31,7 +54,9 @@ export async function listDuplicates(
     a: DuplicateSide;
     b: DuplicateSide;
     since: Date;
+    micros: string;
   }
+  const [, micros = null, afterA = null, afterB = null] = PAIR.exec(after ?? '') ?? [];
   const rows = await store.prisma.$queryRaw<Row[]>`
     WITH pair AS (
       -- Either side may stand for another lead by now, and two pairs be one.
@@ -44,9 +69,11 @@ export async function listDuplicates(
         FROM lead l WHERE l.workspace_id = d.workspace_id AND l.id = d.lead_b) b
       WHERE (${workspaceId ?? null}::uuid IS NULL OR d.workspace_id = ${workspaceId ?? null}::uuid)
         AND a.final <> b.final
+        AND (${leadId ?? null}::uuid IS NULL OR ${leadId ?? null}::uuid IN (a.final, b.final))
       GROUP BY 1, 2, 3
     )
     SELECT pair.workspace_id AS "workspaceId", pair.since,
+           (extract(epoch FROM pair.since) * 1000000)::bigint::text AS micros,
            jsonb_build_object('leadId', a.id, 'name', a.name, 'email', a.email,
              'telephone', a.telephone) AS a,
            jsonb_build_object('leadId', b.id, 'name', b.name, 'email', b.email,
@@ -54,6 +81,14 @@ export async function listDuplicates(
     FROM pair
     JOIN lead a ON a.workspace_id = pair.workspace_id AND a.id = pair.a AND a.erased_order IS NULL
     JOIN lead b ON b.workspace_id = pair.workspace_id AND b.id = pair.b AND b.erased_order IS NULL
+    WHERE (${since ?? null}::timestamptz IS NULL OR pair.since >= ${since ?? null}::timestamptz)
+      AND (${until ?? null}::timestamptz IS NULL OR pair.since < ${until ?? null}::timestamptz)
+      AND (${micros}::bigint IS NULL OR (-(extract(epoch FROM pair.since) * 1000000)::bigint, pair.a, pair.b)
+        > (-${micros}::bigint, ${afterA}::uuid, ${afterB}::uuid))
     ORDER BY pair.since DESC, pair.a, pair.b LIMIT ${limit}`;
-  return rows.map((row) => ({ ...row, since: row.since.toISOString() }));
+  return rows.map(({ micros: at, ...row }) => ({
+    ...row,
+    since: row.since.toISOString(),
+    pair: `${at}_${row.a.leadId}_${row.b.leadId}`,
+  }));
 }

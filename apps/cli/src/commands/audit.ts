@@ -1,0 +1,62 @@
+import { listAudit, type AuditEntry } from '@leadgate/store';
+import type { Command } from 'commander';
+import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { table } from '../print/table.ts';
+import { shortTime } from '../print/time.ts';
+import { past } from '../read/past.ts';
+import { wholeNumber } from '../read/whole-number.ts';
+
+interface AuditOptions extends JsonOption {
+  who?: string;
+  action?: string;
+  since?: Date;
+  before?: number;
+  limit: number;
+}
+
+export function addAudit(program: Command, context: Context): void {
+  addCommand(program, 'audit', {
+    summary: 'List who did what, when, to what: in the console, its API and at a prompt.',
+    details: 'What ended as - was begun, and nobody knows how it ended.',
+    examples: ['audit --since 2h', 'audit --who "Ana Souza" --action link'],
+  })
+    .option('--who <name>', 'only of this operator, token or user of a system')
+    .option('--action <name>', 'only of this name (link.disable), or of this noun (link)')
+    .option('--since <time>', 'only from then on: a time, a date, or how long ago (2h)', past)
+    .option('--before <id>', 'only those before this one: the next page', wholeNumber)
+    .option('--limit <n>', 'how many at most', wholeNumber, 50)
+    .action((options: AuditOptions) => list(context, options));
+}
+
+async function list({ io, session }: Context, options: AuditOptions): Promise<void> {
+  const { who, action, since, before, limit } = options;
+  const entries = await listAudit(session.store(), {
+    limit,
+    ...(who !== undefined && { actor: who }),
+    ...(action !== undefined && { action }),
+    ...(since !== undefined && { since }),
+    ...(before !== undefined && { before }),
+  });
+  answer(io, options, entries, () =>
+    entries.length === 0 ? 'Nothing was done.\n' : auditTable(entries),
+  );
+  const last = entries.at(-1);
+  if (last !== undefined && entries.length === limit)
+    remark(io, `there may be more: add --before ${last.id}`);
+}
+
+function auditTable(entries: readonly AuditEntry[]): string {
+  return table(
+    ['when', 'who', 'by', 'what', 'ended', 'on'],
+    entries.map(({ at, actor, action, outcome, subject }) => [
+      shortTime(at),
+      actor.name,
+      actor.kind,
+      action,
+      outcome,
+      Object.entries(subject)
+        .map(([name, value]) => `${name} ${value}`)
+        .join(', '),
+    ]),
+  );
+}
