@@ -1,5 +1,4 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,9 +14,11 @@ import {
   migrate,
   openStore,
   type LinkSettings,
+  type Store,
 } from '@leadgate/store';
 import { testDatabase, testRedis, type OwnServer } from '@leadgate/testkit';
 import { vi } from 'vitest';
+import { choosePort } from '../scripts/servers/process.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -31,21 +32,34 @@ export interface Member {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
+/** A receiver, and the base address that it keeps through restarts. */
+export interface Receiver {
+  url: string;
+  member: Member;
+}
+
 /** The real processes on a database and a Redis of their own. */
 export interface System {
   readonly databaseUrl: string;
   readonly redisUrl: string;
-  /** Base address of each receiver. */
-  readonly receivers: { url: string; member: Member }[];
+  readonly receivers: Receiver[];
   readonly workers: Member[];
   readonly redis: Redis;
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
   /** Runs the command line and parses what it printed with --json. */
   cli<Result>(...args: string[]): Promise<Result>;
   /** A fresh workspace with an open link, made without the command line, which takes longer. */
-  openLink(settings?: Partial<LinkSettings>): Promise<{ workspace: string; code: string }>;
-  startReceiver(env?: Record<string, string>): Promise<{ url: string; member: Member }>;
+  openLink(
+    settings?: Partial<LinkSettings>,
+  ): Promise<{ workspace: string; linkId: string; code: string }>;
+  /** Changes a link as the operators' side does: Postgres, then Redis. */
+  changeLink(linkId: string, change: (store: Store) => Promise<unknown>): Promise<void>;
+  startReceiver(env?: Record<string, string>): Promise<Receiver>;
   startWorker(env?: Record<string, string>): Promise<Member>;
+  /** Stops it by SIGTERM and starts it again at its address, ready. Resolves to its exit code. */
+  restartReceiver(receiver: Receiver): Promise<number | null>;
+  /** Stops it by SIGTERM and starts another one, ready. Resolves to its exit code. */
+  restartWorker(worker: Member): Promise<number | null>;
   /** Waits until no job is waiting, delayed or active. */
   settle(timeoutMs?: number): Promise<void>;
   stop(): Promise<void>;
@@ -84,7 +98,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   pool.on('error', () => undefined);
   const store = openStore({ url: database.url, poolSize: 2 });
   const members: Member[] = [];
-  const receivers: { url: string; member: Member }[] = [];
+  const receivers: Receiver[] = [];
   const workers: Member[] = [];
   const servers = { DATABASE_URL: database.url, REDIS_URL: redisServer.url, LOG_LEVEL: 'info' };
 
@@ -94,8 +108,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     return member;
   };
 
-  const startReceiver: System['startReceiver'] = async (env = {}) => {
-    const port = await freePort();
+  const runReceiver = async (port: number, env: Record<string, string>): Promise<Receiver> => {
     const url = `http://127.0.0.1:${port}`;
     const member = start('receiver', 'apps/receiver/dist/main.js', {
       REDIS_URL: servers.REDIS_URL,
@@ -105,13 +118,17 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       ...env,
     });
     await answering(`${url}/ready`, member);
-    const receiver = { url, member };
+    return { url, member };
+  };
+
+  const startReceiver: System['startReceiver'] = async (env = {}) => {
+    const receiver = await runReceiver(await choosePort(undefined), env);
     receivers.push(receiver);
     return receiver;
   };
 
   const startWorker: System['startWorker'] = async (env = {}) => {
-    const port = await freePort();
+    const port = await choosePort(undefined);
     const member = start('worker', 'apps/worker/dist/main.js', {
       ...servers,
       WORKER_PORT: String(port),
@@ -146,8 +163,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   };
 
   // The worker first: it sets the marker of the directory that makes a receiver ready.
-  for (let i = 0; i < (options.workers ?? 1); i++) await startWorker();
-  for (let i = 0; i < (options.receivers ?? 1); i++) await startReceiver();
+  await Promise.all(Array.from({ length: options.workers ?? 1 }, () => startWorker()));
+  await Promise.all(Array.from({ length: options.receivers ?? 1 }, () => startReceiver()));
 
   let made = 0;
   return {
@@ -160,6 +177,18 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     settle,
     startReceiver,
     startWorker,
+    restartReceiver: async (receiver) => {
+      const code = await receiver.member.stop();
+      const { port } = new URL(receiver.url);
+      receiver.member = (await runReceiver(Number(port), {})).member;
+      return code;
+    },
+    restartWorker: async (worker) => {
+      const code = await worker.stop();
+      workers.splice(workers.indexOf(worker), 1);
+      await startWorker();
+      return code;
+    },
     query: async <Row extends pg.QueryResultRow>(sql: string, values: unknown[] = []) =>
       (await pool.query<Row>(sql, values)).rows,
     openLink: async (settings = {}) => {
@@ -174,7 +203,12 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       const linking = await createLink(store, creation.workspace.id, { ...OPEN_LINK, ...settings });
       if (linking.kind !== 'created') throw new Error(`link: ${linking.kind}`);
       await putLinks(redis, await linkEntries(store, linking.link.id));
-      return { workspace: name, code: linking.link.codes[0]?.code ?? '' };
+      const { id: linkId, codes } = linking.link;
+      return { workspace: name, linkId, code: codes[0]?.code ?? '' };
+    },
+    changeLink: async (linkId, change) => {
+      await change(store);
+      await putLinks(redis, await linkEntries(store, linkId));
     },
     stop: async () => {
       await Promise.all(receivers.map(({ member }) => member.stop()));
@@ -238,14 +272,4 @@ async function answering(url: string, member: Member): Promise<void> {
   if (member.child.exitCode !== null) {
     throw new Error(`${member.name} ended with ${member.child.exitCode}: ${member.output()}`);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

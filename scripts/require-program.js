@@ -7,16 +7,18 @@ import { StartError } from './servers/process.js';
  * be done. Throws a StartError that says what to install.
  * @param {string} program
  * @param {string} packageName
+ * @param {string} purpose what it is needed for
  * @param {(line: string) => void} say
  */
-export function requireProgram(program, packageName, say) {
+export function requireProgram(program, packageName, purpose, say) {
   if (runs(program) || (installPackage(packageName, say) && runs(program))) return;
-  throw new StartError(
-    `there is no ${program} to run the examples of docs/integrate.md with: install ${packageName}`,
-  );
+  throw new StartError(`there is no ${program} ${purpose}: install ${packageName}`);
 }
 
 /** @param {string} program */
 function runs(program) {
-  return spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0;
+  // HAProxy knows only the short one.
+  return ['--version', '-v'].some(
+    (flag) => spawnSync(program, [flag], { stdio: 'ignore' }).status === 0,
+  );
 }

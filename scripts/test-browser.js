@@ -28,7 +28,8 @@ await runMain(async () => {
     return;
   }
   await prepare();
-  for (const [program, packageName] of PROGRAMS) requireProgram(program, packageName, say);
+  const purpose = 'to run the examples of docs/integrate.md with';
+  for (const [program, packageName] of PROGRAMS) requireProgram(program, packageName, purpose, say);
   const config = ['--config', 'vitest.browser.config.ts'];
   const vitest = spawn(
     process.execPath,
