@@ -70,6 +70,30 @@ test('a link is made, shown, closed and opened', async () => {
   expect(rotated.json<{ codes: unknown[] }>().codes).toHaveLength(2);
 });
 
+test('what a link holds posts back by is set with it and later, and its secret is not shown', async () => {
+  const captcha = { verifyUrl: 'https://captcha.example/verify', secret: 'shh-secret' };
+  const made = await operator('POST', `/api/workspaces/${workspaceId}/links`, {
+    payload: { label: 'Guarded', guard: { honeypot: 'website', minFillSeconds: 2.5, captcha } },
+  });
+  expect(made.json()).toMatchObject({
+    guard: { honeypot: 'website', minFillSeconds: 2.5, captcha: { fail: 'open' } },
+  });
+  const { id } = made.json<{ id: string }>();
+  const set = await operator('PATCH', `/api/links/${id}`, {
+    payload: { mode: 'lenient', guard: { honeypot: null, captcha: { fail: 'closed' } } },
+  });
+  expect(set.json()).toMatchObject({
+    ...{ label: 'Guarded', mode: 'lenient' },
+    guard: { honeypot: null, minFillSeconds: 2.5, captcha: { fail: 'closed' } },
+  });
+  for (const { body } of [made, set, await viewer('GET', '/api/links')])
+    expect(body).not.toContain('shh-secret');
+  const wrong = await operator('PATCH', `/api/links/${id}`, {
+    payload: { guard: { honeypot: 'email' } },
+  });
+  expect(wrong.statusCode).toBe(422);
+});
+
 test('a file is imported as it is sent, refused rows are told, and twice changes nothing', async () => {
   const csv = 'name,email\nAna,ana@example.com\nBia,not an email\nCaio,caio@example.com\n';
   const first = await bring(csv);
@@ -113,13 +137,15 @@ test('two leads are merged, and the id of the other stands for the one', async (
   const shown = await operator('GET', `/api/leads/${second.leadId}`);
   expect(shown.json()).toMatchObject({ leadId: first.leadId, aliases: [second.leadId] });
   expect((await operator('GET', '/api/duplicates')).json()).toEqual([]);
+  expect((await operator('GET', '/api/duplicates?after=x')).statusCode).toBe(400);
 });
 
 test('a replay says how many first, and enqueues them under a job of their own', async () => {
   const before = await waiting();
   const url = `/api/workspaces/${workspaceId}/replays`;
   const dry = await operator('POST', url, { payload: { linkId, dryRun: true } });
-  const { submissions } = dry.json<{ submissions: number }>();
+  const { submissions, leads } = dry.json<{ submissions: number; leads: number }>();
+  expect(leads).toBe(0);
   expect(submissions).toBeGreaterThan(0);
   expect(await waiting()).toBe(before);
   const run = await operator('POST', url, { payload: { linkId } });

@@ -4,9 +4,8 @@ import {
   listLinks,
   rotateLink,
   setLinkState,
+  wholeGuard,
   type Link,
-  type LinkChanges,
-  type LinkGuardSettings,
 } from '@leadgate/store';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { addCommand, addNoun, answer, collect, type Context, type JsonOption } from '../command.ts';
@@ -161,16 +160,6 @@ async function create(
   if (outcome.kind === 'unknown-workspace') throw new Failure('The workspace is gone.');
   await tellLink(context, outcome.link.id);
   answerLink(context, outcome.link, options);
-}
-
-/** A guard as a new link has it: what is not asked for is not there, and is found missing. */
-function wholeGuard(asked: NonNullable<LinkChanges['guard']>): LinkGuardSettings {
-  const { honeypot = null, minFillSeconds = null, captcha } = asked;
-  return {
-    honeypot,
-    minFillSeconds,
-    captcha: captcha == null ? null : { verifyUrl: '', secret: '', fail: 'open', ...captcha },
-  };
 }
 
 async function list(

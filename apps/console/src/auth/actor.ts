@@ -17,6 +17,11 @@ export interface RouteAccess {
   action?: string;
   /** Records a GET too: for what carries data away. */
   recorded?: boolean;
+  /**
+   * Members of the body or the query that say on what it acts, beside the ids of the address. Ids,
+   * and names that operators gave: never a person's data.
+   */
+  subject?: readonly string[];
 }
 
 declare module 'fastify' {

@@ -228,6 +228,7 @@ test('whoever acts is on record: who, what, on what, and how it ended', async ()
   expect(first).toMatchObject({
     actor: { kind: 'operator', name: 'Olga' },
     action: 'workspace.create',
+    subject: { name: 'Recorded' },
     outcome: 'done',
   });
   expect(taken).toMatchObject({ action: 'workspace.create', outcome: 'refused' });
@@ -237,6 +238,32 @@ test('whoever acts is on record: who, what, on what, and how it ended', async ()
     subject: { linkId: ID },
     outcome: 'refused',
   });
+});
+
+test('nothing that is secret or about a person gets into an entry', async () => {
+  await operator('POST', '/api/operators', {
+    payload: { name: 'Nia', password: 'kept out of the log', role: 'viewer' },
+  });
+  await operator('POST', `/api/rejected/${ID}/mend`, {
+    payload: { set: { email: 'zenobia@example.com' } },
+  });
+  await operator('PATCH', `/api/links/${ID}`, {
+    payload: { guard: { captcha: { secret: 'kept-out-too' } } },
+  });
+  const entries = await listAudit(console_.store, { limit: 3 });
+  expect(entries.map(({ action, subject }) => [action, subject])).toEqual([
+    ['link.set', { linkId: ID }],
+    ['rejected.mend', { rejectedId: ID }],
+    ['operator.add', { name: 'Nia', role: 'viewer' }],
+  ]);
+});
+
+test('the log is found by who, what and when', async () => {
+  const asked = async (query: string) =>
+    (await operator('GET', `/api/audit?${query}`)).json<{ action: string }[]>();
+  const links = await asked('action=link&actor=Olga');
+  expect(links.map(({ action }) => action)).toEqual(['link.set']);
+  expect(await asked('since=2999-01-01T00:00:00Z')).toEqual([]);
 });
 
 test('every route that acts is on record, without any route thinking of it', async () => {

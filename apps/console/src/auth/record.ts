@@ -32,8 +32,17 @@ export function recordActions(app: FastifyInstance, store: Store): void {
 }
 
 /** Addresses hold ids and names of what operators made, never a person's data. */
-function subjectOf({ params }: FastifyRequest): Record<string, string> {
+function subjectOf({ params, query, body, routeOptions }: FastifyRequest): Record<string, string> {
+  const named = routeOptions.config.subject ?? [];
+  const given = [query, body]
+    .flatMap((one) => membersOf(one))
+    .filter(([name]) => named.includes(name));
   return Object.fromEntries(
-    Object.entries(params ?? {}).map(([name, value]) => [name, String(value).slice(0, 200)]),
+    [...membersOf(params), ...given]
+      .filter(([, value]) => /^(string|number|boolean)$/.test(typeof value) && value !== '')
+      .map(([name, value]) => [name, String(value).slice(0, 200)]),
   );
 }
+
+const membersOf = (value: unknown): [name: string, value: unknown][] =>
+  typeof value === 'object' && value !== null ? Object.entries(value) : [];

@@ -24,13 +24,22 @@ export const auditRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, {
         operationId: 'listAudit',
         summary: 'List what was done, newest first',
         querystring: Type.Object({
+          action: Type.Optional(
+            Type.String({ description: 'Its whole name (link.disable), or its noun (link).' }),
+          ),
+          actor: Type.Optional(Type.String({ description: 'The whole name.' })),
+          since: Type.Optional(Time),
           before: Type.Optional(Type.Integer({ description: 'The last id of the page before.' })),
           limit: Limit,
         }),
         response: { 200: Type.Array(Entry), ...PROBLEM_ANSWERS },
       },
     },
-    ({ query: { before, limit = 50 } }) =>
-      listAudit(store, { limit, ...(before !== undefined && { before }) }),
+    ({ query: { since, limit = 50, ...filter } }) =>
+      listAudit(store, {
+        ...filter,
+        limit,
+        ...(since !== undefined && { since: new Date(since) }),
+      }),
   );
 };

@@ -1,13 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { moveIdentities } from '@leadgate/intake';
-import { joinLeads } from '@leadgate/leads';
-import { listDuplicates, mergeLeads } from '@leadgate/store';
+import { isDuplicatePair, listDuplicates } from '@leadgate/store';
 import { Type } from 'typebox';
 import { actorOf } from '../auth/actor.ts';
 import { forRole } from '../mask/mask.ts';
+import { mergeTwo } from '../merge-two.ts';
 import { ProblemError } from '../problem.ts';
 import type { ApiServices } from '../services.ts';
-import { tellRedis } from '../tell-redis.ts';
 import { Limit, Nullable, PROBLEM_ANSWERS, Time, Uuid } from './route-schema.ts';
 
 const Side = Type.Object({
@@ -16,25 +14,45 @@ const Side = Type.Object({
   email: Nullable(Type.String()),
   telephone: Nullable(Type.String()),
 });
-const Pair = Type.Object({ workspaceId: Uuid, a: Side, b: Side, since: Time });
+const Pair = Type.Object({
+  workspaceId: Uuid,
+  a: Side,
+  b: Side,
+  since: Time,
+  pair: Type.String({ description: 'Its place in the list.' }),
+});
 
 /** Leads that may be one person: list, merge. */
-export const duplicateRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
-  app,
-  { store, redis },
-) => {
+export const duplicateRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, services) => {
+  const { store } = services;
   app.get(
     '/duplicates',
     {
       schema: {
         operationId: 'listDuplicates',
         summary: 'List pairs of leads that one submission named at once, newest first',
-        querystring: Type.Object({ workspaceId: Type.Optional(Uuid), limit: Limit }),
+        querystring: Type.Object({
+          workspaceId: Type.Optional(Uuid),
+          leadId: Type.Optional(Uuid),
+          since: Type.Optional(Time),
+          until: Type.Optional(Time),
+          after: Type.Optional(
+            Type.String({ description: 'The pair that ended the page before.' }),
+          ),
+          limit: Limit,
+        }),
         response: { 200: Type.Array(Pair), ...PROBLEM_ANSWERS },
       },
     },
     async (request) => {
-      const { limit = 50, ...filter } = request.query;
+      const { limit = 50, since, until, ...rest } = request.query;
+      if (rest.after !== undefined && !isDuplicatePair(rest.after))
+        throw new ProblemError('malformed-request', { detail: 'after is no pair of a page.' });
+      const filter = {
+        ...rest,
+        ...(since !== undefined && { since: new Date(since) }),
+        ...(until !== undefined && { until: new Date(until) }),
+      };
       return forRole(actorOf(request).role, await listDuplicates(store, filter, limit));
     },
   );
@@ -54,20 +72,6 @@ export const duplicateRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
         },
       },
     },
-    async (request) => {
-      const { workspaceId, leadId, otherId } = request.params;
-      const outcome = await mergeLeads(store, workspaceId, leadId, otherId, { joinLeads });
-      switch (outcome.kind) {
-        case 'unknown-lead':
-          throw new ProblemError('not-found', { detail: `There is no lead ${outcome.leadId}.` });
-        case 'erased-lead':
-          throw new ProblemError('conflict', { detail: `Lead ${outcome.leadId} was erased.` });
-        case 'one-lead':
-          return { leadId: outcome.leadId, merged: false };
-        case 'merged':
-          await tellRedis(request, () => moveIdentities(redis, workspaceId, outcome.moved));
-          return { leadId: outcome.leadId, merged: true };
-      }
-    },
+    (request) => mergeTwo(services, request, request.params),
   );
 };

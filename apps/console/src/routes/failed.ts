@@ -107,7 +107,7 @@ export const failedRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
   app.post(
     '/failed/retry',
     {
-      config: { action: 'failed.retry-all' },
+      config: { action: 'failed.retry-all', subject: ['reason', 'dryRun'] },
       schema: {
         operationId: 'retryAllFailed',
         summary: 'Give failed submissions, of a reason or all, their attempts again',
@@ -132,7 +132,7 @@ export const failedRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
   app.post(
     '/failed/:jobId/discard',
     {
-      config: { action: 'failed.discard' },
+      config: { action: 'failed.discard', subject: ['reason'] },
       schema: {
         operationId: 'discardFailed',
         summary: 'Take a failed submission out of the queue, with a reason; it is kept in Postgres',

@@ -63,7 +63,7 @@ export const fieldRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, {
   app.post(
     '/workspaces/:workspaceId/fields',
     {
-      config: { action: 'field.create' },
+      config: { action: 'field.create', subject: ['name'] },
       schema: {
         operationId: 'createField',
         summary: 'Create a custom field',

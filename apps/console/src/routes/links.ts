@@ -8,6 +8,8 @@ import {
   listLinks,
   rotateLink,
   setLinkState,
+  updateLink,
+  wholeGuard,
   type Link,
 } from '@leadgate/store';
 import type { FastifyRequest } from 'fastify';
@@ -35,6 +37,42 @@ const settings = {
   addressLimit: Nullable(Type.Integer({ description: 'Posts a minute from one address.' })),
 };
 
+const honeypot = Nullable(
+  Type.String({ description: 'Posts that fill in this field are held: no person sees it.' }),
+);
+const minFillSeconds = Nullable(
+  Type.Number({ description: 'Posts sent sooner after the page opened are held.' }),
+);
+const captcha = {
+  verifyUrl: Type.String({ description: 'Of Turnstile, hCaptcha or reCAPTCHA.' }),
+  fail: Type.Union([Type.Literal('open'), Type.Literal('closed')], {
+    description: 'What becomes of a post that could not be checked: taken, or held.',
+  }),
+};
+const GuardView = Type.Object({
+  honeypot,
+  minFillSeconds,
+  captcha: Nullable(Type.Object(captcha)),
+});
+const GuardChanges = Type.Object(
+  {
+    honeypot: Type.Optional(honeypot),
+    minFillSeconds: Type.Optional(minFillSeconds),
+    captcha: Type.Optional(
+      Nullable(
+        Type.Object(
+          {
+            ...Type.Partial(Type.Object(captcha)).properties,
+            secret: Type.Optional(Type.String({ description: 'Is never shown again.' })),
+          },
+          { additionalProperties: false },
+        ),
+      ),
+    ),
+  },
+  { additionalProperties: false, description: 'What it holds posts back by.' },
+);
+
 const LinkView = Type.Object({
   id: Uuid,
   workspaceId: Uuid,
@@ -46,6 +84,7 @@ const LinkView = Type.Object({
   createdAt: Time,
   expiresAt: Nullable(Time),
   ...settings,
+  guard: GuardView,
   codes: Type.Array(
     Type.Object({
       code: Type.String(),
@@ -56,12 +95,17 @@ const LinkView = Type.Object({
   ),
 });
 
+const changes = {
+  ...Type.Partial(Type.Object(settings)).properties,
+  guard: Type.Optional(GuardChanges),
+};
 const NewLink = Type.Object(
-  { ...Type.Partial(Type.Object(settings)).properties, expiresAt: Type.Optional(Nullable(Time)) },
+  { ...changes, expiresAt: Type.Optional(Nullable(Time)) },
   { additionalProperties: false },
 );
+const LinkChangesBody = Type.Object(changes, { additionalProperties: false, minProperties: 1 });
 
-/** Capture links: list, create, show, disable, enable, rotate, expire. */
+/** Capture links: list, create, show, change, disable, enable, rotate, expire. */
 export const linkRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, services) => {
   const { store, redis, receiverUrl } = services;
   const answers = { 200: LinkView, ...PROBLEM_ANSWERS };
@@ -89,7 +133,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
   app.post(
     '/workspaces/:workspaceId/links',
     {
-      config: { action: 'link.create' },
+      config: { action: 'link.create', subject: ['label'] },
       schema: {
         operationId: 'createLink',
         summary: 'Create an open capture link',
@@ -110,6 +154,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
         linkLimit: body.linkLimit ?? null,
         addressLimit: body.addressLimit ?? null,
         expiresAt: typeof body.expiresAt === 'string' ? new Date(body.expiresAt) : null,
+        guard: wholeGuard(body.guard),
       });
       if (outcome.kind === 'invalid') throw new ProblemError('invalid', { errors: outcome.errors });
       if (outcome.kind === 'unknown-workspace') throw new ProblemError('not-found');
@@ -134,6 +179,25 @@ export const linkRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
     },
   );
 
+  app.patch(
+    '/links/:linkId',
+    {
+      config: { action: 'link.set' },
+      schema: {
+        operationId: 'changeLink',
+        summary: 'Change settings of a link; what is not named stays',
+        params: idParams('linkId'),
+        body: LinkChangesBody,
+        response: answers,
+      },
+    },
+    async (request) => {
+      const outcome = await updateLink(store, request.params.linkId, request.body);
+      if (outcome.kind === 'invalid') throw new ProblemError('invalid', { errors: outcome.errors });
+      return changed(request, outcome.kind === 'updated' ? outcome.link : null);
+    },
+  );
+
   for (const [verb, state, summary] of [
     ['disable', 'disabled', 'Close a link until it is enabled: posts are answered 410'],
     ['enable', 'open', 'Open a disabled link again'],
@@ -155,7 +219,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
   app.post(
     '/links/:linkId/rotate',
     {
-      config: { action: 'link.rotate' },
+      config: { action: 'link.rotate', subject: ['overlapSeconds'] },
       schema: {
         operationId: 'rotateLink',
         summary: 'Give a link a new code; the old one works on for the overlap',
@@ -185,7 +249,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
   app.post(
     '/links/:linkId/expire',
     {
-      config: { action: 'link.expire' },
+      config: { action: 'link.expire', subject: ['at'] },
       schema: {
         operationId: 'expireLink',
         summary: 'End a link at a time, at once, or never',

@@ -40,7 +40,7 @@ export const operatorRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app
   app.post(
     '/operators',
     {
-      config: { action: 'operator.add' },
+      config: { action: 'operator.add', subject: ['name', 'role'] },
       schema: {
         operationId: 'addOperator',
         summary: 'Add somebody who may sign in',

@@ -191,7 +191,10 @@ export const rejectedRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app
   app.post(
     '/rejected/replay',
     {
-      config: { action: 'rejected.replay-all' },
+      config: {
+        action: 'rejected.replay-all',
+        subject: ['workspaceId', 'linkId', 'code', 'since', 'until', 'lenient', 'dryRun'],
+      },
       schema: {
         operationId: 'replayAllRejected',
         summary: 'Take all refused bodies that fit and are acceptable now',

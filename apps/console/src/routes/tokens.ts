@@ -41,7 +41,7 @@ export const tokenRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, {
   app.post(
     '/tokens',
     {
-      config: { action: 'token.create' },
+      config: { action: 'token.create', subject: ['name', 'role'] },
       schema: {
         operationId: 'createToken',
         summary: 'Create an API token; its secret is shown this once',

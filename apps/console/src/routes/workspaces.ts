@@ -48,7 +48,7 @@ export const workspaceRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (ap
   app.post(
     '/workspaces',
     {
-      config: { action: 'workspace.create' },
+      config: { action: 'workspace.create', subject: ['name'] },
       schema: {
         operationId: 'createWorkspace',
         summary: 'Create a workspace',
