@@ -301,4 +301,18 @@ describe('while Postgres is away', () => {
     commit.open();
     expect(await adding).toEqual(allApplied('ab'));
   });
+
+  test('a group that Postgres does not answer is given back once nobody waits any longer', async () => {
+    const { groupCommit, groups } = setUp(() => new Promise<never>(() => {}));
+    const adding = [...'ab'].map((id) => groupCommit.add(item(id), { alone: false }));
+    const outcomes = Promise.allSettled(adding);
+    await vi.waitFor(() => expect(groups).toEqual(['ab']));
+    groupCommit.stop();
+    groupCommit.abandon();
+    for (const outcome of await outcomes)
+      expect(outcome).toMatchObject({
+        status: 'rejected',
+        reason: expect.any(GiveBack) as unknown,
+      });
+  });
 });

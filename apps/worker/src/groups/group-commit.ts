@@ -37,6 +37,11 @@ export interface GroupCommit {
   readonly away: boolean;
   /** From now on nothing waits for Postgres to come back: it is given back instead. */
   stop(): void;
+  /**
+   * Gives back all that is not settled by now. Some of what Postgres has not answered may stand all
+   * the same: whoever applies it again finds it done.
+   */
+  abandon(): void;
 }
 
 interface Entry {
@@ -64,6 +69,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { commit, failureOf, maxGroupSize, maxGroups, onOutage, wait, logger } = options;
   const stopping = new AbortController();
   const outage = createOutage({ onChange: onOutage, wait, stopped: stopping.signal });
+  const unsettled = new Set<Entry>();
   const gathering: Entry[] = [];
   const loners: Entry[] = [];
   let committing = 0;
@@ -164,15 +170,26 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   function giveBack(group: Entry[]): void {
-    const given = new GiveBack('Postgres was away when the worker stopped');
     for (const entry of [...group, ...gathering.splice(0), ...loners.splice(0)])
-      entry.reject(given);
+      entry.reject(new GiveBack('Postgres was away when the worker stopped'));
   }
 
   return {
     add(item, { alone }) {
       return new Promise((resolve, reject) => {
-        (alone ? loners : gathering).push({ item, resolve, reject });
+        const entry: Entry = {
+          item,
+          resolve: () => {
+            unsettled.delete(entry);
+            resolve();
+          },
+          reject: (reason) => {
+            unsettled.delete(entry);
+            reject(reason);
+          },
+        };
+        unsettled.add(entry);
+        (alone ? loners : gathering).push(entry);
         schedule();
       });
     },
@@ -181,6 +198,11 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     },
     stop() {
       stopping.abort();
+    },
+    abandon() {
+      if (unsettled.size > 0)
+        logger.warn({ submissions: unsettled.size }, 'not waiting for Postgres any longer');
+      giveBack([...unsettled]);
     },
   };
 }
