@@ -2,20 +2,19 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectRedis } from '@leadgate/boot';
+import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
 import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { startApplyWorker, type ApplyWorker } from '@leadgate/queue';
 import { applyGroup, openStore, saveRejected, type Store } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
-import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { run } from './run.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let redisServer: Awaited<ReturnType<typeof testRedis>>;
 let store: Store;
-let redis: Redis;
+let redis: RedisConnection;
 let worker: ApplyWorker;
 /** Ids of submissions that cannot be applied. */
 const poison = new Set<string>();

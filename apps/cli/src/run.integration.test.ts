@@ -1,10 +1,9 @@
-import { connectRedis } from '@leadgate/boot';
+import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import type { Lead, Submission } from '@leadgate/contract';
 import { createReserver, openLinkDirectory, type LinkDirectory } from '@leadgate/intake';
 import { applySubmissions, emptyLead, identityKeys, resolveCustomFields } from '@leadgate/leads';
 import { applyGroup, openStore, type Store } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
-import type { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,8 +14,8 @@ import { run } from './run.ts';
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let redisServer: Awaited<ReturnType<typeof testRedis>>;
 let store: Store;
-let redis: Redis;
-let subscriber: Redis;
+let redis: RedisConnection;
+let subscriber: RedisConnection;
 let directory: LinkDirectory;
 
 beforeAll(async () => {

@@ -1,9 +1,8 @@
-import { awaitRedis, connectRedis } from '@leadgate/boot';
+import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
 import { createReserver } from '@leadgate/intake';
 import { openProducer, type Producer } from '@leadgate/queue';
 import type { Servers as OperationServers } from '@leadgate/operations';
 import { openStore, type Store } from '@leadgate/store';
-import type { Redis } from 'ioredis';
 import { EXIT, Failure } from './failure.ts';
 import type { Io } from './io.ts';
 import { findServers, type Servers } from './servers.ts';
@@ -16,7 +15,7 @@ export interface Session {
   /** As `databaseUrl`. Connects with its first statement. */
   store: () => Store;
   /** Rejects with a Failure or a StartError when Redis is not known or does not answer. */
-  redis: () => Promise<Redis>;
+  redis: () => Promise<RedisConnection>;
   /** Postgres, and what submissions are reserved and enqueued with. Rejects as `redis` does. */
   operations: () => Promise<OperationServers & { producer: Producer }>;
   close: () => Promise<void>;
@@ -27,7 +26,7 @@ const REDIS_TIMEOUT_MS = 3_000;
 export function openSession(io: Io): Session {
   let servers: Servers | undefined;
   let store: Store | undefined;
-  let redis: Promise<Redis> | undefined;
+  let redis: Promise<RedisConnection> | undefined;
   let producer: Promise<Producer> | undefined;
   const find = () => (servers ??= findServers(io));
   const databaseUrl = () => urlOf(find().databaseUrl, POSTGRES);
@@ -66,7 +65,7 @@ function urlOf(url: string | null, what: string): string {
   throw new Failure(`Nothing says where ${what}, or run npm start, which starts one.`, EXIT.usage);
 }
 
-async function connect(url: string): Promise<Redis> {
+async function connect(url: string): Promise<RedisConnection> {
   const redis = connectRedis(url, { role: 'admin', connectionName: 'leadgate-cli' });
   try {
     await awaitRedis(redis, { timeoutMs: REDIS_TIMEOUT_MS });

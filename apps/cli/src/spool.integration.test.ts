@@ -2,17 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectRedis } from '@leadgate/boot';
+import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
 import { openSpool, openWorkspace, spoolFolders, type Spool } from '@leadgate/intake';
 import { queueCounts } from '@leadgate/queue';
 import { sampleSubmission, testRedis } from '@leadgate/testkit';
-import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { run } from './run.ts';
 
 let server: Awaited<ReturnType<typeof testRedis>>;
-let redis: Redis;
+let redis: RedisConnection;
 let directory: string;
 
 beforeAll(async () => {

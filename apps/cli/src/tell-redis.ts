@@ -1,6 +1,6 @@
+import type { RedisConnection } from '@leadgate/boot';
 import { linkEntries } from '@leadgate/store';
 import { putLinks } from '@leadgate/intake';
-import type { Redis } from 'ioredis';
 import { explain } from './explain.ts';
 import { remark, type Context } from './command.ts';
 
@@ -10,7 +10,7 @@ import { remark, type Context } from './command.ts';
  */
 export async function tellRedis(
   { io, session }: Context,
-  tell: (redis: Redis) => Promise<void>,
+  tell: (redis: RedisConnection) => Promise<void>,
   { otherwise = 'receivers follow by themselves once Redis and a worker run' } = {},
 ): Promise<void> {
   try {

@@ -1,10 +1,19 @@
 import { Type, type Static } from 'typebox';
-import { databaseUrlSetting, logLevelSetting, portSetting, redisUrlSetting } from '@leadgate/boot';
+import {
+  databaseUrlSetting,
+  logLevelSetting,
+  portSetting,
+  redisClusterSetting,
+  redisUrlSetting,
+} from '@leadgate/boot';
+import { queueShardsSetting } from '@leadgate/queue';
 
 /** Every setting of the console: its environment variable, meaning, default and limits. */
 export const ConsoleConfig = Type.Object({
   DATABASE_URL: databaseUrlSetting(),
   REDIS_URL: redisUrlSetting(),
+  REDIS_CLUSTER: redisClusterSetting(),
+  QUEUE_SHARDS: queueShardsSetting(),
   CONSOLE_HOST: Type.String({
     description:
       'the network address the console listens on: this machine only, unless told otherwise',

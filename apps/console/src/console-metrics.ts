@@ -1,10 +1,9 @@
-import { createMetrics, inspectRedis } from '@leadgate/boot';
+import { createMetrics, fullest, inspectRedis, type RedisConnection } from '@leadgate/boot';
 import { queueGauges } from '@leadgate/queue';
 import { directoryRevision, type Store } from '@leadgate/store';
-import type { Redis } from 'ioredis';
 
 /** The metrics of the console and of the servers that it looks at. */
-export function consoleMetrics(redis: Redis, store: Store) {
+export function consoleMetrics(redis: RedisConnection, store: Store) {
   const metrics = createMetrics('console');
   const { jobs, oldest } = queueGauges(redis);
   metrics.gauges(jobs);
@@ -20,12 +19,12 @@ export function consoleMetrics(redis: Redis, store: Store) {
     read: () => isUp(() => directoryRevision(store)),
   });
   const memory = async () => {
-    const { usedMemory, maxmemory } = await inspectRedis(redis);
-    return { used: usedMemory, limit: maxmemory };
+    const node = fullest(await inspectRedis(redis));
+    return { used: node?.usedMemory ?? 0, limit: node?.maxmemory ?? 0 };
   };
   metrics.gauges({
     name: 'leadgate_redis_memory_bytes',
-    help: 'Memory of Redis: used, and the limit (0: none).',
+    help: 'Memory of Redis, of a Cluster of its fullest node: used, and the limit (0: none).',
     label: 'kind',
     values: ['used', 'limit'],
     read: memory,

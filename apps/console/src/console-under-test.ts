@@ -1,16 +1,15 @@
 import { sign } from '@fastify/cookie';
-import { connectRedis, createLogger } from '@leadgate/boot';
+import { connectRedis, createLogger, type RedisConnection } from '@leadgate/boot';
 import {
-  openDashboardQueue,
+  openDashboardQueues,
   openFailedJobs,
   openProducer,
-  type DashboardQueue,
+  type DashboardQueues,
 } from '@leadgate/queue';
 import { createReserver } from '@leadgate/intake';
 import { createToken, openStore, type Role, type Store } from '@leadgate/store';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createHash, randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { consoleApp } from './app.ts';
 import { createServer } from './server.ts';
 import { consoleMetrics } from './console-metrics.ts';
@@ -23,8 +22,8 @@ export const PASSWORD = 'correct horse battery';
 export interface ConsoleUnderTest {
   app: FastifyInstance;
   store: Store;
-  redis: Redis;
-  queue: DashboardQueue;
+  redis: RedisConnection;
+  queues: DashboardQueues;
   /** The lines of its log. */
   log: string[];
   /** Every route that it has, its method included. */
@@ -57,7 +56,7 @@ export async function consoleUnderTest(servers: {
   });
   const redis = connectRedis(servers.redisUrl, { role: 'admin' });
   const store = openStore({ url: servers.databaseUrl, poolSize: 4 });
-  const queue = await openDashboardQueue(redis, { logger });
+  const queues = openDashboardQueues(redis, { logger });
   const producer = await openProducer(redis, { logger });
   const failed = openFailedJobs(redis);
   const app = createServer({ trustProxy: ['127.0.0.1'] }, logger);
@@ -71,7 +70,7 @@ export async function consoleUnderTest(servers: {
     reserver: createReserver(redis),
     producer,
     failed,
-    queue,
+    queues,
     metrics: consoleMetrics(redis, store),
     secret: SECRET,
     receiverUrl: 'https://leads.example.com',
@@ -88,7 +87,7 @@ export async function consoleUnderTest(servers: {
     app,
     store,
     redis,
-    queue,
+    queues,
     log,
     routes,
     ask,
@@ -118,7 +117,7 @@ export async function consoleUnderTest(servers: {
     },
     async close() {
       await app.close();
-      await Promise.all([queue.close(), producer.close(), failed.close()]);
+      await Promise.all([queues.close(), producer.close(), failed.close()]);
       await store.close();
       redis.disconnect();
     },

@@ -180,7 +180,7 @@ test('a retry from the dashboard gives a failed job all its attempts again', asy
     apply: () => Promise.reject(new Error(`try ${++tries}`)),
   });
   const id = sampleSubmission(2).id;
-  const job = async () => await console_.queue.getJob(id);
+  const job = async () => await (await console_.queues.current())[0]?.getJob(id);
   // Its waits between attempts are skipped.
   await vi.waitFor(
     async () => {

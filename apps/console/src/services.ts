@@ -1,12 +1,11 @@
-import type { MetricsRegistry } from '@leadgate/boot';
+import type { MetricsRegistry, RedisConnection } from '@leadgate/boot';
 import type { ImportServers } from '@leadgate/operations';
-import type { DashboardQueue, FailedJobs, Producer } from '@leadgate/queue';
-import type { Redis } from 'ioredis';
+import type { DashboardQueues, FailedJobs, Producer } from '@leadgate/queue';
 
 /** What the API and the pages need from outside. */
 export interface ApiServices extends ImportServers {
   producer: Pick<Producer, 'enqueue' | 'replay' | 'counts'>;
-  redis: Redis;
+  redis: RedisConnection;
   failed: FailedJobs;
   /** Where senders reach the receiver; null where nobody said. */
   receiverUrl: string | null;
@@ -14,8 +13,8 @@ export interface ApiServices extends ImportServers {
 
 /** All that the app needs from outside, opened and closed by whoever builds it. */
 export interface ConsoleServices extends ApiServices {
-  /** The queue as the dashboard shows it. */
-  queue: DashboardQueue;
+  /** The queue as the dashboard shows it, a shard each. */
+  queues: DashboardQueues;
   metrics: MetricsRegistry;
   /** Signs the session cookies. */
   secret: string;

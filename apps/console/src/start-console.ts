@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { awaitRedis, connectRedis, type Logger, type Shutdown } from '@leadgate/boot';
-import { openDashboardQueue, openFailedJobs, openProducer } from '@leadgate/queue';
+import { openDashboardQueues, openFailedJobs, openProducer } from '@leadgate/queue';
 import { createReserver } from '@leadgate/intake';
 import { issueFirstCode, openStore, type Store } from '@leadgate/store';
 import { consoleApp } from './app.ts';
@@ -19,6 +19,7 @@ export async function startConsole(
 ): Promise<{ url: string }> {
   const redis = connectRedis(config.REDIS_URL, {
     role: 'admin',
+    cluster: config.REDIS_CLUSTER,
     logger,
     connectionName: 'leadgate-console',
   });
@@ -30,10 +31,10 @@ export async function startConsole(
     logger,
   });
   onClose('postgres', store.close);
-  const queue = await openDashboardQueue(redis, { logger });
-  onClose('queue', () => queue.close());
+  const queues = openDashboardQueues(redis, { logger });
+  onClose('queues', () => queues.close());
 
-  const producer = await openProducer(redis, { logger });
+  const producer = await openProducer(redis, { logger, shards: config.QUEUE_SHARDS });
   onClose('producer', () => producer.close());
   const failed = openFailedJobs(redis);
   onClose('failed jobs', () => failed.close());
@@ -45,7 +46,7 @@ export async function startConsole(
     reserver: createReserver(redis),
     producer,
     failed,
-    queue,
+    queues,
     metrics: consoleMetrics(redis, store),
     secret: config.CONSOLE_SECRET,
     receiverUrl: config.RECEIVER_URL?.replace(/\/+$/, '') ?? null,

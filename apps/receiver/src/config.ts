@@ -1,10 +1,19 @@
 import { isIP } from 'node:net';
 import { Type, type Static } from 'typebox';
-import { logLevelSetting, portSetting, redisUrlSetting, urlSetting } from '@leadgate/boot';
+import {
+  logLevelSetting,
+  portSetting,
+  redisClusterSetting,
+  redisUrlSetting,
+  urlSetting,
+} from '@leadgate/boot';
+import { queueShardsSetting } from '@leadgate/queue';
 
 /** Every setting of the receiver: its environment variable, meaning, default and limits. */
 export const ReceiverConfig = Type.Object({
   REDIS_URL: redisUrlSetting(),
+  REDIS_CLUSTER: redisClusterSetting(),
+  QUEUE_SHARDS: queueShardsSetting(),
   RECEIVER_HOST: Type.String({
     description: 'the network address the receiver listens on',
     default: '0.0.0.0',

@@ -1,5 +1,4 @@
-import type { Redis } from 'ioredis';
-import { durabilityFindings, inspectRedis } from '@leadgate/boot';
+import { durabilityFindings, inspectRedis, type RedisConnection } from '@leadgate/boot';
 import type { Strain } from './strain.ts';
 import { withinTime } from './within-time.ts';
 
@@ -41,7 +40,7 @@ export function createHealth({
   refuge,
   clock,
 }: {
-  redis: Redis;
+  redis: RedisConnection;
   directoryIsComplete: () => boolean;
   strain: () => Strain | null;
   refuge: Refuge | null;
@@ -82,7 +81,7 @@ export function createHealth({
 
 type Findings = ReturnType<typeof durabilityFindings>;
 
-async function inspect(redis: Redis): Promise<Findings> {
+async function inspect(redis: RedisConnection): Promise<Findings> {
   try {
     const inspected = inspectRedis(redis);
     return durabilityFindings(await withinTime(inspected, INSPECT_WITHIN_MS, 'no answer'));

@@ -1,8 +1,13 @@
-import { connectRedis, createLogger, readConfig, type Shutdown } from '@leadgate/boot';
+import {
+  connectRedis,
+  createLogger,
+  readConfig,
+  type RedisConnection,
+  type Shutdown,
+} from '@leadgate/boot';
 import type { CaptureLink, RefillSource, Submission } from '@leadgate/contract';
 import { refillAll } from '@leadgate/intake';
 import { startApplyWorker } from '@leadgate/queue';
-import type { Redis } from 'ioredis';
 import { expect, vi } from 'vitest';
 import { ReceiverConfig } from './config.ts';
 import { CODE, LINK } from './fake-services.ts';
@@ -70,14 +75,20 @@ export async function startOn(
   };
 }
 
-export function connectTo(url: string, role: 'admin' | 'producer' | 'worker' = 'admin'): Redis {
+export function connectTo(
+  url: string,
+  role: 'admin' | 'producer' | 'worker' = 'admin',
+): RedisConnection {
   const redis = connectRedis(url, { role });
   closes.push(() => redis.disconnect());
   return redis;
 }
 
 /** What the worker does before a receiver is ready: links and markers, here of one link. */
-export async function refill(redis: Redis, link: Partial<CaptureLink> = {}): Promise<void> {
+export async function refill(
+  redis: RedisConnection,
+  link: Partial<CaptureLink> = {},
+): Promise<void> {
   const source: RefillSource = {
     directoryRevision: () => Promise.resolve(1),
     workspaceIds: () => Promise.resolve([LINK.workspaceId]),

@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { awaitRedis, connectRedis } from '@leadgate/boot';
+import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
 import { createReserver, openWorkspace } from '@leadgate/intake';
 import { openProducer } from '@leadgate/queue';
 import { sampleSubmission, startRedisServer, type OwnServer } from '@leadgate/testkit';
-import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 /** Leads that arrive in the same moment. */
 const LEADS = 100;
 
 let server: OwnServer;
-let redis: Redis;
+let redis: RedisConnection;
 let accept: (n: number) => Promise<void>;
 let close: () => Promise<void>;
 

@@ -1,9 +1,9 @@
+import type { RedisConnection } from '@leadgate/boot';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { refillAll } from '@leadgate/intake';
 import { startRedisServer, type OwnServer } from '@leadgate/testkit';
-import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { CODE, LINK } from './fake-services.ts';
 import {
@@ -18,7 +18,7 @@ import {
 } from './receiver-under-test.ts';
 
 let server: OwnServer;
-let redis: Redis;
+let redis: RedisConnection;
 let directory: string;
 
 beforeAll(async () => {

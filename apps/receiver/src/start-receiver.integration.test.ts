@@ -1,8 +1,7 @@
-import { awaitRedis } from '@leadgate/boot';
+import { awaitRedis, type RedisConnection } from '@leadgate/boot';
 import { createReserver, takeRejected, type RejectedBody } from '@leadgate/intake';
 import { openProducer, queueCounts } from '@leadgate/queue';
 import { startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
-import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fakeReceiver, LINK } from './fake-services.ts';
 import {
@@ -21,7 +20,7 @@ afterEach(closeAll);
 describe('on a Redis that is well', () => {
   let url: string;
   let flush: () => Promise<void>;
-  let redis: Redis;
+  let redis: RedisConnection;
 
   beforeAll(async () => {
     ({ url, flush } = await testRedis());

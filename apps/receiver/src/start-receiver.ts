@@ -1,15 +1,16 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import {
   awaitRedis,
   connectRedis,
   durabilityFindings,
   inspectRedis,
-  serveMetrics,
-  StartError,
+  isCluster,
   type Logger,
+  type RedisConnection,
+  serveMetrics,
   type Shutdown,
+  StartError,
 } from '@leadgate/boot';
 import { createLimits, createReserver, openLinkDirectory, pushRejected } from '@leadgate/intake';
 import { openProducer } from '@leadgate/queue';
@@ -46,6 +47,7 @@ export async function startReceiver(
   const connect = (role: 'producer' | 'subscriber') => {
     const redis = connectRedis(config.REDIS_URL, {
       role,
+      cluster: config.REDIS_CLUSTER,
       logger,
       connectionName: `leadgate-receiver-${role}`,
     });
@@ -68,9 +70,17 @@ export async function startReceiver(
   onClose('link directory', async () => (await opening).close());
   // Each waits for a Redis that is away: they do it together.
   const [directory] = await Promise.all([opening, checkRedis(redis, logger)]);
-  const producer = await openProducer(redis, { logger, waitReplicas: config.REDIS_WAIT_REPLICAS });
+  const producer = await openProducer(redis, {
+    logger,
+    waitReplicas: config.REDIS_WAIT_REPLICAS,
+    shards: config.QUEUE_SHARDS,
+  });
   onClose('queue', () => producer.close());
-  const reserver = createReserver(redis, { limits });
+  const reserver = createReserver(redis, {
+    limits,
+    // One Redis is asked once, for the job: replicas that have it have what came before it.
+    waitReplicas: isCluster(redis) ? config.REDIS_WAIT_REPLICAS : 0,
+  });
   const strain = watchStrain(
     redis,
     producer,
@@ -150,7 +160,7 @@ function demoOf({ DEMO_LINK, CONSOLE_URL }: ReceiverConfig): Demo | null {
     : readDemo({ code: DEMO_LINK, consoleUrl: CONSOLE_URL ?? null });
 }
 
-async function checkRedis(redis: Redis, logger: Logger): Promise<void> {
+async function checkRedis(redis: RedisConnection, logger: Logger): Promise<void> {
   try {
     await awaitRedis(redis, { timeoutMs: AWAIT_REDIS_MS });
   } catch {

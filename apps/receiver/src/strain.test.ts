@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { strainOf, type Load } from './strain.ts';
 
 const limits = { maxQueueDepth: 1_000, maxMemoryPercent: 80 };
-const load = (more: Partial<Load> = {}): Load => ({
-  waiting: 0,
-  usedMemory: 0,
-  maxmemory: 100,
-  evictionPolicy: 'noeviction',
-  ...more,
+const node = { usedMemory: 0, maxmemory: 100, evictionPolicy: 'noeviction' };
+const load = ({
+  waiting = 0,
+  ...more
+}: { waiting?: number } & Partial<Load['nodes'][number]> = {}): Load => ({
+  waiting,
+  nodes: [{ ...node, ...more }],
 });
 
 describe('leads go to Redis', () => {
@@ -34,4 +35,9 @@ test('a Redis that came to throw leads away is given none', () => {
   const strain = strainOf(load({ evictionPolicy: 'allkeys-lru' }), limits, false);
   expect(strain).toMatchObject({ code: 'unavailable' });
   expect(strain?.reason).toContain('allkeys-lru');
+});
+
+test('one full node of a Cluster is an overload, however empty the others are', () => {
+  const nodes = [{ ...node }, { ...node, usedMemory: 81 }, { ...node, maxmemory: 0 }];
+  expect(strainOf({ waiting: 0, nodes }, limits, false)?.reason).toContain('81 %');
 });

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '@leadgate/boot';
+import { fullest, mastersOf, type Logger, type RedisConnection } from '@leadgate/boot';
 import type { Producer } from '@leadgate/queue';
 import type { Redis } from 'ioredis';
 
@@ -24,7 +24,13 @@ export interface StrainLimits {
 
 /** What of Redis's state matters. */
 export interface Load {
+  /** Jobs, of all shards. */
   waiting: number;
+  /** The servers that take writes: one, or the masters of a Cluster. */
+  nodes: NodeLoad[];
+}
+
+interface NodeLoad {
   /** Bytes; a maxmemory of 0: no limit. */
   usedMemory: number;
   maxmemory: number;
@@ -40,7 +46,7 @@ const RELIEF = 0.95;
 
 /** Looks at the queue and at Redis's memory every second, so that no request has to. */
 export function watchStrain(
-  redis: Redis,
+  redis: RedisConnection,
   producer: Pick<Producer, 'counts'>,
   limits: StrainLimits,
   logger: Pick<Logger, 'info' | 'warn'>,
@@ -74,18 +80,23 @@ export function watchStrain(
   };
 }
 
-/** Pure. `isStrained`: it was until now. */
+/**
+ * Pure. `isStrained`: it was until now. A full node of a Cluster is enough: which leads it would take
+ * is not known before they are reserved.
+ */
 export function strainOf(
-  { waiting, usedMemory, maxmemory, evictionPolicy }: Load,
+  { waiting, nodes }: Load,
   { maxQueueDepth, maxMemoryPercent }: StrainLimits,
   isStrained: boolean,
 ): Strain | null {
-  if (evictionPolicy !== null && evictionPolicy !== 'noeviction')
+  const evicting = nodes.find((node) => (node.evictionPolicy ?? 'noeviction') !== 'noeviction');
+  if (evicting !== undefined)
     return {
       code: 'unavailable',
-      reason: `Redis may throw leads away (maxmemory-policy ${evictionPolicy}).`,
+      reason: `Redis may throw leads away (maxmemory-policy ${evicting.evictionPolicy}).`,
     };
   const share = isStrained ? RELIEF : 1;
+  const { usedMemory, maxmemory } = fullest(nodes) ?? { usedMemory: 0, maxmemory: 0 };
   if (maxmemory > 0 && usedMemory >= (share * maxmemory * maxMemoryPercent) / 100)
     return {
       code: 'overloaded',
@@ -96,12 +107,19 @@ export function strainOf(
   return null;
 }
 
-async function readLoad(redis: Redis, producer: Pick<Producer, 'counts'>): Promise<Load> {
-  const [info, { waiting }] = await Promise.all([redis.info('memory'), producer.counts()]);
+async function readLoad(redis: RedisConnection, producer: Pick<Producer, 'counts'>): Promise<Load> {
+  const [nodes, { waiting }] = await Promise.all([
+    Promise.all(mastersOf(redis).map(readNode)),
+    producer.counts(),
+  ]);
+  return { waiting, nodes };
+}
+
+async function readNode(redis: Redis): Promise<NodeLoad> {
+  const info = await redis.info('memory');
   const read = (name: string): string | null =>
     new RegExp(`^${name}:(.*)\r?$`, 'm').exec(info)?.[1]?.trim() ?? null;
   return {
-    waiting,
     usedMemory: Number(read('used_memory') ?? 0),
     maxmemory: Number(read('maxmemory') ?? 0),
     evictionPolicy: read('maxmemory_policy'),

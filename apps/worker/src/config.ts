@@ -1,10 +1,19 @@
 import { Type, type Static } from 'typebox';
-import { databaseUrlSetting, logLevelSetting, portSetting, redisUrlSetting } from '@leadgate/boot';
+import {
+  databaseUrlSetting,
+  logLevelSetting,
+  portSetting,
+  redisClusterSetting,
+  redisUrlSetting,
+} from '@leadgate/boot';
+import { workerShardsSetting } from '@leadgate/queue';
 
 /** Every setting of the worker: its environment variable, meaning, default and limits. */
 export const WorkerConfig = Type.Object({
   DATABASE_URL: databaseUrlSetting(),
   REDIS_URL: redisUrlSetting(),
+  REDIS_CLUSTER: redisClusterSetting(),
+  WORKER_SHARDS: workerShardsSetting(),
   WORKER_CONCURRENCY: Type.Integer({
     description: 'how many jobs the worker holds at once',
     default: 200,

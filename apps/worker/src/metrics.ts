@@ -1,8 +1,7 @@
-import { createMetrics, type MetricsRegistry } from '@leadgate/boot';
+import { createMetrics, type MetricsRegistry, type RedisConnection } from '@leadgate/boot';
 import { NOTE_CODES, type NoteCode } from '@leadgate/contract';
 import { queueGauges } from '@leadgate/queue';
 import type { GroupResult } from '@leadgate/store';
-import type { Redis } from 'ioredis';
 import type { GroupItem } from './groups/group-commit.ts';
 
 export interface WorkerMetrics {
@@ -18,7 +17,7 @@ const NOTES = Object.keys(NOTE_CODES) as NoteCode[];
 
 /** What monitoring sees of a worker, and of the queue that it takes from. */
 export function createWorkerMetrics(sources: {
-  redis: Redis;
+  redis: RedisConnection;
   redisIsReady: () => boolean;
   postgresIsAway: () => boolean;
 }): WorkerMetrics {

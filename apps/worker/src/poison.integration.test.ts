@@ -1,6 +1,6 @@
 import { connectRedis, createLogger } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
-import { openDashboardQueue, type Producer } from '@leadgate/queue';
+import { openDashboardQueues, type Producer } from '@leadgate/queue';
 import { findLeads, listSubmissions, openStore, showSubmission, type Store } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import pg from 'pg';
@@ -42,10 +42,11 @@ test('a poison submission fails alone after its attempts, is kept with a reason 
   await admin.query(POISON);
   const connection = connectRedis(redis.url, { role: 'admin' });
   closes.add('admin redis', () => connection.disconnect());
-  const queue = await openDashboardQueue(connection, {
+  const queues = openDashboardQueues(connection, {
     logger: createLogger({ name: 'test', level: 'silent' }),
   });
-  closes.add('queue', () => queue.close());
+  closes.add('queues', () => queues.close());
+  const [queue] = await queues.current();
 
   const workspaceId = await makeWorkspace(store);
   const sample = (n: number, change: Partial<Submission> = {}) =>
@@ -62,10 +63,10 @@ test('a poison submission fails alone after its attempts, is kept with a reason 
   for (let attempt = 1; attempt < 5; attempt++) {
     await queueIs(producer, { waiting: 0, active: 0, delayed: 1 });
     expect(await listSubmissions(store, {}, 100)).toHaveLength(10);
-    await (await queue.getJob(poison.id))?.promote();
+    await (await queue?.getJob(poison.id))?.promote();
   }
   await queueIs(producer, { ...nothingLeft, failed: 1 });
-  const job = await queue.getJob(poison.id);
+  const job = await queue?.getJob(poison.id);
   expect(job?.attemptsMade).toBe(5);
   expect(job?.failedReason).toBe('Postgres refused the data (22000)');
   expect(JSON.stringify([job?.failedReason, job?.stacktrace, worker.log()])).not.toMatch(

@@ -2,16 +2,19 @@ import {
   awaitRedis,
   durabilityFindings,
   inspectRedis,
-  StartError,
   type Logger,
+  type RedisConnection,
+  StartError,
 } from '@leadgate/boot';
-import type { Redis } from 'ioredis';
 
 /**
  * Waits for Redis and looks at how well it keeps leads. Returns what is weaker than it should be.
  * Throws a StartError where Redis cannot be reached, or must not be used.
  */
-export async function requireRedis(redis: Redis, logger: Pick<Logger, 'warn'>): Promise<string[]> {
+export async function requireRedis(
+  redis: RedisConnection,
+  logger: Pick<Logger, 'warn'>,
+): Promise<string[]> {
   await awaitRedis(redis);
   const { fatal, warnings } = durabilityFindings(await inspectRedis(redis));
   if (fatal.length > 0) throw new StartError(fatal.join('\n'));

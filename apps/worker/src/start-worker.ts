@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { connectRedis, type Logger } from '@leadgate/boot';
+import { connectRedis, type Logger, type RedisConnection } from '@leadgate/boot';
 import { moveIdentities } from '@leadgate/intake';
 import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
-import { queueCounts, startApplyWorker } from '@leadgate/queue';
+import { shardStandings, startApplyWorker } from '@leadgate/queue';
 import {
   applyGroup,
   dropRejectedBefore,
@@ -17,7 +17,6 @@ import {
   trimRejected,
   type GroupResult,
 } from '@leadgate/store';
-import type { Redis } from 'ioredis';
 import { createCommit } from './apply-jobs.ts';
 import type { WorkerConfig } from './config.ts';
 import { createGroupCommit } from './groups/group-commit.ts';
@@ -58,8 +57,10 @@ export async function startWorker(
   config: WorkerConfig,
   { logger, onClose }: WorkerOptions,
 ): Promise<{ port: number }> {
+  const cluster = config.REDIS_CLUSTER;
   const jobsRedis = connectRedis(config.REDIS_URL, {
     role: 'worker',
+    cluster,
     logger,
     connectionName: 'leadgate-worker',
   });
@@ -67,6 +68,7 @@ export async function startWorker(
   // Gives up where the other one waits: nothing here may hang on Redis, it comes round again.
   const upkeepRedis = connectRedis(config.REDIS_URL, {
     role: 'admin',
+    cluster,
     connectionName: 'leadgate-worker-upkeep',
   });
   onClose('redis of upkeep', () => upkeepRedis.disconnect());
@@ -139,7 +141,7 @@ export async function startWorker(
   // Before any job is taken, as the port may be taken.
   const checks = createHealthChecks({
     progress: () => jobs.progress(),
-    counts: () => queueCounts(upkeepRedis),
+    shards: () => shardStandings(upkeepRedis),
     redisIsReady: () => jobsRedis.status === 'ready',
     postgresIsAway: () => groups.away,
     askPostgres: () => requireWritable(store),
@@ -155,6 +157,7 @@ export async function startWorker(
   const jobs = await startApplyWorker(jobsRedis, {
     concurrency: config.WORKER_CONCURRENCY,
     lockMs: config.JOB_LOCK_MS,
+    ...(config.WORKER_SHARDS.length > 0 && { shards: config.WORKER_SHARDS.map(Number) }),
     logger,
     apply: (submission, { attempt, stalls, replay }) =>
       groups.add({ submission, replay }, { alone: attempt > 1 || stalls >= STALLS_TO_BE_ALONE }),
@@ -174,7 +177,7 @@ export async function startWorker(
 
 const wait: Wait = (ms, signal) => delay(ms, undefined, { signal });
 
-async function moveAll(redis: Redis, moved: GroupResult['moved']): Promise<void> {
+async function moveAll(redis: RedisConnection, moved: GroupResult['moved']): Promise<void> {
   for (const workspaceId of new Set(moved.map((move) => move.workspaceId)))
     await moveIdentities(
       redis,

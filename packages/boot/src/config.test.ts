@@ -57,7 +57,7 @@ describe('readConfig', () => {
     expect(error.message).toBe(
       [
         '4 settings are wrong:',
-        '  - REDIS_URL (where Redis is) is not set; for example REDIS_URL=redis://127.0.0.1:6379.',
+        '  - REDIS_URL (where Redis is; of a Cluster, some nodes with commas between them) is not set; for example REDIS_URL=redis://127.0.0.1:6379.',
         '  - PORT (the port to listen on) must be <= 65535, not 70000; for example PORT=3000.',
         '  - LOG_LEVEL (the least severe lines of the log) must be one of fatal, error, warn, info, debug, trace, silent, not "loud"; for example LOG_LEVEL=info.',
         '  - VERBOSE (whether to tell more) must be boolean, not "perhaps"; for example VERBOSE=false.',

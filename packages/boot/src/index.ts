@@ -10,12 +10,20 @@ export {
   type MetricsRegistry,
 } from './metrics.ts';
 export { redactUrl } from './redact-url.ts';
-export { durabilityFindings, inspectRedis, type RedisDurability } from './redis-durability.ts';
+export { isCluster, mastersOf, type RedisConnection } from './redis-connection.ts';
+export {
+  durabilityFindings,
+  fullest,
+  inspectRedis,
+  type RedisDurability,
+} from './redis-durability.ts';
+export { redisScript, type RedisScript } from './redis-script.ts';
 export { awaitRedis, connectRedis, type ConnectRedisOptions, type RedisRole } from './redis.ts';
 export {
   databaseUrlSetting,
   logLevelSetting,
   portSetting,
+  redisClusterSetting,
   redisUrlSetting,
   urlSetting,
 } from './settings.ts';

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
-import { durabilityFindings, type RedisDurability } from './redis-durability.ts';
+import { durabilityFindings, fullest, type RedisDurability } from './redis-durability.ts';
 
 const strict: RedisDurability = {
+  node: null,
+  isPartOfCluster: false,
   version: '7.0.15',
   evictionPolicy: 'noeviction',
   aof: true,
@@ -9,8 +11,10 @@ const strict: RedisDurability = {
   noAppendfsyncOnRewrite: false,
   maxmemory: 0,
   usedMemory: 1_000_000,
+  replicas: 0,
 };
-const findings = (change: Partial<RedisDurability>) => durabilityFindings({ ...strict, ...change });
+const findings = (...changes: Partial<RedisDurability>[]) =>
+  durabilityFindings(changes.map((change) => ({ ...strict, ...change })));
 
 test('a Redis as durable as it can be has no findings', () => {
   expect(findings({})).toEqual({ fatal: [], warnings: [] });
@@ -42,4 +46,30 @@ test.each([
   const { fatal, warnings } = findings(change);
   expect(fatal).toEqual([]);
   expect(warnings).toEqual([expect.stringMatching(warning)]);
+});
+
+test('of a Cluster each finding is told once, with the nodes where it is so', () => {
+  const nodes = [
+    { node: 'a:1', aof: false },
+    { node: 'b:2', evictionPolicy: 'allkeys-lru' },
+    { node: 'c:3', aof: false },
+  ];
+  const { fatal, warnings } = findings(...nodes);
+  expect(fatal).toEqual([expect.stringMatching(/allkeys-lru.* \(b:2\)$/)]);
+  expect(warnings).toEqual([expect.stringMatching(/appendonly no.* \(a:1, c:3\)$/)]);
+});
+
+test('a node of a Cluster is not used as if it were all of Redis', () => {
+  expect(findings({ isPartOfCluster: true }).fatal).toEqual([
+    'Redis is a node of a Cluster: set REDIS_CLUSTER to 1.',
+  ]);
+});
+
+test('the fullest node is the one nearest to its own limit, not the one that holds most', () => {
+  const roomy = { usedMemory: 900, maxmemory: 10_000 };
+  const full = { usedMemory: 80, maxmemory: 100 };
+  const unlimited = { usedMemory: 100_000, maxmemory: 0 };
+  expect(fullest([roomy, full, unlimited])).toBe(full);
+  expect(fullest([{ ...roomy, maxmemory: 0 }, unlimited])).toBe(unlimited);
+  expect(fullest([])).toBeUndefined();
 });

@@ -1,7 +1,12 @@
 import type { Redis } from 'ioredis';
+import { addressOf, isCluster, mastersOf, type RedisConnection } from './redis-connection.ts';
 
-/** What Redis says of how well it keeps what it was given; `unknown` where it will not say. */
+/** What a server says of how well it keeps what it was given; `unknown` where it will not say. */
 export interface RedisDurability {
+  /** Host and port of a node of a Cluster; null where Redis is one server. */
+  node: string | null;
+  /** Whether it is a node of a Cluster, and those that connected do not know. */
+  isPartOfCluster: boolean;
   version: string;
   evictionPolicy: string;
   aof: boolean;
@@ -11,16 +16,27 @@ export interface RedisDurability {
   maxmemory: number;
   /** Bytes. */
   usedMemory: number;
+  /** Connected now. */
+  replicas: number;
 }
 
 /**
- * Reads INFO and CONFIG GET. A managed Redis that refuses CONFIG leaves the settings that only
- * CONFIG knows `unknown`. Rejects when Redis does not answer.
+ * Reads INFO and CONFIG GET of Redis, or of every master of a Cluster. A managed Redis that refuses
+ * CONFIG leaves the settings that only CONFIG knows `unknown`. Rejects when one does not answer.
  */
-export async function inspectRedis(redis: Redis): Promise<RedisDurability> {
+export async function inspectRedis(redis: RedisConnection): Promise<RedisDurability[]> {
+  const isKnown = isCluster(redis);
+  return Promise.all(
+    mastersOf(redis).map((server) => inspectServer(server, isKnown ? addressOf(server) : null)),
+  );
+}
+
+async function inspectServer(redis: Redis, node: string | null): Promise<RedisDurability> {
   const [info, config] = await Promise.all([readInfo(redis), readSettings(redis)]);
   const rewrite = config.get('no-appendfsync-on-rewrite');
   return {
+    node,
+    isPartOfCluster: node === null && info.get('cluster_enabled') === '1',
     version: info.get('redis_version') ?? 'unknown',
     evictionPolicy: info.get('maxmemory_policy') ?? config.get('maxmemory-policy') ?? 'unknown',
     aof: info.get('aof_enabled') === '1',
@@ -28,7 +44,17 @@ export async function inspectRedis(redis: Redis): Promise<RedisDurability> {
     noAppendfsyncOnRewrite: rewrite === undefined ? 'unknown' : rewrite === 'yes',
     maxmemory: Number(info.get('maxmemory') ?? 0),
     usedMemory: Number(info.get('used_memory') ?? 0),
+    replicas: Number(info.get('connected_slaves') ?? 0),
   };
+}
+
+/** The one whose memory is used the most, in percent of its limit; where none has a limit, in bytes. */
+export function fullest<T extends Pick<RedisDurability, 'usedMemory' | 'maxmemory'>>(
+  nodes: readonly T[],
+): T | undefined {
+  const share = ({ usedMemory, maxmemory }: T): number =>
+    maxmemory > 0 ? usedMemory / maxmemory : 0;
+  return nodes.toSorted((a, b) => share(b) - share(a) || b.usedMemory - a.usedMemory)[0];
 }
 
 async function readInfo(redis: Redis): Promise<Map<string, string>> {
@@ -64,17 +90,36 @@ async function readSetting(redis: Redis, name: string): Promise<string | undefin
   }
 }
 
-/**
- * Sentences on what is wrong with a Redis that has to keep leads: `fatal` ones are reasons not to
- * start, `warnings` name a weaker promise than "on disk before the answer".
- */
-export function durabilityFindings(durability: RedisDurability): {
+export interface DurabilityFindings {
   fatal: string[];
   warnings: string[];
-} {
+}
+
+/**
+ * Sentences on what is wrong with a Redis that has to keep leads: `fatal` ones are reasons not to
+ * start, `warnings` name a weaker promise than "on disk before the answer". Of a Cluster, with the
+ * nodes where it is so.
+ */
+export function durabilityFindings(nodes: readonly RedisDurability[]): DurabilityFindings {
+  const found = nodes.map((durability) => ({ node: durability.node, ...findingsOf(durability) }));
+  const gather = (kind: keyof DurabilityFindings): string[] => {
+    const where = new Map<string, string[]>();
+    for (const { node, [kind]: sentences } of found)
+      for (const sentence of sentences)
+        where.set(sentence, [...(where.get(sentence) ?? []), ...(node === null ? [] : [node])]);
+    return [...where].map(([sentence, names]) =>
+      names.length === 0 ? sentence : `${sentence} (${names.join(', ')})`,
+    );
+  };
+  return { fatal: gather('fatal'), warnings: gather('warnings') };
+}
+
+function findingsOf(durability: RedisDurability): DurabilityFindings {
   const { version, evictionPolicy, aof, appendfsync, noAppendfsyncOnRewrite } = durability;
   const fatal: string[] = [];
   const warnings: string[] = [];
+  if (durability.isPartOfCluster)
+    fatal.push('Redis is a node of a Cluster: set REDIS_CLUSTER to 1.');
   if (isOlderThan(version, 6, 2))
     fatal.push(`Redis ${version} is too old: run Redis 6.2 or newer, or Valkey.`);
   if (evictionPolicy === 'unknown')

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:net';
 import { startRedisServer, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { inspectRedis } from './redis-durability.ts';
+import { redisScript } from './redis-script.ts';
 import { awaitRedis, connectRedis } from './redis.ts';
 import { StartError } from './start-error.ts';
 
@@ -60,10 +61,10 @@ test('a Redis that is not there is one sentence without its password', async () 
 
 test('inspectRedis reads what the tests’ Redis is set to', async () => {
   const redis = connectRedis((await testRedis()).url, { role: 'admin' });
-  const durability = await inspectRedis(redis);
-  expect(durability.version).toMatch(/^\d+\.\d+\.\d+$/);
-  expect(durability).toMatchObject({ evictionPolicy: 'noeviction' });
-  expect(durability.usedMemory).toBeGreaterThan(0);
+  const [durability] = await inspectRedis(redis);
+  expect(durability?.version).toMatch(/^\d+\.\d+\.\d+$/);
+  expect(durability).toMatchObject({ evictionPolicy: 'noeviction', node: null });
+  expect(durability?.usedMemory).toBeGreaterThan(0);
   redis.disconnect();
 });
 
@@ -76,12 +77,40 @@ test('a managed Redis that refuses CONFIG leaves unknown what only CONFIG knows'
   withUser.username = user;
   withUser.password = 'pass';
   const redis = connectRedis(withUser.href, { role: 'admin' });
-  expect(await inspectRedis(redis)).toMatchObject({
-    evictionPolicy: 'noeviction',
-    appendfsync: 'unknown',
-    noAppendfsyncOnRewrite: 'unknown',
-  });
+  expect(await inspectRedis(redis)).toMatchObject([
+    { evictionPolicy: 'noeviction', appendfsync: 'unknown', noAppendfsyncOnRewrite: 'unknown' },
+  ]);
   redis.disconnect();
   await admin.call('ACL', 'DELUSER', user);
   admin.disconnect();
+});
+
+test('one server that was taken for a Cluster is a sentence that says so', async () => {
+  const { port, hostname } = new URL((await testRedis()).url);
+  const redis = connectRedis(`redis://${hostname}:${port}`, { role: 'admin', cluster: true });
+  const error = await awaitRedis(redis, { timeoutMs: 2_000 }).catch((error: unknown) => error);
+  expect(error).toBeInstanceOf(StartError);
+  expect(String(error)).toContain(`Redis at ${hostname}:${port} is no Cluster`);
+  redis.disconnect();
+});
+
+describe('a script', () => {
+  const increment = redisScript(`return redis.call('INCR', KEYS[1])`);
+
+  test('is loaded where the server does not know it, and then called by its hash', async () => {
+    const redis = connectRedis((await testRedis()).url, { role: 'admin' });
+    expect(await increment(redis, ['n'], [])).toBe(1);
+    await redis.script('FLUSH', 'SYNC');
+    expect(await increment(redis, ['n'], [])).toBe(2);
+    redis.disconnect();
+  });
+
+  test('rejects when fewer replicas have what it wrote than it was to wait for', async () => {
+    const redis = connectRedis((await testRedis()).url, { role: 'producer' });
+    await awaitRedis(redis);
+    await expect(increment(redis, ['n'], [], { replicas: 1 })).rejects.toThrow(
+      '0 of 1 replicas had it within 300 ms',
+    );
+    redis.disconnect();
+  });
 });

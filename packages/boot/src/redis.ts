@@ -1,6 +1,10 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import type { Logger } from './logger.ts';
 import { redactUrl } from './redact-url.ts';
+import { readRedisAddress, type RedisNode } from './redis-address.ts';
+import { addressOf, isCluster, type RedisConnection } from './redis-connection.ts';
+import { listenToOneOf } from './redis-listener.ts';
+import { logNodes, logStateChanges } from './redis-log.ts';
 import { StartError } from './start-error.ts';
 
 /**
@@ -26,6 +30,24 @@ const ROLES = {
   admin: { maxRetriesPerRequest: 5, commandTimeout: 10_000 },
 } satisfies Record<RedisRole, RedisOptions>;
 
+/** After a failover, and while the slots are spread anew, a command is tried again this often. */
+const RETRY_IN_CLUSTER_MS = 100;
+
+/**
+ * What the roles are in a Cluster. Its nodes always queue what comes before they are connected, so
+ * failing fast is up to the Cluster, which queues nothing without a time limit, and the time a command
+ * may take (ROLES). A worker's command waits out a failover; others are tried again for half a second,
+ * and for five.
+ */
+const CLUSTER_ROLES = {
+  producer: { enableOfflineQueue: false, maxRedirections: 5 },
+  worker: { maxRedirections: Number.MAX_SAFE_INTEGER },
+  admin: { enableOfflineQueue: false, maxRedirections: 50 },
+} satisfies Record<Exclude<RedisRole, 'subscriber'>, ClusterOptions>;
+
+/** A master that hangs answers nobody with where its slots are now. */
+const LOOK_FOR_NODES_MS = 2_000;
+
 const LONGEST_RETRY_MS: Record<RedisRole, number> = {
   producer: 500,
   worker: 2_000,
@@ -35,32 +57,75 @@ const LONGEST_RETRY_MS: Record<RedisRole, number> = {
 
 export interface ConnectRedisOptions {
   role: RedisRole;
+  /** One URL is a node of a Cluster. Several always are. */
+  cluster?: boolean;
   logger?: Pick<Logger, 'info' | 'warn'>;
   /** Shown by `CLIENT LIST`. */
   connectionName?: string;
 }
 
 /**
- * A connection to Redis with the options of its role. Returns at once and connects in the
- * background, over and over; `awaitRedis` waits for it. Losing and regaining Redis is logged once
- * each, not at every attempt. Whoever opens it calls `quit` or `disconnect`.
+ * A connection to Redis, or to a Cluster, with the options of its role. Returns at once and connects
+ * in the background, over and over; `awaitRedis` waits for it. Losing and regaining Redis, or a node
+ * of it, is logged once each, not at every attempt. Whoever opens it calls `quit` or `disconnect`.
+ *
+ * A subscriber to a Cluster is a connection to one of its nodes, as each hears what is published on
+ * any; where that node goes away, to the next.
  */
 export function connectRedis(
   url: string,
-  { role, logger, connectionName }: ConnectRedisOptions,
-): Redis {
-  const redis = new Redis(url, {
+  options: ConnectRedisOptions & { role: 'subscriber' },
+): Redis;
+export function connectRedis(url: string, options: ConnectRedisOptions): RedisConnection;
+export function connectRedis(
+  url: string,
+  { role, cluster = false, logger, connectionName }: ConnectRedisOptions,
+): RedisConnection {
+  const address = readRedisAddress(url, { cluster });
+  const facts = { role, url: redactUrl(url) };
+  const options = {
     ...ROLES[role],
     ...(connectionName !== undefined && { connectionName }),
     connectTimeout: 5_000,
     keepAlive: 10_000,
-    retryStrategy: (times) => retryDelay(times, LONGEST_RETRY_MS[role]),
-    // After a failover the old primary is read-only: look up the address again.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  };
+  const retryStrategy = (times: number): number => retryDelay(times, LONGEST_RETRY_MS[role]);
+  // After a failover the old primary is read-only: look up the address again.
+  const reconnectOnError = (error: Error): boolean => error.message.startsWith('READONLY');
+  if (address.kind === 'server') {
+    const redis = new Redis(address.url, { ...options, retryStrategy, reconnectOnError });
+    logStateChanges(redis, facts, logger);
+    return redis;
+  }
+  const nodeOptions = { ...options, ...address.login, ...(address.tls && { tls: {} }) };
+  if (role === 'subscriber') {
+    const redis = listenToOneOf(address.nodes, { ...nodeOptions, retryStrategy });
+    logStateChanges(redis, facts, logger);
+    return redis;
+  }
+  const redis = new Cluster(address.nodes, {
+    ...CLUSTER_ROLES[role],
+    redisOptions: nodeOptions,
+    retryDelayOnFailover: RETRY_IN_CLUSTER_MS,
+    retryDelayOnClusterDown: RETRY_IN_CLUSTER_MS,
+    retryDelayOnTryAgain: RETRY_IN_CLUSTER_MS,
+    clusterRetryStrategy: retryStrategy,
+    slotsRefreshInterval: LOOK_FOR_NODES_MS,
+    // A certificate is for a name: it must not be looked up before the connection is made.
+    ...(address.tls && { dnsLookup: (name, callback) => callback(null, name) }),
   });
-  logStateChanges(redis, { role, url: redactUrl(url) }, logger);
+  givenNodes.set(redis, address.nodes);
+  // Masters connect with their first command otherwise, which a producer does not wait for.
+  redis.on('+node', (node: Redis) => {
+    if (node.options.readOnly !== true) node.connect().catch(() => undefined);
+  });
+  logStateChanges(redis, facts, logger);
+  logNodes(redis, facts, logger);
   return redis;
 }
+
+/** For telling where a Cluster was looked for: others are known only once one of these has answered. */
+const givenNodes = new WeakMap<Cluster, readonly RedisNode[]>();
 
 /** Milliseconds before the next attempt: doubling, bounded, spread so that a fleet does not rush. */
 function retryDelay(times: number, longest: number): number {
@@ -68,32 +133,12 @@ function retryDelay(times: number, longest: number): number {
   return Math.round(delay * (0.75 + Math.random() * 0.5));
 }
 
-// ioredis throws an 'error' that nobody listens to, so a listener stands with or without a logger.
-function logStateChanges(
-  redis: Redis,
-  facts: { role: RedisRole; url: string },
-  logger: ConnectRedisOptions['logger'],
-): void {
-  let away = false;
-  const lost = (err: Error | null): void => {
-    if (away) return;
-    away = true;
-    logger?.warn({ ...facts, err }, 'Redis cannot be reached; trying again');
-  };
-  redis.on('error', lost);
-  redis.on('reconnecting', () => lost(null));
-  redis.on('ready', () => {
-    if (away) logger?.info(facts, 'Redis is back');
-    away = false;
-  });
-}
-
 /**
  * Resolves once the connection takes commands. Rejects with a StartError that says what to do when
  * that takes longer than `timeoutMs`.
  */
 export async function awaitRedis(
-  redis: Redis,
+  redis: RedisConnection,
   { timeoutMs = 10_000 }: { timeoutMs?: number } = {},
 ): Promise<void> {
   if (redis.status === 'ready') return;
@@ -115,11 +160,19 @@ export async function awaitRedis(
   }
 }
 
-function unreachable(redis: Redis, error: Error | undefined): StartError {
-  const { host, port, path } = redis.options;
-  const where = path ?? `${host ?? 'localhost'}:${port ?? 6379}`;
-  const code: unknown = error && Reflect.get(error, 'code');
-  const why = typeof code === 'string' ? code : (error?.message ?? 'no answer');
+function unreachable(redis: RedisConnection, error: Error | undefined): StartError {
+  const where = isCluster(redis)
+    ? (givenNodes.get(redis) ?? []).map(({ host, port }) => `${host}:${port}`).join(', ')
+    : addressOf(redis);
+  // A Cluster says that no node could be asked, and then why the last one could not.
+  const inner: unknown = error && Reflect.get(error, 'lastNodeError');
+  const last = inner instanceof Error ? inner : error;
+  const code: unknown = last && Reflect.get(last, 'code');
+  const why = typeof code === 'string' ? code : (last?.message ?? 'no answer');
+  if (/cluster support disabled/i.test(why))
+    return new StartError(
+      `Redis at ${where} is no Cluster: give one URL in REDIS_URL, and leave out REDIS_CLUSTER.`,
+    );
   return new StartError(
     `Redis cannot be reached at ${where} (${redactUrl(why)}): start it, or set REDIS_URL to where it is.`,
   );

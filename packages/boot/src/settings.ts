@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { readRedisAddress } from './redis-address.ts';
 
 /** The schema of a variable that holds a URL with one of these protocols (`redis:`, …). */
 export function urlSetting(
@@ -13,10 +14,32 @@ export function urlSetting(
 }
 
 /** `REDIS_URL`: where Redis is. */
-export const redisUrlSetting = () =>
-  urlSetting(['redis:', 'rediss:'], {
-    description: 'where Redis is',
-    examples: ['redis://127.0.0.1:6379'],
+export const redisUrlSetting = () => {
+  let wrong = '';
+  return Type.Refine(
+    Type.String({
+      description: 'where Redis is; of a Cluster, some nodes with commas between them',
+      examples: ['redis://127.0.0.1:6379'],
+      secret: true,
+    }),
+    (value) => {
+      try {
+        readRedisAddress(value);
+        return true;
+      } catch (error) {
+        wrong = error instanceof Error ? error.message : '';
+        return false;
+      }
+    },
+    () => wrong,
+  );
+};
+
+/** `REDIS_CLUSTER`: whether one URL is that of a node of a Cluster. */
+export const redisClusterSetting = () =>
+  Type.Boolean({
+    description: 'whether Redis is a Cluster though REDIS_URL names one node of it',
+    default: false,
   });
 
 /** `DATABASE_URL`: where Postgres is. */

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
+import { redisScript, type RedisConnection } from '@leadgate/boot';
 import type { Queue } from 'bullmq';
 // BullMQ's own script: what it stores stays what its workers, dashboards and next versions expect.
 import { addStandardJob } from 'bullmq/dist/cjs/scripts/addStandardJob-9.js';
-import type { Redis } from 'ioredis';
 import type { PackedJob } from './packed-job.ts';
 import type { JobName } from './queue-names.ts';
 
@@ -38,29 +37,29 @@ end
 return #given
 `;
 
-const SHA = createHash('sha1').update(SOURCE).digest('hex');
+const addScript = redisScript(SOURCE);
 
 /**
  * Puts jobs in the queue in one call of one script; one whose id is there already stays as it is.
  * `queue.addBulk` does the same with a call, an object and a packing of arguments for each job, which
- * is a third of what a receiver spends on a lead (docs/performance.md).
+ * is a third of what a receiver spends on a lead (docs/performance.md). With `replicas` it rejects when
+ * fewer have them.
  */
 export async function addJobs(
-  redis: Redis,
+  redis: RedisConnection,
   { keys, toKey }: Pick<Queue, 'keys' | 'toKey'>,
   jobs: readonly NewJob[],
-  { attempts, delayMs }: { attempts: number; delayMs: number },
+  { attempts, delayMs, replicas }: { attempts: number; delayMs: number; replicas: number },
 ): Promise<void> {
-  const args: (string | number)[] = [
-    ...[keys.wait, keys.paused, keys.meta, keys.id, keys.completed].map(String),
-    ...[keys.delayed, keys.active, keys.events, keys.marker].map(String),
-    ...[toKey(''), Date.now(), attempts, delayMs],
-  ];
+  const args: (string | number)[] = [toKey(''), Date.now(), attempts, delayMs];
   for (const { id, name, data } of jobs) args.push(id, name, JSON.stringify(data));
-  try {
-    await redis.evalsha(SHA, addStandardJob.keys, ...args);
-  } catch (error) {
-    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-    await redis.eval(SOURCE, addStandardJob.keys, ...args);
-  }
+  await addScript(
+    redis,
+    [
+      ...[keys.wait, keys.paused, keys.meta, keys.id, keys.completed].map(String),
+      ...[keys.delayed, keys.active, keys.events, keys.marker].map(String),
+    ],
+    args,
+    { replicas },
+  );
 }

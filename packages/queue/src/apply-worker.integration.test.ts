@@ -1,14 +1,17 @@
-import { awaitRedis, connectRedis } from '@leadgate/boot';
+import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
 import { sampleSubmission, startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
 import { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { startApplyWorker, type ApplyWorker, type ApplyWorkerOptions } from './apply-worker.ts';
+import {
+  startApplyWorker,
+  type ApplyWorker,
+  type ApplyWorkerOptions,
+} from './shards/take-shards.ts';
 import { AttemptFailed, GiveBack } from './job-outcome.ts';
 import { openProducer, type Producer } from './producer.ts';
 import { queueCounts } from './queue-counts.ts';
-import { APPLY_QUEUE, PREFIX } from './queue-names.ts';
+import { PREFIX, queueName } from './queue-names.ts';
 
 const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
 const closes: (() => unknown)[] = [];
@@ -34,12 +37,14 @@ async function startWorker(
   return worker;
 }
 
-async function open(url: string): Promise<{ redis: Redis; producer: Producer; queue: Queue }> {
+async function open(
+  url: string,
+): Promise<{ redis: RedisConnection; producer: Producer; queue: Queue }> {
   const redis = connectRedis(url, { role: 'producer' });
   closes.push(() => redis.disconnect());
   await awaitRedis(redis);
   const producer = await openProducer(redis, { logger });
-  const queue = new Queue(APPLY_QUEUE, {
+  const queue = new Queue(queueName(0), {
     connection: redis,
     prefix: PREFIX,
     skipVersionCheck: true,
@@ -55,7 +60,7 @@ const emptyQueue = { waiting: 0, active: 0, delayed: 0, failed: 0 };
 describe('a worker of the queue', () => {
   let url: string;
   let producer: Producer;
-  let redis: Redis;
+  let redis: RedisConnection;
   let queue: Queue;
   beforeAll(async () => void (url = (await testRedis()).url));
   beforeEach(async () => {
@@ -200,7 +205,7 @@ describe('a worker of the queue', () => {
         stalls.push(info.stalls);
         if (stalls.length === 5) release.open();
         // As if the process had gone: its lock is not renewed, and another worker finds it so.
-        else await redis.del(`${PREFIX}:${APPLY_QUEUE}:${id}:lock`);
+        else await redis.del(`${PREFIX}:${queueName(0)}:${id}:lock`);
         await release.promise;
       },
     });
@@ -218,7 +223,7 @@ describe('a worker of the queue', () => {
     // The fetch under way when it was paused may still bring one.
     await producer.enqueue(sampleSubmission(2));
     await producer.enqueue(sampleSubmission(3));
-    const lock = `${PREFIX}:${APPLY_QUEUE}:${sampleSubmission(1).id}:lock`;
+    const lock = `${PREFIX}:${queueName(0)}:${sampleSubmission(1).id}:lock`;
     const token = await redis.get(lock);
     // Three times as long as a lock lasts by itself.
     const start = performance.now();
@@ -296,6 +301,6 @@ describe('a worker of the queue whose Redis', () => {
   });
 });
 
-async function commandsOf(redis: Redis): Promise<number> {
+async function commandsOf(redis: RedisConnection): Promise<number> {
   return Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
 }

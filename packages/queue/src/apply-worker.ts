@@ -1,10 +1,10 @@
+import type { RedisConnection } from '@leadgate/boot';
 import { UnrecoverableError, WaitingError, Worker, type Job } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { decodeApplyJob, type Submission } from '@leadgate/contract';
 import { AttemptFailed, GiveBack } from './job-outcome.ts';
 import type { Log } from './log.ts';
 import { unpackJob } from './packed-job.ts';
-import { APPLY_QUEUE, PREFIX, type JobName } from './queue-names.ts';
+import { PREFIX, queueName, type JobName } from './queue-names.ts';
 
 type BullWorker = Worker<unknown, void, JobName>;
 
@@ -18,7 +18,8 @@ export interface JobInfo {
   replay: boolean;
 }
 
-export interface ApplyWorkerOptions {
+export interface ShardWorkerOptions {
+  shard: number;
   /** Jobs held at once. */
   concurrency: number;
   logger: Log;
@@ -29,13 +30,15 @@ export interface ApplyWorkerOptions {
   apply: (submission: Submission, info: JobInfo) => Promise<void>;
   /** Milliseconds that a worker which went away keeps its jobs. */
   lockMs?: number;
+  /** Told when the shard is found empty, and when there is a job again. */
+  onIdle?: (idle: boolean) => void;
 }
 
 /** For telling a worker that is at work, or has none, from one that is stuck. */
-export interface Progress {
+export interface ShardProgress {
   /** Jobs completed or failed since the start. */
   processed: number;
-  /** Milliseconds since 1970: the last time a job was done or the queue was found empty. */
+  /** Milliseconds since 1970: the last time a job was done or the shard was found empty. */
   lastProgressAt: number;
   /** Jobs held now. */
   active: number;
@@ -43,11 +46,13 @@ export interface Progress {
   refusal: string | null;
 }
 
-export interface ApplyWorker {
+export interface ShardWorker {
   /** Takes no new jobs; those held go on. Their locks are renewed for as long as it lasts. */
   pause(): void;
   resume(): void;
-  progress(): Progress;
+  /** From now on; jobs held beyond it go on. */
+  holdAtMost(jobs: number): void;
+  progress(): ShardProgress;
   /**
    * Takes no new jobs and waits for those held. Rejects after `timeoutMs`; what is still held then
    * is run again by another worker. Leaves the connection open: it is the caller's.
@@ -64,18 +69,31 @@ const STALLS_ALLOWED = 1_000_000;
 const LOCK_MS = 20_000;
 
 /**
- * Starts taking jobs. `redis` must be a connection that waits for Redis (role `worker`); a second
+ * Starts taking the jobs of a shard. `redis` must be a connection that waits for Redis (role `worker`); a second
  * one is opened from it for blocking reads and closed with the worker.
  */
-export async function startApplyWorker(
-  redis: Redis,
-  { concurrency, logger, apply, lockMs = LOCK_MS }: ApplyWorkerOptions,
-): Promise<ApplyWorker> {
-  const progress: Progress = { processed: 0, lastProgressAt: Date.now(), active: 0, refusal: null };
+export async function startShardWorker(
+  redis: RedisConnection,
+  { shard, concurrency, logger, apply, lockMs = LOCK_MS, onIdle }: ShardWorkerOptions,
+): Promise<ShardWorker> {
+  const progress: ShardProgress = {
+    processed: 0,
+    lastProgressAt: Date.now(),
+    active: 0,
+    refusal: null,
+  };
+
+  let idle = false;
+  const noteIdle = (now: boolean): void => {
+    if (now === idle) return;
+    idle = now;
+    onIdle?.(now);
+  };
 
   const worker: BullWorker = new Worker(
-    APPLY_QUEUE,
+    queueName(shard),
     async (job, token) => {
+      noteIdle(false);
       progress.active++;
       try {
         await run(job, token, apply, logger);
@@ -105,7 +123,10 @@ export async function startApplyWorker(
   };
   worker.on('completed', moved);
   worker.on('failed', moved);
-  worker.on('drained', () => void (progress.lastProgressAt = Date.now()));
+  worker.on('drained', () => {
+    progress.lastProgressAt = Date.now();
+    noteIdle(true);
+  });
   const holds = createHolds(worker);
   const refusal = logAndBackOff(worker, holds, logger);
   await worker.waitUntilReady();
@@ -114,6 +135,7 @@ export async function startApplyWorker(
   return {
     pause: () => holds.add('caller'),
     resume: () => holds.remove('caller'),
+    holdAtMost: (jobs) => void (worker.concurrency = jobs),
     progress: () => ({ ...progress, refusal: refusal() }),
     close: ({ timeoutMs }) => closeWithin(worker, timeoutMs, () => progress.active),
   };
@@ -122,7 +144,7 @@ export async function startApplyWorker(
 async function run(
   job: Job<unknown, void, JobName>,
   token: string | undefined,
-  apply: ApplyWorkerOptions['apply'],
+  apply: ShardWorkerOptions['apply'],
   logger: Log,
 ): Promise<void> {
   const submission = decode(job.data);

@@ -1,37 +1,79 @@
+import type { RedisConnection } from '@leadgate/boot';
 import { Job, Queue, type JobProgress } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { decodeApplyJob, type Submission } from '@leadgate/contract';
 import type { Log } from './log.ts';
 import { unpackJob } from './packed-job.ts';
-import { APPLY_QUEUE, PREFIX } from './queue-names.ts';
+import { pauseQueue, resumeQueue } from './pause-queue.ts';
+import { PREFIX, queueName } from './queue-names.ts';
+import { readRegistry } from './shards/registry.ts';
 
-/** Opened and closed by whoever shows the queue. */
+/** The queue of a shard as a dashboard shows it. */
 export type DashboardQueue = Queue;
 
+/** The queues for a dashboard, one a shard. */
+export interface DashboardQueues {
+  /** Those that there are now, by shard; the same array for as long as they are the same. */
+  current(): Promise<readonly DashboardQueue[]>;
+  /** Leaves the connection open: it is the caller's. */
+  close(): Promise<void>;
+}
+
 /**
- * Opens the queue for a dashboard, which shows jobs and retries them: a retried one has all its
- * attempts again. `readJobData` reads what they carry. Nothing is written by opening. Leaves the
- * connection open: it is the caller's.
+ * Opens the queues for a dashboard, which shows jobs and retries them: a retried one has all its
+ * attempts again. To pause or resume one is to pause or resume all. `readJobData` reads what jobs
+ * carry. Nothing is written by opening.
  */
-export async function openDashboardQueue(
-  redis: Redis,
+export function openDashboardQueues(
+  redis: RedisConnection,
   { logger }: { logger: Log },
-): Promise<DashboardQueue> {
-  const queue = new RetryingQueue(APPLY_QUEUE, {
-    connection: redis,
-    prefix: PREFIX,
-    skipMetasUpdate: true,
-    skipWaitingForReady: true,
-    skipVersionCheck: true,
-  });
-  queue.on('error', (err) => logger.debug({ err }, 'queue error'));
-  await queue.waitUntilReady();
-  return queue;
+): DashboardQueues {
+  const opened = new Map<number, DashboardQueue>();
+  let current: DashboardQueue[] = [];
+  const open = (shard: number): DashboardQueue => {
+    const queue = new RetryingQueue(redis, shard);
+    queue.on('error', (err) => logger.debug({ err }, 'queue error'));
+    opened.set(shard, queue);
+    return queue;
+  };
+  return {
+    async current() {
+      const { shards } = await readRegistry(redis);
+      const queues = shards.map(({ shard }) => opened.get(shard) ?? open(shard));
+      await Promise.all(queues.map((queue) => queue.waitUntilReady()));
+      const isSame = queues.length === current.length && queues.every((q, i) => q === current[i]);
+      if (!isSame) current = queues;
+      return current;
+    },
+    close: async () => {
+      await Promise.all([...opened.values()].map((queue) => queue.close()));
+    },
+  };
 }
 
 class RetryingQueue extends Queue {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection, shard: number) {
+    super(queueName(shard), {
+      connection: redis,
+      prefix: PREFIX,
+      skipMetasUpdate: true,
+      skipWaitingForReady: true,
+      skipVersionCheck: true,
+    });
+    this.#redis = redis;
+  }
+
   protected override get Job(): typeof Job {
     return FreshJob;
+  }
+
+  override pause(): Promise<void> {
+    return pauseQueue(this.#redis);
+  }
+
+  override resume(): Promise<void> {
+    return resumeQueue(this.#redis);
   }
 }
 

@@ -1,11 +1,10 @@
+export type { JobInfo } from './apply-worker.ts';
 export {
-  startApplyWorker,
-  type ApplyWorker,
-  type ApplyWorkerOptions,
-  type JobInfo,
-  type Progress,
-} from './apply-worker.ts';
-export { openDashboardQueue, readJobData, type DashboardQueue } from './dashboard-queue.ts';
+  openDashboardQueues,
+  readJobData,
+  type DashboardQueue,
+  type DashboardQueues,
+} from './dashboard-queue.ts';
 export {
   openFailedJobs,
   type FailedFilter,
@@ -20,3 +19,12 @@ export { pauseQueue, resumeQueue } from './pause-queue.ts';
 export { openProducer, type Producer } from './producer.ts';
 export { queueGauges } from './queue-gauges.ts';
 export { queueCounts, type QueueCounts } from './queue-counts.ts';
+export { shardStandings, type ShardStanding } from './shards/shard-standing.ts';
+export { queueShardsSetting, workerShardsSetting } from './shards/settings.ts';
+export { drainLeftOvers, type DrainRound, type LeftOver } from './shards/drain-left-overs.ts';
+export {
+  startApplyWorker,
+  type ApplyWorker,
+  type ApplyWorkerOptions,
+  type Progress,
+} from './shards/take-shards.ts';

@@ -1,17 +1,16 @@
-import { awaitRedis, connectRedis } from '@leadgate/boot';
+import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
 import { sampleSubmission, startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
 import { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { startApplyWorker } from './apply-worker.ts';
+import { startApplyWorker } from './shards/take-shards.ts';
 import { openProducer, type Producer } from './producer.ts';
 import { queueCounts } from './queue-counts.ts';
-import { APPLY_QUEUE, PREFIX } from './queue-names.ts';
+import { PREFIX, queueName } from './queue-names.ts';
 
 const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
 
-async function open(url: string): Promise<{ redis: Redis; producer: Producer }> {
+async function open(url: string): Promise<{ redis: RedisConnection; producer: Producer }> {
   const redis = connectRedis(url, { role: 'producer' });
   await awaitRedis(redis);
   return { redis, producer: await openProducer(redis, { logger }) };
@@ -19,7 +18,7 @@ async function open(url: string): Promise<{ redis: Redis; producer: Producer }> 
 
 describe('a producer', () => {
   let given: Awaited<ReturnType<typeof testRedis>>;
-  let redis: Redis;
+  let redis: RedisConnection;
   let producer: Producer;
   beforeAll(async () => {
     given = await testRedis();
@@ -48,7 +47,7 @@ describe('a producer', () => {
 
   test('stores a job as BullMQ itself does, and tells its events', async () => {
     const submission = sampleSubmission(1);
-    const queue = new Queue(APPLY_QUEUE, {
+    const queue = new Queue(queueName(0), {
       ...{ connection: redis, prefix: PREFIX, skipMetasUpdate: true, skipVersionCheck: true },
     });
     const keys = [submission.id, 'wait', 'marker', 'meta', 'id'].map((key) => queue.toKey(key));
@@ -204,6 +203,6 @@ describe('a producer whose Redis goes away', () => {
   });
 });
 
-async function usedMemory(redis: Redis): Promise<number> {
+async function usedMemory(redis: RedisConnection): Promise<number> {
   return Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
 }

@@ -1,12 +1,14 @@
+import { redisScript, type RedisConnection } from '@leadgate/boot';
 import { Queue, type JobsOptions } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { encodeApplyJob, type Submission } from '@leadgate/contract';
 import { addJobs, type NewJob } from './add-jobs.ts';
-import { countsOf, type QueueCounts } from './queue-counts.ts';
+import { queueCounts, type QueueCounts } from './queue-counts.ts';
 import { groupCalls } from './group-calls.ts';
 import type { Log } from './log.ts';
 import { packJob, type PackedJob } from './packed-job.ts';
-import { APPLY_QUEUE, PREFIX, type JobName } from './queue-names.ts';
+import { PREFIX, queueName, type JobName } from './queue-names.ts';
+import { keepRegistered, type Registration } from './shards/registration.ts';
+import { shardOf } from './shards/shard-of.ts';
 
 export interface Producer {
   /**
@@ -27,6 +29,7 @@ export interface Producer {
    * it: a job of that id's own, which a worker applies as a repetition. Otherwise as `enqueue`.
    */
   enqueueAlias(submission: Submission & { answeredLeadId: string }): Promise<void>;
+  /** Of all shards, those counted in that others write to. */
   counts(): Promise<QueueCounts>;
   /** Leaves the connection open: it is the caller's. */
   close(): Promise<void>;
@@ -48,19 +51,61 @@ const LARGEST_GROUP = 200;
 /** The stream of BullMQ's events is read by nobody but a dashboard. */
 const EVENTS_KEPT = 1_000;
 
-/** Of WAIT: less than a command of the producer may take. */
-const REPLICAS_WITHIN_MS = 300;
-
 /**
- * Opens the queue for putting in. `redis` must be a connection that fails fast (role `producer`);
- * its version and eviction policy are for the caller to check. With `waitReplicas`, what is put in
- * counts as put in only when that many replicas have it; with fewer, the call rejects after 300 ms.
+ * Opens the queue for putting in, spread over so many shards by the lead. `redis` must be a connection
+ * that fails fast (role `producer`); its version and eviction policy are for the caller to check. With
+ * `waitReplicas`, what is put in counts as put in only when that many replicas have it; with fewer, the
+ * call rejects after 300 ms.
  */
 export async function openProducer(
-  redis: Redis,
-  { logger, waitReplicas = 0 }: { logger: Log; waitReplicas?: number },
+  redis: RedisConnection,
+  { logger, waitReplicas = 0, shards = 1 }: { logger: Log; waitReplicas?: number; shards?: number },
 ): Promise<Producer> {
-  const queue = new Queue<PackedJob, void, JobName>(APPLY_QUEUE, {
+  const numbers = Array.from({ length: shards }, (_, shard) => shard);
+  const registration = keepRegistered(redis, numbers, logger);
+  const opened = await Promise.all(
+    numbers.map((shard) => openShard(redis, shard, { logger, waitReplicas, registration })),
+  );
+  const shardFor = ({ leadId }: Submission): OpenShard => {
+    const shard = opened[shardOf(leadId, shards)];
+    if (shard === undefined) throw new TypeError('a lead id is not a UUID');
+    return shard;
+  };
+  return {
+    // Not plain functions: what is thrown rejects.
+    enqueue: async (submission, { background = false } = {}) => {
+      const { addLater, addNow } = shardFor(submission);
+      await (background ? addLater : addNow)(jobOf('apply', submission, submission.id));
+    },
+    replay: async (submission, runId) =>
+      shardFor(submission).addLater(jobOf('replay', submission, `${runId}-${submission.id}`)),
+    enqueueAlias: async (submission) =>
+      shardFor(submission).addNow(jobOf('apply', submission, `alias-${submission.answeredLeadId}`)),
+    counts: () => queueCounts(redis),
+    close: async () => {
+      registration.close();
+      await Promise.all(opened.map(({ queue }) => queue.close()));
+    },
+  };
+}
+
+interface OpenShard {
+  queue: Queue<PackedJob, void, JobName>;
+  addNow: (job: NewJob) => Promise<void>;
+  /** In the background. */
+  addLater: (job: NewJob) => Promise<void>;
+}
+
+async function openShard(
+  redis: RedisConnection,
+  shard: number,
+  {
+    logger,
+    waitReplicas,
+    registration,
+  }: { logger: Log; waitReplicas: number; registration: Registration },
+): Promise<OpenShard> {
+  const queue = new Queue<PackedJob, void, JobName>(queueName(shard), {
     connection: redis,
     prefix: PREFIX,
     streams: { events: { maxLen: EVENTS_KEPT } },
@@ -73,42 +118,37 @@ export async function openProducer(
   // Scripts are defined before traffic: a late definition breaks a pipeline in the same tick.
   await queue.waitUntilReady();
 
-  const grouped = <T>(send: (items: T[]) => Promise<unknown>) =>
+  const grouped = (send: (jobs: NewJob[]) => Promise<unknown>) =>
     groupCalls(
-      async (items: T[]) => {
-        await send(items);
-        if (waitReplicas > 0) await awaitReplicas(redis, waitReplicas);
+      async (jobs: NewJob[]) => {
+        await registration.confirmed();
+        await send(jobs);
       },
       { maxSize: LARGEST_GROUP },
     );
-  const addNow = grouped((jobs: NewJob[]) => addJobs(redis, queue, jobs, RETRIES));
-  const addLater = grouped((jobs: NewJob[]) =>
-    queue.addBulk(
-      jobs.map(({ id, name, data }) => ({
-        name,
-        data,
-        opts: { ...BULK_JOB, ...BACKGROUND, jobId: id },
-      })),
-    ),
-  );
+  const options = { ...RETRIES, replicas: waitReplicas };
   return {
-    enqueue: (submission, { background = false } = {}) =>
-      (background ? addLater : addNow)(jobOf('apply', submission, submission.id)),
-    replay: (submission, runId) =>
-      addLater(jobOf('replay', submission, `${runId}-${submission.id}`)),
-    enqueueAlias: (submission) =>
-      addNow(jobOf('apply', submission, `alias-${submission.answeredLeadId}`)),
-    counts: () => countsOf(queue),
-    close: () => queue.close(),
+    queue,
+    addNow: grouped((jobs) => addJobs(redis, queue, jobs, options)),
+    addLater: grouped(async (jobs) => {
+      await queue.addBulk(
+        jobs.map(({ id, name, data }) => ({
+          name,
+          data,
+          opts: { ...BULK_JOB, ...BACKGROUND, jobId: id },
+        })),
+      );
+      if (waitReplicas > 0)
+        await touchScript(redis, [String(queue.keys.meta)], [EVENTS_KEPT], {
+          replicas: waitReplicas,
+        });
+    }),
   };
 }
 
-/** WAIT speaks of all that this connection wrote before it: of the reservations too. */
-async function awaitReplicas(redis: Redis, count: number): Promise<void> {
-  const reached = await redis.wait(count, REPLICAS_WITHIN_MS);
-  if (reached < count)
-    throw new Error(`${reached} of ${count} replicas had it within ${REPLICAS_WITHIN_MS} ms`);
-}
+/** A write that changes nothing, to the node that took the jobs: replicas that have it have them. */
+const touchScript = redisScript(`#!lua
+redis.call('HSET', KEYS[1], 'opts.maxLenEvents', ARGV[1])`);
 
 function jobOf(name: JobName, submission: Submission, id: string): NewJob {
   return { id, name, data: packJob(encodeApplyJob(submission)) };

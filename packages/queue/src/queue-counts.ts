@@ -1,6 +1,6 @@
+import type { RedisConnection } from '@leadgate/boot';
 import type { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
-import { withQueue } from './with-queue.ts';
+import { withQueues } from './with-queue.ts';
 
 export interface QueueCounts {
   /** Those in the background, of imports and replays, counted in. */
@@ -16,9 +16,23 @@ export interface QueueCounts {
   paused: boolean;
 }
 
-/** How many jobs stand where. Rejects when Redis does not answer. */
-export function queueCounts(redis: Redis): Promise<QueueCounts> {
-  return withQueue(redis, countsOf);
+/** How many jobs stand where, in all shards. Rejects when Redis does not answer. */
+export async function queueCounts(redis: RedisConnection): Promise<QueueCounts> {
+  return sumOf(await withQueues(redis, countsOf));
+}
+
+/** Paused as a whole where a part of it is. */
+export function sumOf(counts: readonly QueueCounts[]): QueueCounts {
+  const sum = (count: (one: QueueCounts) => number): number =>
+    counts.reduce((total, one) => total + count(one), 0);
+  return {
+    waiting: sum(({ waiting }) => waiting),
+    background: sum(({ background }) => background),
+    active: sum(({ active }) => active),
+    delayed: sum(({ delayed }) => delayed),
+    failed: sum(({ failed }) => failed),
+    paused: counts.some(({ paused }) => paused),
+  };
 }
 
 export async function countsOf(

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from '@leadgate/boot';
 import { oldestWaiting } from './oldest-waiting.ts';
 import { queueCounts } from './queue-counts.ts';
 
@@ -8,7 +8,7 @@ const STATES = ['waiting', 'active', 'delayed', 'failed', 'paused'] as const;
  * What monitoring reads of the queue, in the terms of a metrics registry. `paused` is 1 while an
  * operator has paused it.
  */
-export function queueGauges(redis: Redis) {
+export function queueGauges(redis: RedisConnection) {
   return {
     jobs: {
       name: 'leadgate_queue_jobs',

@@ -1,7 +1,13 @@
-import { durabilityFindings, inspectRedis, type RedisDurability } from '@leadgate/boot';
+import {
+  durabilityFindings,
+  fullest,
+  inspectRedis,
+  isCluster,
+  type RedisConnection,
+  type RedisDurability,
+} from '@leadgate/boot';
 import { directoryRevision, refillNeeds } from '@leadgate/intake';
 import { oldestWaiting, queueCounts } from '@leadgate/queue';
-import type { Redis } from 'ioredis';
 import { explain, whereIs } from '../explain.ts';
 import type { Session } from '../session.ts';
 import type { Finding, Truth } from './examine.ts';
@@ -28,23 +34,31 @@ export async function examineRedis(session: Session, truth: Truth | null): Promi
 /** At this share of maxmemory the receiver turns leads away, so that the queue can still drain. */
 const OVERLOAD_SHARE = 0.8;
 
-async function durability(redis: Redis): Promise<Finding[]> {
-  const state = await inspectRedis(redis);
-  const { version, evictionPolicy, aof, appendfsync, noAppendfsyncOnRewrite } = state;
-  const rewrite = noAppendfsyncOnRewrite === true ? 'yes' : noAppendfsyncOnRewrite || 'no';
+async function durability(redis: RedisConnection): Promise<Finding[]> {
+  const nodes = await inspectRedis(redis);
+  const check = (name: string, show: (node: RedisDurability) => string, ...keys: Setting[]) =>
+    judge(name, nodes, show, keys);
   return [
-    judge('redis version', version, { version }),
-    judge('eviction', `maxmemory-policy ${evictionPolicy}`, { evictionPolicy }),
-    judge('log of writes', aof ? `appendonly yes, appendfsync ${appendfsync}` : 'appendonly no', {
-      aof,
-      appendfsync,
-    }),
-    judge('log rewrite', `no-appendfsync-on-rewrite ${rewrite}`, { noAppendfsyncOnRewrite }),
-    memory(state),
+    check('redis version', ({ version }) => version, 'version', 'isPartOfCluster'),
+    check('eviction', (node) => `maxmemory-policy ${node.evictionPolicy}`, 'evictionPolicy'),
+    check('log of writes', logOfWrites, 'aof', 'appendfsync'),
+    check('log rewrite', logRewrite, 'noAppendfsyncOnRewrite'),
+    memory(nodes),
+    ...(isCluster(redis) ? [replicas(nodes)] : []),
   ];
 }
 
+const logOfWrites = ({ aof, appendfsync }: RedisDurability): string =>
+  aof ? `appendonly yes, appendfsync ${appendfsync}` : 'appendonly no';
+
+function logRewrite({ noAppendfsyncOnRewrite }: RedisDurability): string {
+  const rewrite = noAppendfsyncOnRewrite === true ? 'yes' : noAppendfsyncOnRewrite || 'no';
+  return `no-appendfsync-on-rewrite ${rewrite}`;
+}
+
 const FLAWLESS: RedisDurability = {
+  node: null,
+  isPartOfCluster: false,
   version: '7.2.0',
   evictionPolicy: 'noeviction',
   aof: true,
@@ -52,27 +66,43 @@ const FLAWLESS: RedisDurability = {
   noAppendfsyncOnRewrite: false,
   maxmemory: 0,
   usedMemory: 0,
+  replicas: 0,
 };
 
+type Setting = Exclude<keyof RedisDurability, 'node'>;
+
 /** What the rules say of these settings alone, all others being right. */
-function judge(check: string, found: string, settings: Partial<RedisDurability>): Finding {
-  const { fatal, warnings } = durabilityFindings({ ...FLAWLESS, ...settings });
+function judge(
+  check: string,
+  nodes: readonly RedisDurability[],
+  show: (node: RedisDurability) => string,
+  settings: readonly Setting[],
+): Finding {
+  const alone = nodes.map((node) => ({
+    ...FLAWLESS,
+    node: node.node,
+    ...Object.fromEntries(settings.map((name) => [name, node[name]])),
+  }));
+  const { fatal, warnings } = durabilityFindings(alone);
   const todo = [...fatal, ...warnings].join(' ');
   const status = fatal.length > 0 ? 'fail' : warnings.length > 0 ? 'warn' : 'ok';
+  const found = [...new Set(nodes.map(show))].join('; ');
   return { check, status, found, todo: todo === '' ? null : todo };
 }
 
-function memory({ usedMemory, maxmemory }: { usedMemory: number; maxmemory: number }): Finding {
-  const used = megabytes(usedMemory);
-  if (maxmemory === 0)
+function memory(nodes: readonly RedisDurability[]): Finding {
+  const { node, usedMemory, maxmemory } = fullest(nodes) ?? FLAWLESS;
+  const used = `${megabytes(usedMemory)}`;
+  const where = node === null ? '' : ` by ${node}, the fullest node`;
+  if (nodes.some((one) => one.maxmemory === 0))
     return {
       check: 'memory',
       status: 'warn',
-      found: `${used} used, no limit`,
+      found: maxmemory === 0 ? `${used} used${where}, no limit` : 'no limit on some nodes',
       todo: 'Set maxmemory, so that a long queue turns leads away (503) before the machine is full.',
     };
   const share = usedMemory / maxmemory;
-  const found = `${used} of ${megabytes(maxmemory)} used (${Math.round(share * 100)} %)`;
+  const found = `${used} of ${megabytes(maxmemory)} used (${Math.round(share * 100)} %)${where}`;
   const isFull = share >= OVERLOAD_SHARE;
   return {
     check: 'memory',
@@ -84,10 +114,21 @@ function memory({ usedMemory, maxmemory }: { usedMemory: number; maxmemory: numb
   };
 }
 
+/** Without one, what a master holds is away for as long as the master is. */
+function replicas(nodes: readonly RedisDurability[]): Finding {
+  const check = 'replicas';
+  const alone = nodes.filter((node) => node.replicas === 0).map(({ node }) => node ?? '');
+  const total = nodes.reduce((sum, node) => sum + node.replicas, 0);
+  const found = `${nodes.length} masters, ${total} replicas`;
+  if (alone.length === 0) return { check, status: 'ok', found, todo: null };
+  const todo = `Give each master a replica that runs: ${alone.join(', ')} has none.`;
+  return { check, status: 'warn', found, todo };
+}
+
 const UNKNOWN = 'not compared: Postgres cannot be asked';
 const REFILL = 'A running worker refills it within seconds; else run leadgate rebuild.';
 
-async function directory(redis: Redis, truth: Truth | null): Promise<Finding> {
+async function directory(redis: RedisConnection, truth: Truth | null): Promise<Finding> {
   const check = 'link directory';
   const revision = await directoryRevision(redis);
   if (revision === null) {
@@ -107,7 +148,7 @@ async function directory(redis: Redis, truth: Truth | null): Promise<Finding> {
   return { check, status: 'warn', found, todo: REFILL };
 }
 
-async function workspaces(redis: Redis, truth: Truth | null): Promise<Finding> {
+async function workspaces(redis: RedisConnection, truth: Truth | null): Promise<Finding> {
   const check = 'workspaces';
   if (truth === null) return { check, status: 'warn', found: UNKNOWN, todo: null };
   const known = truth.workspaces;
@@ -136,7 +177,7 @@ async function workspaces(redis: Redis, truth: Truth | null): Promise<Finding> {
 /** Waiting for longer is worth a look: a job takes milliseconds. */
 const LONG_WAIT_MS = 60_000;
 
-async function queue(redis: Redis): Promise<Finding[]> {
+async function queue(redis: RedisConnection): Promise<Finding[]> {
   const [counts, oldest] = await Promise.all([queueCounts(redis), oldestWaiting(redis)]);
   const { waiting, active, delayed, failed, paused } = counts;
   const isLate = oldest !== null && oldest > LONG_WAIT_MS;

@@ -30,11 +30,11 @@ const OFFERED = new Set([
 ]);
 
 /** bull-board on every queue, under /queues. Viewers see jobs masked, and only look. */
-export const dashboardRoutes: FastifyPluginAsync<ConsoleServices> = async (app, { queue }) => {
+export const dashboardRoutes: FastifyPluginAsync<ConsoleServices> = async (app, { queues }) => {
   const board = new FastifyAdapter();
   board.setBasePath(DASHBOARD_PATH);
-  createBullBoard({
-    queues: [adapterFor(queue, 'operator'), adapterFor(queue, 'viewer')],
+  const { replaceQueues } = createBullBoard({
+    queues: [],
     serverAdapter: board,
     options: {
       uiConfig: {
@@ -51,11 +51,25 @@ export const dashboardRoutes: FastifyPluginAsync<ConsoleServices> = async (app, 
       },
     },
   });
+  let shown: readonly DashboardQueue[] = [];
+  const showShards = async (): Promise<void> => {
+    const current = await queues.current();
+    if (current === shown) return;
+    shown = current;
+    const name = (n: number) => (shown.length === 1 ? 'leads' : `leads ${n}`);
+    replaceQueues(
+      shown.flatMap((queue, n) => [
+        adapterFor(queue, 'operator', name(n)),
+        adapterFor(queue, 'viewer', name(n)),
+      ]),
+    );
+  };
   await app.register(
     async (scope) => {
       scope.addHook('onRequest', async (request) => {
         request.headers[ROLE_HEADER] = actorOf(request).role;
         limitPage(request.query);
+        await showShards();
       });
       await scope.register(board.registerPlugin());
     },
@@ -64,12 +78,12 @@ export const dashboardRoutes: FastifyPluginAsync<ConsoleServices> = async (app, 
 };
 
 /** The queue as somebody of a role sees it; the other one's is not there for them. */
-function adapterFor(queue: DashboardQueue, role: Role): BullMQAdapter {
+function adapterFor(queue: DashboardQueue, role: Role, displayName: string): BullMQAdapter {
   const adapter = new BullMQAdapter(queue, {
     readOnlyMode: role === 'viewer',
     // Names tell the two apart.
     ...(role === 'viewer' && { prefix: 'view-' }),
-    displayName: 'leads',
+    displayName,
     description: 'Submissions on their way to Postgres',
   });
   adapter.setFormatter('data', (data: unknown) =>

@@ -1,22 +1,16 @@
 import { expect, test, vi } from 'vitest';
-import type { QueueCounts } from '@leadgate/queue';
 import { createHealthChecks, type HealthSources } from './checks.ts';
 
-const counts: QueueCounts = {
-  waiting: 10,
-  active: 0,
-  delayed: 0,
-  failed: 0,
-  paused: false,
-  background: 0,
-};
-const progress = { processed: 5, lastProgressAt: 0, active: 3, refusal: null as string | null };
+const waiting = { shard: 0, waiting: 10, paused: false };
+const total = { processed: 5, lastProgressAt: 0, active: 3, refusal: null as string | null };
+const progress = { ...total, shards: [{ shard: 0, ...total }] };
+const idle = { ...total, active: 0 };
 const never = () => new Promise<never>(() => {});
 
 const checks = (change: Partial<HealthSources> = {}) =>
   createHealthChecks({
     progress: () => progress,
-    counts: () => Promise.resolve(counts),
+    shards: () => Promise.resolve([waiting]),
     redisIsReady: () => true,
     postgresIsAway: () => false,
     askPostgres: () => Promise.resolve(undefined),
@@ -27,6 +21,21 @@ const checks = (change: Partial<HealthSources> = {}) =>
 
 test('nothing done for a minute while jobs wait: not alive', async () => {
   expect(await checks().live()).toMatchObject({ ok: false, body: { kind: 'stuck' } });
+});
+
+test('a shard that does not get on is not hidden by another one that does', async () => {
+  const lively = { ...total, processed: 1_000, lastProgressAt: Date.now() };
+  const { live } = checks({
+    progress: () => ({
+      ...lively,
+      shards: [
+        { shard: 0, ...lively },
+        { shard: 1, ...idle },
+      ],
+    }),
+    shards: () => Promise.resolve([waiting, { ...waiting, shard: 1 }]),
+  });
+  expect((await live()).ok).toBe(false);
 });
 
 test('a worker that calls Postgres away though Postgres answers is stuck all the same', async () => {
@@ -41,12 +50,12 @@ test.each<[string, Partial<HealthSources>]>([
   ],
   ['Redis is full', { progress: () => ({ ...progress, refusal: 'OOM' }) }],
   ['Redis is away', { redisIsReady: () => false }],
-  ['Redis does not answer', { counts: never }],
+  ['Redis does not answer', { shards: never }],
   [
     'an operator paused the queue',
     {
-      progress: () => ({ ...progress, active: 0 }),
-      counts: () => Promise.resolve({ ...counts, paused: true }),
+      progress: () => ({ ...idle, shards: [{ shard: 0, ...idle }] }),
+      shards: () => Promise.resolve([{ ...waiting, paused: true }]),
     },
   ],
 ])('%s: alive, as starting again would not help', async (_, change) => {
@@ -64,7 +73,7 @@ test.each<[string, Partial<HealthSources>, object]>([
     { progress: () => ({ ...progress, refusal: 'READONLY' }) },
     { redis: 'refuses (READONLY)' },
   ],
-  ['Redis is frozen', { counts: never }, { redis: 'away' }],
+  ['Redis is frozen', { shards: never }, { redis: 'away' }],
   ['Postgres is frozen', { askPostgres: never }, { postgres: 'away' }],
   [
     'Postgres is read-only',

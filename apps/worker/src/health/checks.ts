@@ -1,11 +1,11 @@
-import type { ApplyWorker, QueueCounts } from '@leadgate/queue';
+import type { ApplyWorker, ShardStanding } from '@leadgate/queue';
 import type { HealthChecks } from './health-server.ts';
-import { createLiveness } from './liveness.ts';
+import { createLiveness, type Liveness } from './liveness.ts';
 
 export interface HealthSources {
   progress: ApplyWorker['progress'];
   /** Rejects or never resolves where Redis is away. */
-  counts: () => Promise<QueueCounts>;
+  shards: () => Promise<Pick<ShardStanding, 'shard' | 'waiting' | 'paused'>[]>;
   redisIsReady: () => boolean;
   /** As jobs found it. */
   postgresIsAway: () => boolean;
@@ -19,29 +19,44 @@ export interface HealthSources {
 
 const ANSWER_TIMEOUT_MS = 1_000;
 
-/** What /live and /ready answer: alive by progress; ready where both servers let it work. */
+/**
+ * What /live and /ready answer: alive by the progress of each shard that it takes; ready where both
+ * servers let it work.
+ */
 export function createHealthChecks(sources: HealthSources): HealthChecks {
-  const judge = createLiveness(sources);
-  const countJobs = async () => (sources.redisIsReady() ? answerOf(sources.counts()) : null);
+  const judges = new Map<number, ReturnType<typeof createLiveness>>();
+  const judgeOf = (shard: number) => {
+    const judge = judges.get(shard) ?? createLiveness(sources);
+    judges.set(shard, judge);
+    return judge;
+  };
+  const askShards = async () => (sources.redisIsReady() ? answerOf(sources.shards()) : null);
   const postgresAnswers = async () => (await answerOf(sources.askPostgres())) !== null;
 
   return {
     async live() {
       const progress = sources.progress();
-      const counts = progress.refusal === null ? await countJobs() : null;
-      const liveness = judge({
-        now: Date.now(),
-        progress,
-        waiting: counts === null ? null : counts.paused ? 0 : counts.waiting,
-        // A worker that holds its jobs though Postgres answers is stuck like any other.
-        holding: sources.postgresIsAway() && !(await postgresAnswers()),
+      const shards = progress.refusal === null ? await askShards() : null;
+      // A worker that holds its jobs though Postgres answers is stuck like any other.
+      const holding = sources.postgresIsAway() && !(await postgresAnswers());
+      const now = Date.now();
+      const judged = progress.shards.map((one): Liveness => {
+        const standing = shards?.find(({ shard }) => shard === one.shard);
+        const waiting = standing === undefined || standing.paused ? 0 : standing.waiting;
+        return judgeOf(one.shard)({
+          now,
+          progress: one,
+          waiting: shards === null ? null : waiting,
+          holding,
+        });
       });
+      const liveness = judged.find(({ kind }) => kind === 'stuck') ?? { kind: 'alive' };
       return { ok: liveness.kind === 'alive', body: { ...liveness, ...progress } };
     },
     async ready() {
-      const [counts, answers] = await Promise.all([countJobs(), postgresAnswers()]);
+      const [shards, answers] = await Promise.all([askShards(), postgresAnswers()]);
       const { refusal } = sources.progress();
-      const redis = counts === null ? 'away' : refusal === null ? 'ok' : refusalInWords(refusal);
+      const redis = shards === null ? 'away' : refusal === null ? 'ok' : refusalInWords(refusal);
       // Jobs know first: there may be one connection left for asking, and none for working.
       const postgres = answers && !sources.postgresIsAway() ? 'ok' : 'away';
       return {

@@ -3,7 +3,8 @@ import type { Progress } from '@leadgate/queue';
 export interface LivenessFacts {
   /** Milliseconds since 1970. */
   now: number;
-  progress: Progress;
+  /** Of one shard. */
+  progress: Pick<Progress, 'active' | 'lastProgressAt'>;
   /** Jobs that could be taken; null where Redis does not say. */
   waiting: number | null;
   /** Whether the worker takes no jobs on purpose, as Postgres is away. */

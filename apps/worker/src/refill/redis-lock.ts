@@ -1,5 +1,5 @@
+import type { RedisConnection } from '@leadgate/boot';
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
 const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0`;
@@ -10,7 +10,7 @@ const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('
  * last renewal, so two can run after a long pause of the process.
  */
 export async function underLock<T>(
-  redis: Redis,
+  redis: RedisConnection,
   key: string,
   ttlMs: number,
   work: () => Promise<T>,

@@ -1,3 +1,4 @@
+import type { RedisConnection } from '@leadgate/boot';
 import type { RefillSource } from '@leadgate/contract';
 import {
   closeOlderWorkspace,
@@ -6,7 +7,6 @@ import {
   refillNeeds,
   refillWorkspace,
 } from '@leadgate/intake';
-import type { Redis } from 'ioredis';
 import type { Chore } from './caretaker.ts';
 import { underLock } from './redis-lock.ts';
 
@@ -27,7 +27,7 @@ interface Needs {
  * Postgres's revision, a workspace when a receiver asked for it, its marker is missing or its clock is
  * older than what Postgres holds. One worker at a time does it; two at once would do no harm.
  */
-export function createRefillChore(redis: Redis, source: RefillSource): Chore {
+export function createRefillChore(redis: RedisConnection, source: RefillSource): Chore {
   let lookedAtAll = -Infinity;
   // A Redis that comes back may be another one, or an older one.
   redis.on('ready', () => {
@@ -65,7 +65,7 @@ const isNeeded = ({ revision, workspaces }: Needs): boolean =>
 
 /** Throws the first failure once everything was tried, so that one workspace keeps no other waiting. */
 async function refill(
-  redis: Redis,
+  redis: RedisConnection,
   source: RefillSource,
   { revision, workspaces }: Needs,
 ): Promise<Record<string, unknown>> {

@@ -1,7 +1,6 @@
-import type { Logger } from '@leadgate/boot';
+import type { Logger, RedisConnection } from '@leadgate/boot';
 import { takeRejected, type RejectedBody } from '@leadgate/intake';
 import type { Failure } from '@leadgate/store';
-import type { Redis } from 'ioredis';
 import type { Chore } from './caretaker.ts';
 
 export interface RejectedChoreOptions {
@@ -17,7 +16,7 @@ export interface RejectedChoreOptions {
  * cannot hold is let go, as it would keep all behind it from moving.
  */
 export function createRejectedChore(
-  redis: Redis,
+  redis: RedisConnection,
   { save, trim, failureOf, logger }: RejectedChoreOptions,
 ): Chore {
   async function saveWhatFits(bodies: RejectedBody[]): Promise<void> {

@@ -1,6 +1,6 @@
+import type { RedisConnection } from '@leadgate/boot';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCaptureLink, type CaptureLink } from '@leadgate/contract';
-import type { Redis } from 'ioredis';
 import { LINKS, LINK_CHANGES, RELOAD, REVISION } from '../keys.ts';
 import type { Log } from '../log.ts';
 
@@ -47,8 +47,8 @@ export interface LinkDirectoryOptions {
  * seconds: with Redis away it holds what is remembered, is not complete, and goes on trying.
  */
 export async function openLinkDirectory(
-  redis: Redis,
-  subscriber: Redis,
+  redis: RedisConnection,
+  subscriber: RedisConnection,
   options: LinkDirectoryOptions,
 ): Promise<LinkDirectory> {
   const directory = new Directory(redis, subscriber, options);
@@ -65,8 +65,8 @@ interface Question {
 }
 
 class Directory implements LinkDirectory {
-  readonly #redis: Redis;
-  readonly #subscriber: Redis;
+  readonly #redis: RedisConnection;
+  readonly #subscriber: RedisConnection;
   readonly #logger: Log;
   readonly #stop = new AbortController();
 
@@ -92,8 +92,8 @@ class Directory implements LinkDirectory {
   #asking: Promise<void> = Promise.resolve();
 
   constructor(
-    redis: Redis,
-    subscriber: Redis,
+    redis: RedisConnection,
+    subscriber: RedisConnection,
     { logger, remembered = [], onChange = () => undefined }: LinkDirectoryOptions,
   ) {
     this.#redis = redis;

@@ -1,5 +1,5 @@
+import type { RedisConnection } from '@leadgate/boot';
 import type { CaptureLink } from '@leadgate/contract';
-import type { Redis } from 'ioredis';
 import { LINKS, LINK_CHANGES } from '../keys.ts';
 
 const CHUNK = 500;
@@ -9,7 +9,7 @@ const CHUNK = 500;
  * Postgres; should it fail, the directory's revision is behind and the worker refills it.
  */
 export async function putLinks(
-  redis: Redis,
+  redis: RedisConnection,
   entries: readonly { code: string; link: CaptureLink }[],
 ): Promise<void> {
   for (let i = 0; i < entries.length; i += CHUNK) {

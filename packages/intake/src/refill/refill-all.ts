@@ -1,5 +1,5 @@
+import type { RedisConnection } from '@leadgate/boot';
 import type { RefillSource } from '@leadgate/contract';
-import type { Redis } from 'ioredis';
 import type { Log } from '../log.ts';
 import { refillDirectory } from './refill-directory.ts';
 import { refillWorkspace } from './refill-workspace.ts';
@@ -9,7 +9,7 @@ import { refillWorkspace } from './refill-workspace.ts';
  * Throws at the first failure; what was refilled by then stays refilled.
  */
 export async function refillAll(
-  redis: Redis,
+  redis: RedisConnection,
   source: RefillSource,
   { logger }: { logger?: Log } = {},
 ): Promise<{ links: number; workspaces: number; identities: number }> {

@@ -1,5 +1,5 @@
+import type { RedisConnection } from '@leadgate/boot';
 import type { RefillSource } from '@leadgate/contract';
-import type { Redis } from 'ioredis';
 import { LINKS, LINKS_PREFIX, LINK_CHANGES, RELOAD, REVISION } from '../keys.ts';
 import { startRefillRun, stepScript } from './refill-run.ts';
 
@@ -25,7 +25,7 @@ redis.call('DEL', run)`);
  * in Redis before Postgres was read, and that Postgres does not have, are removed.
  */
 export async function refillDirectory(
-  redis: Redis,
+  redis: RedisConnection,
   source: RefillSource,
   revision: number,
 ): Promise<number> {
@@ -48,7 +48,7 @@ export async function refillDirectory(
   return codes;
 }
 
-async function codesInRedis(redis: Redis): Promise<Set<string>> {
+async function codesInRedis(redis: RedisConnection): Promise<Set<string>> {
   const codes = new Set<string>();
   let cursor = '0';
   do {

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from '@leadgate/boot';
 import { LINKS, REFILL_REQUESTS, REVISION, stateKey } from '../keys.ts';
 
 /**
@@ -7,7 +7,7 @@ import { LINKS, REFILL_REQUESTS, REVISION, stateKey } from '../keys.ts';
  * those given, the ones that are not open.
  */
 export async function refillNeeds(
-  redis: Redis,
+  redis: RedisConnection,
   workspaceIds: readonly string[] = [],
 ): Promise<{ directory: boolean; workspaces: string[] }> {
   const requested = await redis.smembers(REFILL_REQUESTS);
@@ -22,7 +22,7 @@ export async function refillNeeds(
 }
 
 /** The revision in Postgres that the directory in Redis is complete as of; null where it is not. */
-export async function directoryRevision(redis: Redis): Promise<number | null> {
+export async function directoryRevision(redis: RedisConnection): Promise<number | null> {
   const revision = await redis.hget(LINKS, REVISION);
   return revision === null ? null : Number(revision);
 }

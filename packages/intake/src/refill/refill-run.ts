@@ -1,7 +1,7 @@
+import type { RedisConnection, RedisScript } from '@leadgate/boot';
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { refillKey } from '../keys.ts';
-import { script, type Script } from '../script.ts';
+import { script } from '../script.ts';
 
 const RUN_SECONDS = 600;
 
@@ -12,13 +12,17 @@ const RUN_SECONDS = 600;
  */
 export interface RefillRun {
   /** Calls a script of `stepScript`. Throws when Redis lost earlier steps. */
-  step(call: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+  step(
+    call: RedisScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown>;
 }
 
 const startScript = script(`redis.call('SET', KEYS[1], 0, 'EX', ${RUN_SECONDS})`);
 
 /** `prefix`: of the keys that are filled, for their slot. */
-export async function startRefillRun(redis: Redis, prefix: string): Promise<RefillRun> {
+export async function startRefillRun(redis: RedisConnection, prefix: string): Promise<RefillRun> {
   const runKey = refillKey(prefix, randomUUID());
   let steps = 0;
   await startScript(redis, [runKey], []);
@@ -33,7 +37,7 @@ export async function startRefillRun(redis: Redis, prefix: string): Promise<Refi
 }
 
 /** A script that runs as a step: the run's key comes after its own keys, and is not theirs to use. */
-export function stepScript(lua: string): Script {
+export function stepScript(lua: string): RedisScript {
   return script(`
 local run = table.remove(KEYS)
 if redis.call('GET', run) ~= table.remove(ARGV) then return 'lost' end

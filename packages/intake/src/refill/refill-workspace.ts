@@ -1,5 +1,5 @@
+import type { RedisConnection } from '@leadgate/boot';
 import type { RefillSource } from '@leadgate/contract';
-import type { Redis } from 'ioredis';
 import { identityRef } from '../digest.ts';
 import { REFILL_REQUESTS, claimsKey, identitiesKey, stateKey, workspacePrefix } from '../keys.ts';
 import { packUuid } from '../packed-uuid.ts';
@@ -51,7 +51,7 @@ redis.call('DEL', run)`);
  * that reading: a claim or move made since stays. Keys that only Redis has stay: their job may wait.
  */
 export async function refillWorkspace(
-  redis: Redis,
+  redis: RedisConnection,
   source: RefillSource,
   workspaceId: string,
 ): Promise<number> {

@@ -1,5 +1,5 @@
+import type { RedisConnection } from '@leadgate/boot';
 import type { RejectedBody } from '@leadgate/contract';
-import type { Redis } from 'ioredis';
 import { REJECTED_BYTES, rejectedStream } from '../keys.ts';
 import { script } from '../script.ts';
 
@@ -33,7 +33,7 @@ return fits and 1 or 0`);
  * oldest of a link make room (1,000 entries or 4 MiB a link), and at 64 MiB over all links nothing
  * more is kept. Rejects when Redis fails.
  */
-export async function pushRejected(redis: Redis, rejected: RejectedBody): Promise<void> {
+export async function pushRejected(redis: RedisConnection, rejected: RejectedBody): Promise<void> {
   await pushScript(
     redis,
     [rejectedStream(rejected.linkId), REJECTED_BYTES],

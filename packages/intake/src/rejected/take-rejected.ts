@@ -1,5 +1,5 @@
+import type { RedisConnection } from '@leadgate/boot';
 import type { RejectedBody } from '@leadgate/contract';
-import type { Redis } from 'ioredis';
 import { REJECTED_BYTES, rejectedStream } from '../keys.ts';
 import { script } from '../script.ts';
 import { readRejectedBody } from './rejected-body.ts';
@@ -34,7 +34,7 @@ end`);
  * with. An entry that cannot be read is dropped.
  */
 export async function takeRejected(
-  redis: Redis,
+  redis: RedisConnection,
   save: (rejected: RejectedBody[]) => Promise<void>,
 ): Promise<number> {
   let moved = 0;

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from '@leadgate/boot';
 import { stateKey } from '../keys.ts';
 import { script } from '../script.ts';
 
@@ -14,7 +14,7 @@ return 1`);
  * Returns whether it did; `refillNeeds` then names the workspace.
  */
 export async function closeOlderWorkspace(
-  redis: Redis,
+  redis: RedisConnection,
   workspaceId: string,
   highestOrder: number,
 ): Promise<boolean> {

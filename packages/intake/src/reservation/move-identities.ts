@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from '@leadgate/boot';
 import { identityRef } from '../digest.ts';
 import { claimsKey, identitiesKey } from '../keys.ts';
 import { packUuid } from '../packed-uuid.ts';
@@ -26,7 +26,7 @@ end`);
  * Redis still says `from` or nothing, and stays where it says another lead. Call after the commit.
  */
 export async function moveIdentities(
-  redis: Redis,
+  redis: RedisConnection,
   workspaceId: string,
   moves: readonly { key: string; from: string; to: string }[],
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from '@leadgate/boot';
 import { stateKey } from '../keys.ts';
 import { script } from '../script.ts';
 
@@ -23,7 +23,7 @@ const openScript = script(`local highest = tonumber(ARGV[1])${OPEN_WORKSPACE}`);
  * (microseconds) and the time; it is never lowered.
  */
 export async function openWorkspace(
-  redis: Redis,
+  redis: RedisConnection,
   workspaceId: string,
   highestOrder = 0,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from '@leadgate/boot';
 import { REFILL_REQUESTS } from '../keys.ts';
 import { decodeGroup, encodeGroup, prepareRequest, type PreparedRequest } from './group.ts';
 import { createLimits, type Limits } from './limits.ts';
@@ -31,10 +31,13 @@ interface Line {
   underWay: number;
 }
 
-/** A reserver over a producer's connection. `limits`: the estimate to feed with what Redis counted. */
+/**
+ * A reserver over a producer's connection. `limits`: the estimate to feed with what Redis counted.
+ * `waitReplicas`: how many must have a reservation before it is answered; with fewer, it is rejected.
+ */
 export function createReserver(
-  redis: Redis,
-  { limits = createLimits() }: { limits?: Limits } = {},
+  redis: RedisConnection,
+  { limits = createLimits(), waitReplicas = 0 }: { limits?: Limits; waitReplicas?: number } = {},
 ): Reserver {
   /** The highest order seen of each workspace: a clock below it is that of an older Redis. */
   const highestOrders = new Map<string, number>();
@@ -59,7 +62,10 @@ export function createReserver(
     try {
       const highest = highestOrders.get(workspaceId) ?? 0;
       const { keys, args } = encodeGroup(workspaceId, group, departure.limits, highest);
-      const reply = decodeGroup(await reserveScript(redis, keys, args), group);
+      const reply = decodeGroup(
+        await reserveScript(redis, keys, args, { replicas: waitReplicas }),
+        group,
+      );
       limits.arrive(departure, reply.totals, reply.now / 1_000);
       noteOrders(workspaceId, reply.reservations);
       group.forEach(({ resolve, reject }, i) => {
@@ -100,7 +106,7 @@ export function createReserver(
 }
 
 /** Asks for refills, best effort: the worker also looks for missing markers by itself. */
-function refillRequests(redis: Redis): (workspaceId: string) => void {
+function refillRequests(redis: RedisConnection): (workspaceId: string) => void {
   const asked = new Map<string, number>();
   return (workspaceId) => {
     const now = Date.now();

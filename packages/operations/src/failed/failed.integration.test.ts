@@ -1,14 +1,13 @@
-import { connectRedis } from '@leadgate/boot';
+import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { openFailedJobs, openProducer, type FailedJobs, type Producer } from '@leadgate/queue';
 import { openStore, type Store } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
-import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { discardFailed } from './discard-failed.ts';
 import { retryFailed } from './retry-failed.ts';
 
 const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
-let redis: Redis;
+let redis: RedisConnection;
 let producer: Producer;
 let failed: FailedJobs;
 let database: Awaited<ReturnType<typeof testDatabase>>;

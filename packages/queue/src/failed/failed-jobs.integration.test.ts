@@ -2,10 +2,10 @@ import { awaitRedis, connectRedis } from '@leadgate/boot';
 import { sampleSubmission, testRedis } from '@leadgate/testkit';
 import { Queue } from 'bullmq';
 import { afterEach, expect, test, vi } from 'vitest';
-import { startApplyWorker } from '../apply-worker.ts';
+import { startApplyWorker } from '../shards/take-shards.ts';
 import { AttemptFailed } from '../job-outcome.ts';
 import { openProducer } from '../producer.ts';
-import { APPLY_QUEUE, PREFIX } from '../queue-names.ts';
+import { PREFIX, queueName } from '../queue-names.ts';
 import { openFailedJobs } from './failed-jobs.ts';
 
 const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
@@ -22,7 +22,7 @@ test('the same failed job retried twice by hand: each manual retry runs with fre
   const blocking = connectRedis(url, { role: 'worker' });
   closes.push(() => [redis, blocking].forEach((one) => one.disconnect()));
   await awaitRedis(redis);
-  const queue = new Queue(APPLY_QUEUE, {
+  const queue = new Queue(queueName(0), {
     connection: redis,
     prefix: PREFIX,
     skipVersionCheck: true,

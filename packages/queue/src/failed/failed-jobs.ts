@@ -1,8 +1,10 @@
-import { Queue, type Job } from 'bullmq';
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from '@leadgate/boot';
+import type { Job, Queue } from 'bullmq';
 import { decodeApplyJob, type Submission } from '@leadgate/contract';
 import { unpackJob } from '../packed-job.ts';
-import { APPLY_QUEUE, PREFIX } from '../queue-names.ts';
+import { readRegistry } from '../shards/registry.ts';
+import { openQueue } from '../with-queue.ts';
+import { mergePages } from './merge-pages.ts';
 import { walkByTime } from './walk-by-time.ts';
 
 /** A job that is out of attempts. Holds no personal data. */
@@ -62,53 +64,44 @@ const PAGE = 500;
  * Opens the failed jobs for an operator. Nothing is written by opening. Its functions reject when
  * Redis fails.
  */
-export function openFailedJobs(redis: Redis): FailedJobs {
-  const queue = new Queue(APPLY_QUEUE, {
-    connection: redis,
-    prefix: PREFIX,
-    skipMetasUpdate: true,
-    skipWaitingForReady: true,
-    skipVersionCheck: true,
-  });
-  // BullMQ repeats the connection's own errors here; what is asked of it rejects by itself.
-  queue.on('error', () => {});
-  const failedKey = queue.toKey('failed');
+export function openFailedJobs(redis: RedisConnection): FailedJobs {
+  const opened = new Map<number, Queue>();
+  const queueOf = (shard: number): Queue => {
+    const queue = opened.get(shard) ?? openQueue(redis, shard);
+    opened.set(shard, queue);
+    return queue;
+  };
+  const queues = async (): Promise<Queue[]> =>
+    (await readRegistry(redis)).shards.map(({ shard }) => queueOf(shard));
 
-  async function find(jobId: string): Promise<Job | null> {
-    if ((await redis.zscore(failedKey, jobId)) === null) return null;
-    return ((await queue.getJob(jobId)) as Job | undefined) ?? null;
-  }
-
-  async function reasonsOf(jobIds: readonly string[]): Promise<string[]> {
-    const pipeline = redis.pipeline();
-    for (const jobId of jobIds) pipeline.hget(queue.toKey(jobId), 'failedReason');
-    const replies = (await pipeline.exec()) ?? [];
-    return replies.map(([error, reason]) => {
-      if (error !== null) throw error;
-      return typeof reason === 'string' ? reason : NO_REASON;
-    });
+  /** The first shard that has it: after a change of QUEUE_SHARDS it may be in two. */
+  async function find(
+    jobId: string,
+  ): Promise<{ job: Job; failedKey: string; time: number } | null> {
+    for (const queue of await queues()) {
+      const failedKey = queue.toKey('failed');
+      const time = await redis.zscore(failedKey, jobId);
+      const job = time === null ? undefined : ((await queue.getJob(jobId)) as Job | undefined);
+      if (job !== undefined) return { job, failedKey, time: Number(time) };
+    }
+    return null;
   }
 
   async function* pages(
     order: 'oldest-first' | 'newest-first',
     { reason, until, before }: FailedFilter = {},
   ): AsyncGenerator<FailedJob[]> {
-    const start = before === undefined ? null : await positionOf(redis, failedKey, before);
-    const walk = walkByTime(redis, failedKey, {
-      order,
-      pageSize: PAGE,
-      ...(until !== undefined && { until: until.getTime() }),
-      ...(start !== null && { after: start }),
-    });
-    for await (const entries of walk) {
-      const reasons = await reasonsOf(entries.map(({ member }) => member));
-      const jobs = entries.map(({ member, time }, i) => ({
-        jobId: member,
-        reason: reasons[i] ?? NO_REASON,
-        failedAt: new Date(time),
-      }));
+    const start = before === undefined ? null : await find(before);
+    const walks = (await queues()).map((queue) =>
+      failedOf(redis, queue, {
+        order,
+        pageSize: PAGE,
+        ...(until !== undefined && { until: until.getTime() }),
+        ...(start !== null && { after: { member: start.job.id ?? '', time: start.time } }),
+      }),
+    );
+    for await (const jobs of mergePages(walks, (a, b) => comesFirst(a, b, order), PAGE))
       yield reason === undefined ? jobs : jobs.filter((job) => job.reason === reason);
-    }
   }
 
   return {
@@ -123,46 +116,80 @@ export function openFailedJobs(redis: Redis): FailedJobs {
       return [...found.values()].sort((a, b) => b.jobs - a.jobs);
     },
     async show(jobId) {
-      const job = await find(jobId);
-      return job === null ? null : detailsOf(job, jobId);
+      const found = await find(jobId);
+      return found === null ? null : detailsOf(found.job, jobId);
     },
     async retry(jobId) {
-      const job = await find(jobId);
-      if (job === null) return false;
+      const found = await find(jobId);
+      if (found === null) return false;
       try {
         // Without this an exhausted job would have a single attempt.
-        await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
+        await found.job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
         return true;
       } catch (error) {
-        return stillFailed(error, jobId);
+        return stillFailed(error, found.failedKey, jobId);
       }
     },
     async remove(jobId) {
-      const job = await find(jobId);
-      if (job === null) return false;
+      const found = await find(jobId);
+      if (found === null) return false;
       try {
-        await job.remove();
+        await found.job.remove();
         return true;
       } catch (error) {
-        return stillFailed(error, jobId);
+        return stillFailed(error, found.failedKey, jobId);
       }
     },
-    close: () => queue.close(),
+    close: async () => {
+      await Promise.all([...opened.values()].map((queue) => queue.close()));
+    },
   };
 
   /** Somebody else retried or removed it in the same moment; otherwise the error is thrown on. */
-  async function stillFailed(error: unknown, jobId: string): Promise<false> {
+  async function stillFailed(error: unknown, failedKey: string, jobId: string): Promise<false> {
     if ((await redis.zscore(failedKey, jobId)) !== null) throw error;
     return false;
   }
 }
 
-const NO_REASON = 'failed for an unknown reason';
-
-async function positionOf(redis: Redis, key: string, member: string) {
-  const time = await redis.zscore(key, member);
-  return time === null ? null : { member, time: Number(time) };
+/** The failed jobs of one shard, page by page. */
+async function* failedOf(
+  redis: RedisConnection,
+  queue: Queue,
+  walk: Parameters<typeof walkByTime>[2],
+): AsyncGenerator<FailedJob[]> {
+  for await (const entries of walkByTime(redis, queue.toKey('failed'), walk)) {
+    const reasons = await reasonsOf(
+      redis,
+      entries.map(({ member }) => queue.toKey(member)),
+    );
+    yield entries.map(({ member, time }, i) => ({
+      jobId: member,
+      reason: reasons[i] ?? NO_REASON,
+      failedAt: new Date(time),
+    }));
+  }
 }
+
+/** Keys of one shard are in one slot, and so may be asked for in one pipeline. */
+async function reasonsOf(redis: RedisConnection, jobKeys: readonly string[]): Promise<string[]> {
+  const pipeline = redis.pipeline();
+  for (const key of jobKeys) pipeline.hget(key, 'failedReason');
+  const replies = (await pipeline.exec()) ?? [];
+  return replies.map(([error, reason]) => {
+    if (error !== null) throw error;
+    return typeof reason === 'string' ? reason : NO_REASON;
+  });
+}
+
+/** The order of `walkByTime`, between shards. */
+function comesFirst(a: FailedJob, b: FailedJob, order: 'oldest-first' | 'newest-first'): boolean {
+  const [x, y] = [a.failedAt.getTime(), b.failedAt.getTime()];
+  const isOlder = x === y ? a.jobId < b.jobId : x < y;
+  return order === 'oldest-first' ? isOlder : !isOlder;
+}
+
+const NO_REASON = 'failed for an unknown reason';
 
 function detailsOf(job: Job, jobId: string): FailedJobDetails {
   const data: unknown = job.data;

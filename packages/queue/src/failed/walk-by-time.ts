@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from '@leadgate/boot';
 
 export interface TimedMember {
   member: string;
@@ -11,7 +11,7 @@ export interface TimedMember {
  * left out or comes twice. Members of one time come in the order of their bytes.
  */
 export async function* walkByTime(
-  redis: Redis,
+  redis: RedisConnection,
   key: string,
   {
     order,
