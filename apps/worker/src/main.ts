@@ -1,11 +1,14 @@
 import { createLogger, createShutdown, failStart, readConfig } from '@leadgate/boot';
 import { WorkerConfig } from './config.ts';
-import { startWorker } from './start-worker.ts';
+import { STOP_MARGIN_MS, startWorker } from './start-worker.ts';
 
 try {
   const config = readConfig(WorkerConfig, process.env);
   const logger = createLogger({ name: 'worker', level: config.LOG_LEVEL });
-  const shutdown = createShutdown({ logger, timeoutMs: config.SHUTDOWN_TIMEOUT_MS + 1_000 });
+  const shutdown = createShutdown({
+    logger,
+    timeoutMs: config.SHUTDOWN_TIMEOUT_MS + STOP_MARGIN_MS,
+  });
   await startWorker(config, { logger, onClose: shutdown.add });
 } catch (error) {
   failStart(error);

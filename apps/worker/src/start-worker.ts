@@ -42,6 +42,14 @@ const rules = { emptyLead, applySubmissions, resolveCustomFields };
 
 const CARETAKER_PAUSE_MS = 1_000;
 
+const GIVE_BACK_WITHIN_MS = 1_000;
+
+/**
+ * Milliseconds that stopping takes at most besides SHUTDOWN_TIMEOUT_MS, where everything hangs: giving
+ * jobs back, telling Redis, the caretaker, and closing the connections to Postgres.
+ */
+export const STOP_MARGIN_MS = GIVE_BACK_WITHIN_MS + 3_000 + 2_000 + 2_000 + 1_000;
+
 /**
  * A job that went down with its worker once was in bad company, perhaps; twice, it may be what took
  * the worker down, and no other should go down with it.
@@ -164,7 +172,9 @@ export async function startWorker(
   });
   onClose('jobs', async () => {
     groups.stop();
-    await jobs.close({ timeoutMs: config.SHUTDOWN_TIMEOUT_MS });
+    const givingUp = setTimeout(() => groups.abandon(), config.SHUTDOWN_TIMEOUT_MS);
+    await jobs.close({ timeoutMs: config.SHUTDOWN_TIMEOUT_MS + GIVE_BACK_WITHIN_MS });
+    clearTimeout(givingUp);
   });
 
   // Asked or not: what excuses a time without progress is seen only while it lasts.

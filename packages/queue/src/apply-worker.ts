@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { RedisConnection } from '@leadgate/boot';
 import { UnrecoverableError, WaitingError, Worker, type Job } from 'bullmq';
 import { decodeApplyJob, type Submission } from '@leadgate/contract';
@@ -54,8 +55,10 @@ export interface ShardWorker {
   holdAtMost(jobs: number): void;
   progress(): ShardProgress;
   /**
-   * Takes no new jobs and waits for those held. Rejects after `timeoutMs`; what is still held then
-   * is run again by another worker. Leaves the connection open: it is the caller's.
+   * Takes no new jobs and waits for those held. Rejects after `timeoutMs` where some still run then:
+   * another worker runs them again. Where all have run and Redis cannot be told so, it resolves three
+   * seconds later: they are run again too, which changes nothing. Leaves the connection open: it is the
+   * caller's.
    */
   close(options: { timeoutMs: number }): Promise<void>;
 }
@@ -68,9 +71,12 @@ const STALLS_ALLOWED = 1_000_000;
 
 const LOCK_MS = 20_000;
 
+/** How long a worker that closes waits for Redis to hear what has become of its jobs. */
+const TELL_WITHIN_MS = 3_000;
+
 /**
- * Starts taking the jobs of a shard. `redis` must be a connection that waits for Redis (role `worker`); a second
- * one is opened from it for blocking reads and closed with the worker.
+ * Starts taking the jobs of a shard. `redis` must be a connection that waits for Redis (role
+ * `worker`); a second one is opened from it for blocking reads and closed with the worker.
  */
 export async function startShardWorker(
   redis: RedisConnection,
@@ -81,6 +87,16 @@ export async function startShardWorker(
     lastProgressAt: Date.now(),
     active: 0,
     refusal: null,
+  };
+
+  let running = 0;
+  const counted: ShardWorkerOptions['apply'] = async (submission, info) => {
+    running++;
+    try {
+      await apply(submission, info);
+    } finally {
+      running--;
+    }
   };
 
   let idle = false;
@@ -96,7 +112,7 @@ export async function startShardWorker(
       noteIdle(false);
       progress.active++;
       try {
-        await run(job, token, apply, logger);
+        await run(job, token, counted, logger);
       } finally {
         progress.active--;
       }
@@ -137,7 +153,8 @@ export async function startShardWorker(
     resume: () => holds.remove('caller'),
     holdAtMost: (jobs) => void (worker.concurrency = jobs),
     progress: () => ({ ...progress, refusal: refusal() }),
-    close: ({ timeoutMs }) => closeWithin(worker, timeoutMs, () => progress.active),
+    close: ({ timeoutMs }) =>
+      closeWithin(worker, timeoutMs, { running: () => running, progress, logger }),
   };
 }
 
@@ -249,19 +266,36 @@ function refusalOf(error: Error): string | null {
 async function closeWithin(
   worker: BullWorker,
   timeoutMs: number,
-  active: () => number,
+  {
+    running,
+    progress,
+    logger,
+  }: { running: () => number; progress: Readonly<ShardProgress>; logger: Log },
 ): Promise<void> {
-  const closed = worker.close();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`${active()} jobs were still running after ${timeoutMs} ms`)),
-      timeoutMs,
-    );
-  });
-  try {
-    await Promise.race([closed, late]);
-  } finally {
-    clearTimeout(timer);
+  let isClosed = false;
+  const closed = worker.close().finally(() => (isClosed = true));
+  // It may fail when nobody waits for it any longer.
+  closed.catch(() => undefined);
+  const start = performance.now();
+  let before = '';
+  let stillSince = start;
+  for (;;) {
+    await Promise.race([closed, delay(CLOSE_LOOK_MS, undefined, { ref: false })]);
+    if (isClosed) return;
+    const now = performance.now();
+    if (running() > 0 && now - start > timeoutMs)
+      throw new Error(`${running()} jobs were still running after ${timeoutMs} ms`);
+    const standing = `${running()} ${progress.active} ${progress.processed}`;
+    if (standing !== before || running() > 0) stillSince = now;
+    before = standing;
+    if (now - stillSince > TELL_WITHIN_MS) {
+      logger.warn(
+        { jobs: progress.active },
+        'Redis cannot be told what has become of jobs; another worker finds out',
+      );
+      return;
+    }
   }
 }
+
+const CLOSE_LOOK_MS = 50;
