@@ -7,6 +7,8 @@ test('every process and server is killed, stopped, frozen and filled once: what 
   const report = await runChaos({
     lengthMs: 16_000,
     seed: 7,
+    receivers: 2,
+    workers: 3,
     rate: 60,
     everyMs: 800,
     jobLockMs: 2_000,

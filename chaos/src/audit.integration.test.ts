@@ -95,7 +95,7 @@ test.each([
     `UPDATE lead SET name = 'Eve'`,
     /is not what/,
   ],
-  ['provenance of a field', `UPDATE lead SET provenance = '{}'`, /is not what/],
+  ['provenance of a field', `UPDATE lead SET provenance = '[]'`, /is not what/],
   ['an identity', 'DELETE FROM identity', /held by none/],
   ['a lead', 'DELETE FROM lead', /does not resolve/],
 ])('%s that is not as it should be is found', async (_, damage, message) => {

@@ -32,24 +32,26 @@ export async function inflict(
   const start = Date.now();
   for (const fault of plan) {
     await delay(Math.max(0, start + fault.atMs - Date.now()));
-    const target = targetOf(fault, house);
-    const before = busy.get(target) ?? Promise.resolve();
-    busy.set(
-      target,
-      before.then(() => {
+    const targets = targetsOf(fault, house);
+    const over = Promise.all(targets.map((target) => busy.get(target) ?? Promise.resolve())).then(
+      () => {
         onFault(fault);
         return FAULTS[fault.kind](house, fault, stops);
-      }),
+      },
     );
+    for (const target of targets) busy.set(target, over);
   }
   await Promise.all(busy.values());
   return { stops };
 }
 
-function targetOf({ kind, nth }: Fault, house: House): string {
-  if (kind.endsWith('receiver')) return pickOf(house.receivers, nth).name;
-  if (kind.endsWith('worker')) return pickOf(house.workers, nth).name;
-  return kind.endsWith('redis') ? 'redis' : 'postgres';
+/** The names of what a fault has to itself. */
+function targetsOf({ kind, nth }: Fault, { receivers, workers }: House): string[] {
+  if (kind === 'roll receivers') return receivers.map(({ name }) => name);
+  if (kind === 'roll workers') return workers.map(({ name }) => name);
+  if (kind.endsWith('receiver')) return [pickOf(receivers, nth).name];
+  if (kind.endsWith('worker')) return [pickOf(workers, nth).name];
+  return [kind.endsWith('redis') ? 'redis' : 'postgres'];
 }
 
 function pickOf(members: Member[], nth: number): Member {
@@ -65,9 +67,12 @@ const FAULTS: Record<FaultKind, Inflict> = {
   'stop receiver': ({ receivers }, { nth, forMs }, stops) =>
     stop(pickOf(receivers, nth), forMs, stops),
   'freeze receiver': ({ receivers }, { nth, forMs }) => freeze(pickOf(receivers, nth), forMs),
+  'roll receivers': ({ receivers }, { forMs }, stops) => roll(receivers, forMs, stops),
+
   'kill worker': ({ workers }, { nth, forMs }) => kill(pickOf(workers, nth), forMs),
   'stop worker': ({ workers }, { nth, forMs }, stops) => stop(pickOf(workers, nth), forMs, stops),
   'freeze worker': ({ workers }, { nth, forMs }) => freeze(pickOf(workers, nth), forMs),
+  'roll workers': ({ workers }, { forMs }, stops) => roll(workers, forMs, stops),
 
   'kill redis': ({ redis }, { forMs }) => outage(redis, 'SIGKILL', forMs),
   'stop redis': ({ redis }, { forMs }) => outage(redis, 'SIGTERM', forMs),
@@ -86,10 +91,9 @@ const FAULTS: Record<FaultKind, Inflict> = {
   // Its fast shutdown: what runs is rolled back.
   'stop postgres': ({ postgres }, { forMs }) => outage(postgres, 'SIGINT', forMs),
   'freeze postgres': async ({ postgres: { pid } }, { forMs }) => {
-    const frozen = [pid, ...childrenOf(pid)];
-    for (const one of frozen) send(one, 'SIGSTOP');
+    signalAll(pid, 'SIGSTOP');
     await delay(forMs);
-    for (const one of frozen.reverse()) send(one, 'SIGCONT');
+    signalAll(pid, 'SIGCONT');
   },
   'crowd postgres': async ({ postgres: { url } }, { forMs }) => {
     const crowd: pg.Client[] = [];
@@ -143,6 +147,18 @@ async function stop(member: Member, forMs: number, stops: Stop[]): Promise<void>
   stops.push({ name, code, ms: Date.now() - start });
   await delay(forMs);
   await member.begin();
+}
+
+/** How long the next one waits for the one before to be ready: whoever deploys gives up some time. */
+const READY_WITHIN_MS = 10_000;
+
+/** Stops and starts one after the other, as a deployment does, spread over the time. */
+async function roll(members: Member[], forMs: number, stops: Stop[]): Promise<void> {
+  for (const [n, member] of members.entries()) {
+    if (n > 0) await delay(forMs / (members.length - 1));
+    await stop(member, 0, stops);
+    await member.ready(READY_WITHIN_MS);
+  }
 }
 
 async function freeze(member: Member, forMs: number): Promise<void> {
@@ -205,6 +221,11 @@ async function withPostgres(url: string, use: (admin: pg.Client) => Promise<void
   } finally {
     await admin.end();
   }
+}
+
+/** To a process and its children: those of Postgres are one server. */
+export function signalAll(pid: number, signal: NodeJS.Signals): void {
+  for (const one of [pid, ...childrenOf(pid)]) send(one, signal);
 }
 
 function childrenOf(parent: number): number[] {

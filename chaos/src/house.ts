@@ -98,25 +98,23 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   };
   const spools = join(home.path, 'spool');
   mkdirSync(spools);
-  const workers: Member[] = [];
-  for (let n = 0; n < options.workers; n++)
-    workers.push(
-      await start('worker', n, {
-        DATABASE_URL: postgres.url,
-        JOB_LOCK_MS: options.jobLockMs.toString(),
-      }),
-    );
-  const receivers: Member[] = [];
-  for (let n = 0; n < options.receivers; n++)
-    receivers.push(
-      await start('receiver', n, {
-        SPOOL_DIR: spools,
-        SPOOL_MAX_BYTES: options.spoolMaxBytes.toString(),
-        // All senders have one address here.
-        RATE_LIMIT_ADDRESS: '10000000',
-        RATE_LIMIT_LINK: '10000000',
-      }),
-    );
+  const startAll = (many: number, one: (n: number) => Promise<Member>): Promise<Member[]> =>
+    Promise.all(Array.from({ length: many }, (_, n) => one(n)));
+  const workers = await startAll(options.workers, (n) =>
+    start('worker', n, {
+      DATABASE_URL: postgres.url,
+      JOB_LOCK_MS: options.jobLockMs.toString(),
+    }),
+  );
+  const receivers = await startAll(options.receivers, (n) =>
+    start('receiver', n, {
+      SPOOL_DIR: spools,
+      SPOOL_MAX_BYTES: options.spoolMaxBytes.toString(),
+      // All senders have one address here.
+      RATE_LIMIT_ADDRESS: '10000000',
+      RATE_LIMIT_LINK: '10000000',
+    }),
+  );
 
   const members = [...receivers, ...workers];
   return {

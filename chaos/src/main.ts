@@ -2,13 +2,15 @@ import { parseArgs } from 'node:util';
 import { formatReport, isClean } from './report.ts';
 import { runChaos } from './run-chaos.ts';
 
-const USAGE = `npm run chaos [-- --minutes 5] [--seed 1] [--rate 100] [--every 3]
+const USAGE = `npm run chaos [-- --minutes 5] [--seed 1] [--rate 100] [--every 3] [--receivers 2] [--workers 3]
 
 Starts receivers, workers, Redis and Postgres, posts leads, and breaks one after the other:
   --minutes   how long to break things
   --seed      the same faults in the same order for the same number
   --rate      posts a second
   --every     seconds from one fault to the next, on average
+  --receivers, --workers
+              how many of each
 Ends with status 1 when an accepted lead is lost or stands twice, or a lead is not what it should be.
 `;
 
@@ -18,22 +20,32 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     rate: { type: 'string', default: '100' },
     every: { type: 'string', default: '3' },
+    receivers: { type: 'string', default: '2' },
+    workers: { type: 'string', default: '3' },
     help: { type: 'boolean', default: false },
   },
 });
-const [minutes, seed, rate, every] = [values.minutes, values.seed, values.rate, values.every].map(
-  Number,
-);
+const seed = Number(values.seed);
+const amounts = {
+  minutes: Number(values.minutes),
+  rate: Number(values.rate),
+  every: Number(values.every),
+  receivers: Math.floor(Number(values.receivers)),
+  workers: Math.floor(Number(values.workers)),
+};
 if (values.help) process.stdout.write(USAGE);
-else if (!minutes || seed === undefined || Number.isNaN(seed) || !rate || !every) {
+else if (Number.isNaN(seed) || !Object.values(amounts).every((amount) => amount > 0)) {
   process.stderr.write(USAGE);
   process.exitCode = 2;
 } else {
   // What was started is ended when this process exits.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  const { minutes, rate, every, receivers, workers } = amounts;
   const report = await runChaos({
     lengthMs: minutes * 60_000,
     seed,
+    receivers,
+    workers,
     rate: Math.min(rate, 1_000),
     everyMs: every * 1_000,
     jobLockMs: 5_000,

@@ -14,6 +14,8 @@ export interface Member {
   /** Sends a signal that ends it; resolves when it is gone. It stays away until `begin`. */
   end: (signal: NodeJS.Signals) => Promise<Ending>;
   begin: () => Promise<void>;
+  /** Waits until it answers that it is ready. False when the time is over. */
+  ready: (timeoutMs: number) => Promise<boolean>;
   /** Sends a signal that does not end it. */
   signal: (signal: NodeJS.Signals) => void;
 }
@@ -60,11 +62,20 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     if (wanted && watched === running) await begin();
   }
 
+  const url = `http://127.0.0.1:${port}`;
   await begin();
   return {
     name,
-    url: `http://127.0.0.1:${port}`,
+    url,
     begin,
+    ready: async (timeoutMs) => {
+      const deadline = Date.now() + timeoutMs;
+      while (!(await isReady(url))) {
+        if (Date.now() > deadline) return false;
+        await delay(100);
+      }
+      return true;
+    },
     signal: (signal) => send(running.pid, signal),
     end: async (signal) => {
       wanted = false;
@@ -72,4 +83,12 @@ export async function startMember(options: MemberOptions): Promise<Member> {
       return { name, ...(await running.exited) };
     },
   };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  const answer = fetch(`${url}/ready`, { signal: AbortSignal.timeout(2_000) });
+  return answer.then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }

@@ -5,9 +5,11 @@ export const FAULT_KINDS = [
   'kill receiver',
   'stop receiver',
   'freeze receiver',
+  'roll receivers',
   'kill worker',
   'stop worker',
   'freeze worker',
+  'roll workers',
   'kill redis',
   'stop redis',
   'freeze redis',
@@ -26,7 +28,7 @@ export interface Fault {
   kind: FaultKind;
   /** When it begins, in milliseconds after the start. */
   atMs: number;
-  /** How long it lasts, in milliseconds. */
+  /** How long it lasts, in milliseconds; of a rolling restart, until the last one is told to stop. */
   forMs: number;
   /** Which of several receivers or workers, modulo their number. */
   nth: number;

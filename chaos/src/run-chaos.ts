@@ -11,6 +11,8 @@ import { startTraffic, type Traffic } from './traffic.ts';
 export interface ChaosOptions {
   lengthMs: number;
   seed: number;
+  receivers: number;
+  workers: number;
   /** Posts a second. */
   rate: number;
   /** Milliseconds from one fault to the next, on average. */
@@ -42,16 +44,18 @@ const SETTLE_WITHIN_MS = 180_000;
 
 /** The real processes under faults from a seed, and what came of what they had accepted. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const { seed, lengthMs, rate, everyMs, jobLockMs, say } = options;
+  const { seed, lengthMs, receivers, workers, rate, everyMs, jobLockMs, say } = options;
   const house = await openHouse({
-    receivers: 2,
-    workers: 2,
+    receivers,
+    workers,
     workspaces: 2,
     jobLockMs,
     // The least there is: to be filled.
     spoolMaxBytes: 2 ** 20,
   });
-  say(`seed ${seed}; logs and ledger in ${house.folder}`);
+  say(
+    `seed ${seed}; ${receivers} receivers, ${workers} workers; logs and ledger in ${house.folder}`,
+  );
   let clean = false;
   try {
     if (!(await house.settle(60_000))) throw new Error('the processes did not become ready');

@@ -89,7 +89,7 @@ interface LeadRow extends Record<(typeof LEAD_FIELDS)[number], string | null> {
   id: string;
   merged_into: string | null;
   address: Record<string, string>;
-  provenance: Record<string, [string, number, number]>;
+  provenance: [submissionId: string, stamp: number, order: number, ...paths: string[]][];
   first_touch: UtmTouch | null;
   last_touch: UtmTouch | null;
   creator_id: string | null;
@@ -105,8 +105,8 @@ function state(row: LeadRow): LeadState {
     if (value !== undefined) values[`address.${field}`] = value;
   }
   const provenance: Record<string, Provenance> = {};
-  for (const [path, [submissionId, stamp, order]] of Object.entries(row.provenance))
-    provenance[path] = { submissionId, stamp, order };
+  for (const [submissionId, stamp, order, ...paths] of row.provenance)
+    for (const path of paths) provenance[path] = { submissionId, stamp, order };
   const creator =
     row.creator_id === null || row.creator_order === null
       ? null
