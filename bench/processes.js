@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { NODE_FLAGS } from '../scripts/launcher/node-flags.js';
 import { choosePort } from '../scripts/servers/process.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -30,7 +31,7 @@ process.once('exit', () => {
 export async function startLeadgate(name, { log, env, profiles = null }) {
   const port = (await choosePort(undefined)).toString();
   const url = `http://127.0.0.1:${port}`;
-  const running = launch(name, [`apps/${name}/dist/main.js`], {
+  const running = launch(name, [...NODE_FLAGS, `apps/${name}/dist/main.js`], {
     log,
     profiles,
     env: {

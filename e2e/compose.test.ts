@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { ConsoleConfig } from '../apps/console/src/config.ts';
 import { ReceiverConfig } from '../apps/receiver/src/config.ts';
 import { WorkerConfig } from '../apps/worker/src/config.ts';
+import { NODE_FLAGS } from '../scripts/launcher/node-flags.js';
 import { IMAGES } from '../scripts/servers/containers.js';
 
 interface Service {
@@ -130,6 +131,10 @@ describe('Dockerfile', () => {
     expect(dockerfile).toMatch(/^USER 1000:1000$/m);
     expect(dockerfile.match(/^FROM (?!\$\{NODE_IMAGE\})/gm)).toBeNull();
     expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:\d+-bookworm-slim$/m);
+  });
+
+  test('has Node run as it does where it is measured', () => {
+    expect(dockerfile).toContain(`NODE_OPTIONS=${NODE_FLAGS.join(' ')}\n`);
   });
 
   test('copies what is there, through a .dockerignore that lets nothing else in', () => {

@@ -18,7 +18,7 @@ import { startLeadgate } from '../processes.js';
  */
 
 /** Jobs that each worker holds at once: Leadgate's default. */
-export const CONCURRENCY = 200;
+export const CONCURRENCY = 400;
 
 export const CORES = cpus().length;
 

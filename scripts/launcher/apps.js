@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ROOT } from '../prepare.js';
+import { NODE_FLAGS } from './node-flags.js';
 import { startProcess, stopProcess, waitReady } from '../servers/process.js';
 
 /** @typedef {import('../servers/process.js').RunningProcess} RunningProcess */
@@ -18,7 +19,7 @@ export async function startApp({ name, readyUrl, log, env, onProcess }) {
   const running = await startProcess({
     name,
     command: process.execPath,
-    args: ['--enable-source-maps', join(ROOT, 'apps', name, 'dist/main.js')],
+    args: [...NODE_FLAGS, '--enable-source-maps', join(ROOT, 'apps', name, 'dist/main.js')],
     cwd: ROOT,
     env: { ...process.env, ...env },
     log,

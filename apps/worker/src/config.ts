@@ -16,13 +16,13 @@ export const WorkerConfig = Type.Object({
   WORKER_SHARDS: workerShardsSetting(),
   WORKER_CONCURRENCY: Type.Integer({
     description: 'how many jobs the worker holds at once',
-    default: 200,
+    default: 400,
     minimum: 1,
     maximum: 10_000,
   }),
   WORKER_GROUP_SIZE: Type.Integer({
     description: 'how many submissions are applied in one transaction at most',
-    default: 100,
+    default: 200,
     minimum: 1,
     maximum: 1_000,
   }),

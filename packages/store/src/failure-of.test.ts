@@ -38,7 +38,7 @@ describe('what Postgres answers', () => {
     expect(failureOf(Object.assign(new Error(), { code: sqlState, severity: 'ERROR' }))).toBe(
       failure,
     );
-    // Thrown where BEGIN, SET TRANSACTION or COMMIT failed.
+    // Thrown where BEGIN or COMMIT failed.
     const bare = Object.assign(new Error('terminating connection'), {
       name: 'DriverAdapterError',
       cause: { kind: 'postgres', originalCode: sqlState },

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { PrismaClient } from './generated/client.ts';
+import { createStatementNames } from './statement-names.ts';
 
 export interface StoreOptions {
   /** postgresql://…; `pgbouncer=true` in it, as Prisma writes it, where a PgBouncer answers. */
@@ -26,6 +27,12 @@ export interface Store {
 
 const STATEMENT_TIMEOUT_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+
+/**
+ * Said once a connection: transactions in which each statement sees what was committed before it, and
+ * which need no statement of their own to ask for that.
+ */
+const SESSION = ['-c TimeZone=UTC', '-c default_transaction_isolation=read\\ committed'];
 const CLOSE_WITHIN_MS = 2_000;
 
 /**
@@ -48,6 +55,7 @@ export function openStore(options: StoreOptions): Store {
         const { code } = error as NodeJS.ErrnoException;
         logger?.warn({ code }, 'an idle connection to Postgres broke');
       },
+      ...(!isPooled(url) && { statementNameGenerator: createStatementNames() }),
     },
   );
   const prisma = new PrismaClient({
@@ -69,17 +77,21 @@ export function openStore(options: StoreOptions): Store {
  */
 function connectionOf(url: string, statementTimeoutMs: number) {
   const connection = new URL(url);
-  const pooled = connection.searchParams.get('pgbouncer') === 'true';
   const given = connection.searchParams.get('options');
   // What the URL says would win over what is given beside it.
   connection.searchParams.delete('pgbouncer');
   connection.searchParams.delete('options');
-  if (pooled) return { connectionString: connection.href };
+  if (isPooled(url)) return { connectionString: connection.href };
   return {
     connectionString: connection.href,
-    options: [...(given === null ? [] : [given]), '-c TimeZone=UTC'].join(' '),
+    options: [...(given === null ? [] : [given]), ...SESSION].join(' '),
     statement_timeout: statementTimeoutMs,
     // A process that is stopped in a transaction must not hold its rows from the others.
     idle_in_transaction_session_timeout: statementTimeoutMs,
   };
+}
+
+/** A PgBouncer before 1.21 hands the next statement to a connection that never heard of its name. */
+function isPooled(url: string): boolean {
+  return new URL(url).searchParams.get('pgbouncer') === 'true';
 }

@@ -11,16 +11,26 @@ function cleanText(text: string): string {
     : text;
 }
 
-/** Every text of a JSON value cleaned, keys of objects included. The shape stays. */
+/**
+ * Every text of a JSON value cleaned, keys of objects included. The shape stays, and what holds nothing
+ * to clean is not copied: almost all is.
+ */
 export function storableTexts<T>(value: T): T {
   return cleanValue(value) as T;
 }
 
 function cleanValue(value: unknown): unknown {
   if (typeof value === 'string') return cleanText(value);
-  if (Array.isArray(value)) return value.map(cleanValue);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [cleanText(key), cleanValue(item)]),
-  );
+  if (Array.isArray(value)) {
+    const items = value.map(cleanValue);
+    return items.every((item, i) => item === value[i]) ? value : items;
+  }
+  let isClean = true;
+  const entries = Object.entries(value).map(([key, item]): [string, unknown] => {
+    const entry: [string, unknown] = [cleanText(key), cleanValue(item)];
+    isClean &&= entry[0] === key && entry[1] === item;
+    return entry;
+  });
+  return isClean ? value : Object.fromEntries(entries);
 }

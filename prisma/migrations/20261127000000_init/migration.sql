@@ -89,8 +89,8 @@ CREATE TABLE lead (
   instagram text,
   birthday date,
   address jsonb NOT NULL DEFAULT '{}',
-  -- Field path to [submission id, stamp, order] of the submission that set it.
-  provenance jsonb NOT NULL DEFAULT '{}',
+  -- A list of [submission id, stamp, order, path, …]: the fields that each submission set.
+  provenance jsonb NOT NULL DEFAULT '[]',
   -- {values, submissionId, stamp, order}
   first_touch jsonb,
   last_touch jsonb,

@@ -131,7 +131,19 @@ describe('a submission', () => {
       birthday: new Date('1990-02-28T00:00:00Z'),
       city: null,
       address: { city: 'São Paulo', zipCode: '01310100' },
-      provenance: { email: [id, stamp, order], 'address.zipCode': [id, stamp, order] },
+      provenance: [
+        [
+          id,
+          stamp,
+          order,
+          'email',
+          'name',
+          'telephone',
+          'birthday',
+          'address.city',
+          'address.zipCode',
+        ],
+      ],
       firstTouch: { values: { utmSource: 'google' }, submissionId: id, stamp, order },
       lastTouch: { values: { utmSource: 'google' }, submissionId: id, stamp, order },
       creatorId: id,
@@ -369,7 +381,7 @@ describe('a commit that comes between reading and locking', () => {
       () =>
         other.query(
           `INSERT INTO lead (workspace_id, id, city, creator_id, creator_order, provenance)
-           VALUES ($1, $2, 'Recife', $2, 1, jsonb_build_object('city', jsonb_build_array($3::text, 1, 1)))`,
+           VALUES ($1, $2, 'Recife', $2, 1, jsonb_build_array(jsonb_build_array($3::text, 1, 1, 'city')))`,
           [workspaceId, leadId, leadId],
         ),
       () => apply(sample(leadId, { name: 'Ana' })),
@@ -546,7 +558,7 @@ describe('merging', () => {
       moved: [{ workspaceId, key: 'email:b@example.com', from: b, to: a }],
     });
     expect(await leadRow(a)).toMatchObject({ name: 'New', city: 'Recife', email: 'b@example.com' });
-    expect(await leadRow(b)).toMatchObject({ mergedInto: a, name: null, provenance: {} });
+    expect(await leadRow(b)).toMatchObject({ mergedInto: a, name: null, provenance: [] });
     expect(await leadRow(alias)).toMatchObject({ mergedInto: a });
     expect(await owners()).toEqual({ 'email:a@example.com': a, 'email:b@example.com': a });
     expect(await merge(b, alias)).toEqual({ kind: 'one-lead', leadId: a });

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore, type Store } from '../open-store.ts';
+import type { StoredProvenance } from '../stored-provenance.ts';
 import { applyGroup, type AppliedSubmission, type GroupResult } from './apply-group.ts';
 import { mergeLeads } from './merge-leads.ts';
 import { keysOf, sampleSubmission } from './sample-submission.ts';
@@ -218,7 +219,11 @@ async function stored(workspaceId: string) {
     const lead = { ...row, birthday } as unknown as Lead;
     const view: LeadView = {
       values: Object.fromEntries(flat(lead).filter(([, value]) => value !== null)),
-      provenance: row.provenance as LeadView['provenance'],
+      provenance: Object.fromEntries(
+        (row.provenance as unknown as StoredProvenance).flatMap(([id, stamp, at, ...paths]) =>
+          paths.map((path) => [path, [id, stamp, at]]),
+        ),
+      ),
       firstTouch: firstTouch?.submissionId ?? null,
       lastTouch: lastTouch?.submissionId ?? null,
       utm: lastTouch?.values ?? null,

@@ -6,8 +6,9 @@ import {
   type FieldPath,
   type LeadField,
 } from '@leadgate/contract';
-import type { LeadState, Provenance, UtmTouch } from '@leadgate/leads';
+import type { LeadState, UtmTouch } from '@leadgate/leads';
 import { Prisma } from '../generated/client.ts';
+import { readProvenance, storedProvenance, type StoredProvenance } from '../stored-provenance.ts';
 
 /** A lead's row, read to be folded. */
 export interface LeadRow extends Record<LeadField, string | null> {
@@ -16,16 +17,13 @@ export interface LeadRow extends Record<LeadField, string | null> {
   mergedInto: string | null;
   erasedOrder: number | null;
   address: Partial<Record<AddressField, string>>;
-  provenance: Partial<Record<FieldPath, StoredProvenance>>;
+  provenance: StoredProvenance;
   firstTouch: UtmTouch | null;
   lastTouch: UtmTouch | null;
   creatorId: string | null;
   creatorOrder: number | null;
   customFields: Record<string, CustomValue>;
 }
-
-/** Submission id, stamp, order. */
-type StoredProvenance = [string, number, number];
 
 /** The columns of a LeadRow. A birthday as text: a date that no time zone can shift. */
 export const leadColumns = Prisma.sql`
@@ -45,9 +43,7 @@ export function readState(row: LeadRow): LeadState {
     if (row.address[field] !== undefined) values[`address.${field}`] = row.address[field];
   return {
     values,
-    provenance: mapPaths(row.provenance, ([submissionId, stamp, order]): Provenance => {
-      return { submissionId, stamp, order };
-    }),
+    provenance: readProvenance(row.provenance),
     firstTouch: row.firstTouch,
     lastTouch: row.lastTouch,
     creator:
@@ -59,7 +55,7 @@ export function readState(row: LeadRow): LeadState {
 }
 
 /** The row's columns `address` and `provenance` of a state. */
-export function storedAddress({ values }: LeadState): LeadRow['address'] {
+export function addressColumn({ values }: LeadState): LeadRow['address'] {
   const address: LeadRow['address'] = {};
   for (const field of ADDRESS_FIELDS) {
     const value = values[`address.${field}`];
@@ -68,22 +64,8 @@ export function storedAddress({ values }: LeadState): LeadRow['address'] {
   return address;
 }
 
-export function storedProvenance({ provenance }: LeadState): LeadRow['provenance'] {
-  return mapPaths(provenance, ({ submissionId, stamp, order }): StoredProvenance => {
-    return [submissionId, stamp, order];
-  });
-}
-
-function mapPaths<A, B>(
-  paths: Partial<Record<FieldPath, A>>,
-  change: (value: A) => B,
-): Partial<Record<FieldPath, B>> {
-  const changed: Partial<Record<FieldPath, B>> = {};
-  for (const path of FIELD_PATHS) {
-    const value = paths[path];
-    if (value !== undefined) changed[path] = change(value);
-  }
-  return changed;
+export function provenanceColumn({ provenance }: LeadState): LeadRow['provenance'] {
+  return storedProvenance(provenance, FIELD_PATHS);
 }
 
 const FIELD_PATHS: FieldPath[] = [

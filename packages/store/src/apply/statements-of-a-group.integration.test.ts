@@ -56,7 +56,6 @@ test('a group costs the same statements, however many submissions it holds', asy
   const ofOne = await statementsOf(people(0, 1));
   expect(ofOne).toEqual([
     'BEGIN',
-    'SET TRANSACTION ISOLATION',
     'SELECT custom_field',
     'INSERT INTO submission',
     'SELECT asked.workspace_id AS',
@@ -74,7 +73,6 @@ test('people who are known cost two statements less', async () => {
   const statements = await statementsOf(people(1_000, 50).map((_, n) => again(1_000 + n)));
   expect(statements).toEqual([
     'BEGIN',
-    'SET TRANSACTION ISOLATION',
     'SELECT custom_field',
     'INSERT INTO submission',
     'SELECT asked.workspace_id AS',

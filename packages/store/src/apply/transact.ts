@@ -11,7 +11,8 @@ export class StartAgain extends Error {
 const ATTEMPTS = 10;
 
 /**
- * Runs a transaction in which each statement sees what others committed before it, and runs it
+ * Runs a transaction in which each statement sees what others committed before it (READ COMMITTED, as
+ * connections are opened with), and runs it
  * again from its beginning on StartAgain, on a deadlock and on a serialisation failure.
  * Rejects with a StoreError where Postgres failed.
  */
@@ -21,7 +22,7 @@ export async function transact<T>(
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await store.prisma.$transaction(run, { isolationLevel: 'ReadCommitted' });
+      return await store.prisma.$transaction(run);
     } catch (error) {
       const startsAgain = error instanceof StartAgain;
       if (!startsAgain && failureOf(error) !== 'conflict') throw withoutValues(error);

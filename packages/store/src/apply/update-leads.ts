@@ -1,7 +1,7 @@
 import { LEAD_FIELDS } from '@leadgate/contract';
 import type { LeadState } from '@leadgate/leads';
 import type { Prisma } from '../generated/client.ts';
-import { storedAddress, storedProvenance } from './lead-row.ts';
+import { addressColumn, provenanceColumn } from './lead-row.ts';
 import type { LeadRef } from './lock-leads.ts';
 
 export interface ChangedLead extends LeadRef {
@@ -35,8 +35,8 @@ function newRow({ workspaceId, id, after }: ChangedLead): object {
     workspaceId,
     id,
     ...Object.fromEntries(LEAD_FIELDS.map((field) => [field, after.values[field]])),
-    address: storedAddress(after),
-    provenance: storedProvenance(after),
+    address: addressColumn(after),
+    provenance: provenanceColumn(after),
     firstTouch: after.firstTouch,
     lastTouch: after.lastTouch,
     creatorId: after.creator?.submissionId,

@@ -59,9 +59,9 @@ export async function historyOfLead(
 }
 
 function readEntry(row: HistoryRow, lead: LeadRow): HistoryEntry {
-  const paths = Object.entries(lead.provenance)
-    .filter(([, [submissionId]]) => submissionId === row.id)
-    .map(([path]) => path);
+  const paths = lead.provenance.flatMap(([submissionId, , , ...set]) =>
+    submissionId === row.id ? set : [],
+  );
   return {
     submissionId: row.id,
     acceptedAt: isoTime(row.order),

@@ -3,13 +3,13 @@ import {
   type AddressField,
   type CustomField,
   type CustomValue,
-  type FieldPath,
   type Lead,
   type LeadField,
 } from '@leadgate/contract';
 import type { UtmTouch } from '@leadgate/leads';
 import { Prisma } from '../generated/client.ts';
 import { isoTime } from '../iso-time.ts';
+import type { StoredProvenance } from '../stored-provenance.ts';
 
 /** What is read of a lead. `birthday` as text: a date that no time zone can shift. */
 export const leadColumns = Prisma.sql`
@@ -26,8 +26,7 @@ export interface LeadRow extends Record<LeadField, string | null> {
   workspaceId: string;
   workspaceName: string;
   address: Partial<Record<AddressField, string>>;
-  /** Submission id, stamp, order. */
-  provenance: Partial<Record<FieldPath, [string, number, number]>>;
+  provenance: StoredProvenance;
   firstTouch: UtmTouch | null;
   lastTouch: UtmTouch | null;
   creatorId: string | null;

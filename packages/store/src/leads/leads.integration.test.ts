@@ -129,10 +129,10 @@ describe('showLead', () => {
       data: {
         name: 'A',
         city: 'Recife',
-        provenance: {
-          name: [first.id, first.order, first.order],
-          city: [second.id, second.order, second.order],
-        },
+        provenance: [
+          [first.id, first.order, first.order, 'name'],
+          [second.id, second.order, second.order, 'city'],
+        ],
         firstTouch: touch({ utmSource: 'meta' }, first),
         lastTouch: touch({ utmSource: 'google', utmMedium: 'cpc' }, second),
         creatorId: first.id,

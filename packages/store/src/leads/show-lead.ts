@@ -6,6 +6,7 @@ import { consentsOfLead } from './consents-of-lead.ts';
 import { historyOfLead, type HistoryEntry } from './history-of-lead.ts';
 import { fieldsOfWorkspaces } from './fields-of-workspaces.ts';
 import { isoTime } from '../iso-time.ts';
+import { readProvenance } from '../stored-provenance.ts';
 import { leadColumns, readLeadSummary, type LeadRow, type LeadSummary } from './lead-row.ts';
 
 /** What set a value: the submission, and the time its facts are from. */
@@ -77,7 +78,7 @@ export async function showLead(
     ...readLeadSummary(row, fields),
     identities,
     aliases,
-    provenance: readProvenance(row.provenance),
+    provenance: sourcesOf(row.provenance),
     firstTouch: readTouch(row.firstTouch),
     lastTouch: readTouch(row.lastTouch),
     createdBy: row.creatorId,
@@ -142,9 +143,9 @@ async function possibleDuplicatesOf(store: Store, lead: LeadRow): Promise<Possib
   return rows.map((row) => ({ ...row, since: row.since.toISOString() }));
 }
 
-function readProvenance(provenance: LeadRow['provenance']): LeadDetails['provenance'] {
+function sourcesOf(provenance: LeadRow['provenance']): LeadDetails['provenance'] {
   return Object.fromEntries(
-    Object.entries(provenance).map(([path, [submissionId, stamp]]) => [
+    Object.entries(readProvenance(provenance)).map(([path, { submissionId, stamp }]) => [
       path,
       { submissionId, at: isoTime(stamp) },
     ]),
