@@ -8,7 +8,9 @@
  * @property {number} rounds
  * @property {number} seconds of load in a measurement
  * @property {number} warmSeconds before the first round, not counted
- * @property {number} connections
+ * @property {number} connections of a load as large as is answered
+ * @property {number} clients connections of a load at a rate: as many as people would have, so that one that
+ *   waits holds up no other
  * @property {number} known people that the servers know before the first request
  * @property {{ noop: number, naive: number, leadgate: number }} jobs drained in a measurement
  * @property {{ steps: number, seconds: number }} search for the sustained rate
@@ -29,6 +31,7 @@ const FULL = {
   seconds: 10,
   warmSeconds: 4,
   connections: 100,
+  clients: 400,
   known: KNOWN,
   jobs: { noop: 40_000, naive: 5_000, leadgate: 30_000 },
   search: { steps: 8, seconds: 12 },
@@ -44,6 +47,7 @@ const QUICK = {
   seconds: 5,
   warmSeconds: 5,
   connections: 100,
+  clients: 400,
   known: KNOWN,
   jobs: { noop: 15_000, naive: 2_000, leadgate: 12_000 },
   search: { steps: 5, seconds: 6 },

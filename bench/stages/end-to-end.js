@@ -26,7 +26,7 @@ export async function measureEndToEnd(bench, { atMost }) {
     ...{ receiver: receiver.pid, worker: worker.pid },
     ...{ redis: servers.redis.pid, postgres: servers.postgres.pid },
   };
-  const { connections, known } = plan;
+  const { connections, clients, known } = plan;
   const { seconds } = plan.search;
   await postLeads(url, { seconds: plan.seconds, connections, known }, pids);
   await empty(feeder);
@@ -37,7 +37,7 @@ export async function measureEndToEnd(bench, { atMost }) {
   const steps = [];
   for (let step = 0; step < plan.search.steps; step++) {
     const rate = (low + high) / 2;
-    const posting = postLeads(url, { seconds, connections, known, rate }, pids);
+    const posting = postLeads(url, { seconds, connections: clients, known, rate }, pids);
     // The first part fills the groups; what counts is whether the queue grows after it.
     await delay((seconds * 1_000) / 2);
     const [half, at] = [await feeder.left(), performance.now()];

@@ -23,9 +23,9 @@ export async function measureSpike(bench, { top, sustained }) {
     ...{ receiver: receiver.pid, worker: worker.pid },
     ...{ redis: servers.redis.pid, postgres: servers.postgres.pid },
   };
-  const { connections, known } = plan;
+  const { connections, clients, known } = plan;
   const post = (/** @type {number} */ rate) =>
-    postLeads(url, { seconds: plan.spike.seconds, connections, known, rate }, pids);
+    postLeads(url, { seconds: plan.spike.seconds, connections: clients, known, rate }, pids);
   const drained = async () => {
     const start = performance.now();
     while ((await feeder.left()) > 0) await delay(50);
