@@ -70,6 +70,7 @@ export default defineConfig(
     // Plain JavaScript outside of the type check.
     files: [
       'apps/*/bin/*.js',
+      'apps/console/static/*.js',
       'apps/receiver/demo/*.js',
       'deploy/**/*.js',
       'packages/*/*.js',

@@ -1,6 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import { openWorkspace } from '@leadgate/intake';
+import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { openProducer, queueCounts } from '@leadgate/queue';
-import { addOperator, issueFirstCode } from '@leadgate/store';
+import {
+  addOperator,
+  applyGroup,
+  createLink,
+  createWorkspace,
+  issueFirstCode,
+  listLinks,
+  saveHeld,
+  saveRejected,
+  showHeld,
+  showLead,
+} from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
@@ -43,6 +57,8 @@ beforeEach(async () => {
 
 afterEach(() => page.context().close());
 
+const RULES = { emptyLead, applySubmissions, resolveCustomFields };
+
 async function signIn(name: string): Promise<void> {
   await page.goto(`${base}/`);
   await page.fill('#name', name);
@@ -75,10 +91,37 @@ test('a wrong password says no more than that it is not right', async () => {
   expect(new URL(page.url()).pathname).toBe('/sign-in');
 });
 
+/** What every page has something to show of. */
+async function furnish(): Promise<{ workspaceId: string; linkId: string }> {
+  const { store, redis } = console_;
+  const creation = await createWorkspace(
+    store,
+    { name: `Agência ${randomUUID().slice(0, 4)}`, country: 'BR', dummyPhones: [] },
+    { isPhoneCountry: () => true },
+  );
+  if (creation.kind !== 'created') throw new Error(creation.kind);
+  const workspaceId = creation.workspace.id;
+  await openWorkspace(redis, workspaceId);
+  const { label, mode, requireIdentity, origins } = { ...SETTINGS, label: 'Black Friday' };
+  const linking = await createLink(store, workspaceId, {
+    ...{ label, mode, requireIdentity, origins, allowServers: true, redirectUrl: null },
+    ...{ linkLimit: null, addressLimit: null, expiresAt: null },
+  });
+  if (linking.kind !== 'created') throw new Error(linking.kind);
+  return { workspaceId, linkId: linking.link.id };
+}
+
+const SETTINGS = { mode: 'strict' as const, requireIdentity: false, origins: [] };
+
+const PAGES = [
+  ...['/', '/tail', '/leads', '/duplicates', '/rejected', '/held', '/failed', '/links'],
+  ...['/links/new', '/imports', '/audit'],
+];
+
 test('every page shows on a telephone without scrolling sideways, and with its style', async () => {
   await page.setViewportSize({ width: 360, height: 740 });
   await signIn('Ana');
-  for (const path of ['/', '/leads', '/rejected', '/failed', '/links', '/audit']) {
+  for (const path of PAGES) {
     await page.goto(base + path);
     const width = await page.evaluate('document.documentElement.scrollWidth');
     expect([path, width]).toEqual([path, 360]);
@@ -97,6 +140,160 @@ test('the queue is paused and resumed with buttons', async () => {
   await page.waitForSelector('text=Pause the queue');
   expect((await queueCounts(console_.redis)).paused).toBe(false);
 });
+
+test('a link is made with all that it can hold posts back by, and changed; a mistake says what it is', async () => {
+  const { workspaceId } = await furnish();
+  await signIn('Ana');
+  await page.goto(`${base}/links`);
+  await page.click('text=New link');
+  await page.selectOption('#workspaceId', workspaceId);
+  await page.fill('#label', 'Página de outubro');
+  await page.selectOption('#mode', 'lenient');
+  await page.fill('#origins', 'https://lp.example.com\nhttps://lp2.example.com');
+  await page.uncheck('[name=allowServers]');
+  await page.fill('#linkLimit', '600');
+  await page.fill('#honeypot', 'email');
+  await page.fill('#minFillSeconds', '2,5');
+  await page.fill('#captchaUrl', 'https://captcha.example/siteverify');
+  await page.fill('#captchaSecret', 'shh-secret');
+  await page.selectOption('#captchaFail', 'closed');
+  await page.click('button:text("Create")');
+  expect(await page.textContent('[role=alert]')).toContain('honeypot cannot be email');
+  expect(await page.inputValue('#label')).toBe('Página de outubro');
+  await page.fill('#honeypot', 'website');
+  await page.fill('#captchaSecret', 'shh-secret');
+  await page.click('button:text("Create")');
+  await page.waitForSelector('h1:text("Página de outubro")');
+  expect(await page.inputValue('#origins')).toBe('https://lp.example.com\nhttps://lp2.example.com');
+  expect(await page.content()).not.toContain('shh-secret');
+  await page.fill('#redirectUrl', 'https://lp.example.com/obrigado');
+  await page.fill('#expires', '2199-12-31');
+  await page.click('button:text("Save")');
+  await page.waitForSelector('text=2200-01-01');
+  const [link] = (await listLinks(console_.store, workspaceId)).filter(
+    (one) => one.label === 'Página de outubro',
+  );
+  expect(link).toMatchObject({
+    ...{ mode: 'lenient', allowServers: false, linkLimit: 600 },
+    redirectUrl: 'https://lp.example.com/obrigado',
+    guard: {
+      ...{ honeypot: 'website', minFillSeconds: 2.5 },
+      captcha: { verifyUrl: 'https://captcha.example/siteverify', fail: 'closed' },
+    },
+  });
+  expect(faults.filter((fault) => !fault.includes('422'))).toEqual([]);
+}, 60_000);
+
+test('a file is tried and imported with a bar, and what was refused is told and can be fetched', async () => {
+  const { linkId } = await furnish();
+  await signIn('Ana');
+  await page.goto(`${base}/imports`);
+  await page.selectOption('#linkId', linkId);
+  const rows = Array.from({ length: 3_000 }, (_, n) => `Pessoa ${n};p${n}@example.com`);
+  const buffer = Buffer.from(['Nome;E-mail', ...rows, '<b>Bad</b>;not one'].join('\n'));
+  await page.setInputFiles('#file', { name: 'leads.csv', mimeType: 'text/csv', buffer });
+  await page.click('button:text("Try")');
+  await page.waitForSelector('text=3,000 would be taken', { timeout: 30_000 });
+  expect((await queueCounts(console_.redis)).waiting).toBe(0);
+  await page.waitForSelector('button:text-is("Import"):not([disabled])');
+  await page.click('button:text-is("Import")');
+  await page.waitForSelector('#progress-numbers:has-text("3,000 taken")', { timeout: 30_000 });
+  await page.waitForSelector('#progress-numbers:has-text("done")');
+  expect(await page.textContent('#refused')).toContain('Row 3001: /email');
+  expect(await page.getAttribute('#bar', 'value')).toBe('1');
+  await page.waitForSelector('#imports tr:nth-child(2)');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.click('#imports tr:first-child a'),
+  ]);
+  expect(download.suggestedFilename()).toBe('refused.csv');
+  expect((await queueCounts(console_.redis)).waiting).toBe(3_000);
+  await console_.redis.flushdb();
+  expect(faults).toEqual([]);
+}, 90_000);
+
+test('what happens is on the page as it happens, and text of a sender is text', async () => {
+  const { workspaceId, linkId } = await furnish();
+  await signIn('Ana');
+  await page.goto(`${base}/tail`);
+  await page.selectOption('#linkId', linkId);
+  await page.click('button:text("Follow")');
+  await page.waitForSelector('text=Following.');
+  let n = 500;
+  await vi.waitFor(
+    async () => {
+      n += 1;
+      const now = Date.now() * 1_000;
+      const id = sampleSubmission(n).id;
+      const submission = sampleSubmission(n, {
+        ...{ workspaceId, linkId, order: now, stamp: now },
+        lead: { name: `<img src=x onerror=alert(1)> ${n}`, email: `e${n}@example.com` },
+      });
+      await applyGroup(console_.store, [{ submission, replay: false }], RULES);
+      await saveRejected(console_.store, [
+        {
+          ...{ id: id.replace('01998f0e', '01998f0f'), workspaceId, linkId, stamp: now },
+          ...{ code: 'invalid-lead', body: '{}', bodyType: 'json' as const },
+          errors: [{ pointer: '/email', code: 'not-an-email', detail: 'Not an email.' }],
+        },
+      ]);
+      expect(await page.textContent('#events')).toMatch(/Refused.*not-an-email/);
+      expect(await page.textContent('#events')).toContain('<img src=x');
+    },
+    { timeout: 30_000, interval: 1_000 },
+  );
+  expect(faults).toEqual([]);
+}, 60_000);
+
+test('a held post is looked at and released; two leads are compared and merged', async () => {
+  const { workspaceId, linkId } = await furnish();
+  const held = sampleSubmission(700, {
+    workspaceId,
+    linkId,
+    held: { reason: 'honeypot', keys: [] },
+  });
+  await saveHeld(console_.store, [held]);
+  await signIn('Ana');
+  await page.goto(`${base}/held`);
+  await page.click('tbody a');
+  await page.waitForSelector('h1:text("Held post")');
+  expect(await page.textContent('body')).toContain('maria.silva.700@example.com');
+  await page.click('text=Release');
+  await page.waitForSelector('text=None.');
+  expect(await showHeld(console_.store, held.id)).toMatchObject({ state: 'released' });
+
+  const pair = [710, 711].map((n) => sampleSubmission(n, { workspaceId, linkId }));
+  const items = pair.map((submission) => ({ submission, replay: false }));
+  await applyGroup(console_.store, items, RULES);
+  const [leadA = '', leadB = ''] = pair.map(({ leadId }) => leadId).toSorted();
+  await console_.store.prisma.possibleDuplicate.create({ data: { workspaceId, leadA, leadB } });
+  await page.goto(`${base}/duplicates`);
+  await page.click('text=Compare');
+  await page.waitForSelector('h1:text("Are they one person?")');
+  await page.click('button:text("Keep this id") >> nth=1');
+  await page.waitForURL(`${base}/leads/${leadB}`);
+  expect(await showLead(console_.store, leadA, { historyLimit: 1 })).toMatchObject({
+    ...{ leadId: leadB, submissions: 2 },
+  });
+  await page.goto(`${base}/duplicates`);
+  await page.waitForSelector('text=None.');
+  await page.goto(`${base}/audit`);
+  const log = (await page.textContent('tbody'))?.replace(/\s+/g, ' ');
+  expect(log).toMatch(/lead\.merge .* done .* held\.release .* done/);
+  expect(faults).toEqual([]);
+}, 60_000);
+
+test('a viewer looks at every page and acts on none', async () => {
+  await addOperator(console_.store, { name: 'Vito', password: PASSWORD, role: 'viewer' });
+  await signIn('Vito');
+  for (const path of PAGES.filter((one) => one !== '/audit' && one !== '/links/new')) {
+    await page.goto(base + path);
+    const acting = page.locator('main form[method=post]:visible button, main button[value]');
+    expect([path, await acting.count()]).toEqual([path, 0]);
+    expect([path, await page.content()]).not.toEqual([path, expect.stringMatching(/maria\.silva/)]);
+  }
+  expect(faults).toEqual([]);
+}, 60_000);
 
 test('the dashboard shows a job with its data to an operator, and masked to a viewer', async () => {
   const logger = { debug: () => {}, warn: () => {}, error: () => {} };

@@ -1,15 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { STYLE_SOURCE } from './pages/style.ts';
 
-/** Pages of our own have no script at all, and one style sheet, known by its hash. */
-const STRICT = [
+const OWN_PAGES = [
   "default-src 'none'",
   `style-src ${STYLE_SOURCE}`,
   "img-src 'self' data:",
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
-].join('; ');
+];
+
+/** Pages of our own have no script at all, and one style sheet, known by its hash. */
+const STRICT = OWN_PAGES.join('; ');
+
+/** Those that live have one script, a file of ours, which asks this console and nobody else. */
+export const SCRIPTED = [...OWN_PAGES, "script-src 'self'", "connect-src 'self'"].join('; ');
 
 /** bull-board is an app of scripts from its own files, and styles its elements in place. */
 const DASHBOARD = [

@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net';
 import { openWorkspace } from '@leadgate/intake';
 import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { openProducer, queueCounts, startApplyWorker, type Producer } from '@leadgate/queue';
@@ -130,12 +131,53 @@ test('no address that a viewer can read tells anything about a person', async ()
     `/queues/api/queues/${encodeURIComponent('{leads-0}')}/${values.jobId}`,
   );
   let shown = 0;
-  for (const url of urls) {
+  // A stream that does not end has a test of its own.
+  for (const url of urls.filter((one) => one !== '/api/tail')) {
     const { statusCode, body } = await viewer('GET', url);
     expect([url, marksIn(body)]).toEqual([url, []]);
     if (statusCode === 200) shown++;
   }
   expect(shown).toBeGreaterThan(20);
+});
+
+test('what happens is told as it happens: masked to a viewer, as it is to an operator', async () => {
+  await console_.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = console_.app.server.address() as AddressInfo;
+  const cookies = await Promise.all(
+    [viewer, operator].map(async (ask) => (await ask('GET', '/')).raw.req.headers.cookie ?? ''),
+  );
+  const heard = ['', ''];
+  const stop = new AbortController();
+  const streams = cookies.map(async (cookie, who) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/api/tail`, {
+      headers: { cookie },
+      signal: stop.signal,
+    });
+    expect(answer.headers.get('content-type')).toContain('text/event-stream');
+    const texts = answer.body?.pipeThrough(new TextDecoderStream()) ?? [];
+    for await (const text of texts) heard[who] += String(text);
+  });
+  const ended = Promise.allSettled(streams);
+  // Both have looked once: what was there before is not told.
+  await vi.waitFor(
+    () => expect(heard.map((text) => /still here/.test(text))).toEqual([true, true]),
+    {
+      timeout: 15_000,
+    },
+  );
+  const now = Date.now() * 1_000;
+  const late = { ...marked(submission.workspaceId, 77), order: now, stamp: now };
+  await applyGroup(console_.store, [{ submission: late, replay: false }], rules);
+  await vi.waitFor(
+    () => expect(heard.map((text) => text.includes(late.id))).toEqual([true, true]),
+    { timeout: 15_000 },
+  );
+  expect(heard.join('')).not.toContain(submission.id);
+  expect(marksIn(heard[0] ?? '')).toEqual([]);
+  expect(marksIn(heard[1] ?? '')).toContain('Zenobia');
+  expect(heard[0]).toMatch(/event: submission\ndata: \{"kind":"submission"/);
+  stop.abort();
+  await ended;
 });
 
 test('what is masked for a viewer is there for an operator', async () => {

@@ -2,7 +2,8 @@ import { applySubmissions, emptyLead, joinLeads, resolveCustomFields } from '@le
 import { queueCounts } from '@leadgate/queue';
 import { applyGroup, listAudit, saveRejected } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { consoleUnderTest, type Ask, type ConsoleUnderTest } from './console-under-test.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -42,7 +43,7 @@ interface Line {
   error?: string;
 }
 async function bring(payload: string, query = ''): Promise<Line[]> {
-  const answer = await operator('POST', `/api/links/${linkId}/imports${query}`, {
+  const answer = await operator('POST', `/api/imports?linkId=${linkId}${query}`, {
     payload,
     headers: { 'content-type': 'text/csv' },
   });
@@ -100,13 +101,45 @@ test('a file is imported as it is sent, refused rows are told, and twice changes
   expect(first.at(-1)?.result).toMatchObject({ rows: 3, imported: 2, refused: 1 });
   expect(first.find(({ refused }) => refused !== undefined)?.refused).toMatchObject({ row: 2 });
   expect(await waiting()).toBe(2);
-  expect((await bring(csv, '?encoding=klingon')).at(-1)?.error).toContain('klingon');
+  expect((await bring(csv, '&encoding=klingon')).at(-1)?.error).toContain('klingon');
   expect((await bring(csv)).at(-1)?.result).toMatchObject({ rows: 3, refused: 1 });
   expect(await waiting()).toBe(2);
   const imports = (await listAudit(console_.store, { limit: 20 })).filter(
     ({ action }) => action === 'import',
   );
   expect(imports[0]).toMatchObject({ subject: { linkId }, outcome: 'done' });
+});
+
+test('an import is looked at while it is sent, and what it refused is a file to be mended', async () => {
+  const importId = randomUUID();
+  await bring('email,name\nnot one,Dora\nlast@example.com,Last\n', `&importId=${importId}`);
+  const run = (await viewer('GET', `/api/imports/${importId}`)).json<object>();
+  expect(run).toMatchObject({ state: 'done', rows: 2, imported: 1, refused: 1, linkId });
+  expect((await viewer('GET', '/api/imports')).json<object[]>()[0]).toEqual(run);
+  expect((await viewer('GET', `/api/imports/${importId}/refused`)).statusCode).toBe(403);
+  const file = await operator('GET', `/api/imports/${importId}/refused`);
+  expect(file.body).toContain('not one,Dora,"row 1: /email');
+  const [entry] = await listAudit(console_.store, { limit: 1 });
+  expect(entry).toMatchObject({ action: 'import.refused', subject: { importId } });
+  const again = await operator('POST', `/api/imports?linkId=${linkId}&importId=${importId}`, {
+    payload: 'email\n',
+    headers: { 'content-type': 'text/csv' },
+  });
+  expect(again.statusCode).toBe(409);
+  expect((await operator('POST', `/api/imports/${randomUUID()}/stop`)).statusCode).toBe(404);
+});
+
+test('an import is stopped by whoever sees it', async () => {
+  const importId = randomUUID();
+  const rows = Array.from({ length: 1_000 }, (_, n) => `stop${n}@example.com`);
+  const sent = bring(`email\n${rows.join('\n')}`, `&importId=${importId}&perSecond=20`);
+  await vi.waitFor(async () =>
+    expect((await operator('POST', `/api/imports/${importId}/stop`)).statusCode).toBe(200),
+  );
+  await sent.catch(() => null);
+  const shown = (await viewer('GET', `/api/imports/${importId}`)).json<{ imported: number }>();
+  expect(shown).toMatchObject({ state: 'stopped' });
+  expect(shown.imported).toBeLessThan(1_000);
 });
 
 test('leads are exported to operators, on record, and to no viewer', async () => {

@@ -37,7 +37,8 @@ export function createGate(
   };
 }
 
-async function findActor(store: Store, request: FastifyRequest): Promise<Actor | null> {
+/** Who makes a request, by its token or session; null where that is nobody, or nobody any more. */
+export async function findActor(store: Store, request: FastifyRequest): Promise<Actor | null> {
   const { authorization } = request.headers;
   if (authorization !== undefined) {
     const [, secret] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];

@@ -1,24 +1,30 @@
 import type { FastifyReply } from 'fastify';
 import type { Actor } from '../auth/actor.ts';
+import { SCRIPTED } from '../headers.ts';
 import { html, Html } from './html.ts';
 import { STYLE } from './style.ts';
 
 const PAGES: [path: string, title: string][] = [
   ['/', 'Overview'],
+  ['/tail', 'Live'],
   ['/leads', 'Leads'],
+  ['/duplicates', 'Duplicates'],
   ['/rejected', 'Rejected'],
+  ['/held', 'Held'],
   ['/failed', 'Failed'],
   ['/links', 'Links'],
+  ['/imports', 'Imports'],
   ['/queues', 'Queue'],
   ['/audit', 'Audit log'],
 ];
 
-/** A page for somebody who is signed in. */
+/** A page for somebody who is signed in; `script`: the path of its own one, where it has one. */
 export function sendPage(
   reply: FastifyReply,
-  { title, path, body }: { title: string; path: string; body: Html },
+  { title, path, body, script }: { title: string; path: string; body: Html; script?: string },
 ): FastifyReply {
   const { actor } = reply.request;
+  if (script !== undefined) reply.header('content-security-policy', SCRIPTED);
   return send(
     reply,
     title,
@@ -40,7 +46,8 @@ export function sendPage(
       <main>
         <h1>${title}</h1>
         ${body}
-      </main>`,
+      </main>
+      ${script !== undefined && html`<script type="module" src="${script}"></script>`}`,
   );
 }
 

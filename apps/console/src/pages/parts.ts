@@ -47,6 +47,32 @@ export function tableOf(head: string[], rows: Cell[][], empty: string): Html {
   </div>`;
 }
 
+/** Views of one page, of which one is looked at. */
+export const tabs = (views: readonly [path: string, title: string, current: boolean][]): Html =>
+  html`<p class="tabs">
+    ${views.map(
+      ([path, title, current]) =>
+        html`<a href="${path}" ${current && html`aria-current="true"`}>${title}</a>`,
+    )}
+  </p>`;
+
+/** Leads to the next page of a list. */
+export const older = (path: string): Html => html`<p><a href="${path}">Older</a></p>`;
+
+export interface Option {
+  value: string;
+  text: string;
+}
+
+/** A field that offers a choice. */
+export const selectOf = (name: string, options: readonly Option[], chosen = ''): Html =>
+  html`<select id="${name}" name="${name}">
+    ${options.map(
+      ({ value, text }) =>
+        html`<option value="${value}" ${value === chosen && html`selected`}>${text}</option>`,
+    )}
+  </select>`;
+
 /** A number with what it counts. */
 export const card = (what: string, value: string | number, state = ''): Html =>
   html`<div class="card"><span>${what}</span><strong class="${state}">${value}</strong></div>`;

@@ -36,6 +36,20 @@ form.inline{display:inline}
 form.search{display:flex;gap:.5rem;margin:.75rem 0}
 label{display:block;margin:.9rem 0 .25rem;font-weight:500}
 input{width:100%;padding:.65rem .75rem;font:inherit;color:inherit;background:var(--card);border:1px solid var(--soft);border-radius:.45rem}
+input[type=checkbox]{width:auto;margin:0 .5rem 0 0}
+input[type=file]{padding:.45rem .5rem}
+select,textarea{width:100%;padding:.65rem .75rem;font:inherit;color:inherit;background:var(--card);border:1px solid var(--soft);border-radius:.45rem}
+label.check{font-weight:400;display:flex;align-items:baseline}
+fieldset{border:1px solid var(--line);border-radius:.6rem;margin:1.25rem 0;padding:.25rem .85rem 1rem}
+fieldset.bare{border:0;margin:0;padding:0}
+legend{padding:0 .35rem;font-weight:600}
+details{margin:.9rem 0}summary{cursor:pointer;color:var(--link)}
+progress{width:100%;height:1rem;accent-color:var(--link)}
+ul.plain{list-style:none;padding:0;margin:0}ul.plain li{padding:.25rem 0;border-bottom:1px solid var(--line)}
+.tabs{display:flex;gap:1rem;flex-wrap:wrap}.tabs a[aria-current]{color:var(--ink);font-weight:600;text-decoration:none}
+button.second{background:none;color:var(--link);border:1px solid var(--link)}
+a.button{display:inline-block;padding:.6rem 1rem;font-weight:600;color:#fff;background:#0b5cad;border-radius:.45rem;text-decoration:none}
+[hidden]{display:none}
 button{padding:.6rem 1rem;font:inherit;font-weight:600;color:#fff;background:#0b5cad;border:0;border-radius:.45rem;cursor:pointer}
 button.quiet{color:var(--link);background:none;padding:.25rem .4rem}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}

@@ -6,19 +6,23 @@ import { actorOf } from '../auth/actor.ts';
 import { forRole } from '../mask/mask.ts';
 import { ProblemError } from '../problem.ts';
 import type { ApiServices } from '../services.ts';
-import { idParams, Limit, Nullable, open, PROBLEM_ANSWERS, Time, Uuid } from './route-schema.ts';
+import {
+  HeldStateSchema,
+  idParams,
+  Limit,
+  Nullable,
+  open,
+  PROBLEM_ANSWERS,
+  Time,
+  Uuid,
+} from './route-schema.ts';
 
-const State = Type.Union([
-  Type.Literal('held'),
-  Type.Literal('released'),
-  Type.Literal('discarded'),
-]);
 const HeldView = open({
   heldId: Uuid,
   workspaceId: Uuid,
   linkId: Uuid,
   reason: Type.String(),
-  state: State,
+  state: HeldStateSchema,
   at: Time,
   decidedAt: Nullable(Time),
   lead: open({}, 'What it sent, normalised.'),
@@ -41,7 +45,7 @@ export const heldRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
         querystring: Type.Object({
           workspaceId: Type.Optional(Uuid),
           linkId: Type.Optional(Uuid),
-          state: Type.Optional(State),
+          state: Type.Optional(HeldStateSchema),
           before: Type.Optional(Type.String({ description: 'The last id of the page before.' })),
           limit: Limit,
         }),
@@ -83,7 +87,7 @@ export const heldRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
         operationId: 'discardHeld',
         summary: 'Leave a held submission out; it is kept and can still be released',
         params: idParams('heldId'),
-        response: { 200: Type.Object({ state: State }), ...PROBLEM_ANSWERS },
+        response: { 200: Type.Object({ state: HeldStateSchema }), ...PROBLEM_ANSWERS },
       },
     },
     async ({ params }) => {

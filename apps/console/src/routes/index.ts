@@ -3,15 +3,19 @@ import { collectOpenapi } from '../collect-openapi.ts';
 import type { ApiServices, ConsoleServices } from '../services.ts';
 import { auditRoutes } from './audit.ts';
 import { dashboardRoutes } from './dashboard.ts';
+import { duplicatePageRoutes } from './duplicate-pages.ts';
 import { duplicateRoutes } from './duplicates.ts';
 import { exportRoutes } from './exports.ts';
 import { failedRoutes } from './failed.ts';
 import { fieldRoutes } from './fields.ts';
+import { heldPageRoutes } from './held-pages.ts';
 import { heldRoutes } from './held.ts';
 import { importRoutes } from './imports.ts';
 import { healthRoutes } from './health.ts';
 import { leadRoutes } from './leads.ts';
+import { linkPageRoutes } from './link-pages.ts';
 import { linkRoutes } from './links.ts';
+import { livePageRoutes } from './live-pages.ts';
 import { meRoutes } from './me.ts';
 import { metricsRoutes } from './metrics.ts';
 import { operatorRoutes } from './operators.ts';
@@ -21,6 +25,7 @@ import { signInRoutes } from './sign-in.ts';
 import { replayRoutes } from './replays.ts';
 import { rejectedRoutes } from './rejected.ts';
 import { submissionRoutes } from './submissions.ts';
+import { tailRoutes } from './tail.ts';
 import { tokenRoutes } from './tokens.ts';
 import { workspaceRoutes } from './workspaces.ts';
 
@@ -39,6 +44,7 @@ const API = [
   failedRoutes,
   heldRoutes,
   replayRoutes,
+  tailRoutes,
   queueRoutes,
   operatorRoutes,
   tokenRoutes,
@@ -51,6 +57,10 @@ export async function addRoutes(app: FastifyInstance, services: ConsoleServices)
   await app.register(signInRoutes, services);
   await app.register(metricsRoutes, services);
   await app.register(pageRoutes, services);
+  await app.register(linkPageRoutes, services);
+  await app.register(heldPageRoutes, services);
+  await app.register(duplicatePageRoutes, services);
+  await app.register(livePageRoutes, services);
   await app.register(dashboardRoutes, services);
   await addApiRoutes(app, services);
 }

@@ -65,7 +65,7 @@ export const leadRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, { 
         summary: 'Show a lead by any id it ever had, with history, provenance and duplicates',
         params: idParams('leadId'),
         querystring: Type.Object({
-          history: Type.Optional(Type.Integer({ minimum: 0, maximum: 500, default: 50 })),
+          history: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 50 })),
         }),
         response: { 200: LeadDetails, ...PROBLEM_ANSWERS },
       },

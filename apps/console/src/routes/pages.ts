@@ -1,27 +1,21 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { putLinks } from '@leadgate/intake';
 import { replayRejected, retryFailed } from '@leadgate/operations';
 import { oldestWaiting, pauseQueue, queueCounts, resumeQueue } from '@leadgate/queue';
 import {
   findLeads,
-  linkEntries,
   listAudit,
-  listLinks,
   listRejected,
   recentLeads,
-  setLinkState,
   showLead,
   showRejected,
 } from '@leadgate/store';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { actorOf } from '../auth/actor.ts';
-import { viewLink } from '../link-view.ts';
 import { forRole } from '../mask/mask.ts';
 import { auditPage } from '../pages/audit-page.ts';
 import { failedPage } from '../pages/failed-page.ts';
 import { leadPage, leadsPage } from '../pages/lead-pages.ts';
-import { linksPage } from '../pages/links-page.ts';
 import { sendPage } from '../pages/layout.ts';
 import { overviewPage } from '../pages/overview-page.ts';
 import { rejectedDetailsPage, rejectedPage } from '../pages/rejected-pages.ts';
@@ -29,14 +23,13 @@ import { newestFailed } from '../newest-failed.ts';
 import { ProblemError } from '../problem.ts';
 import { readSearch } from '../search-leads.ts';
 import type { ApiServices } from '../services.ts';
-import { tellRedis } from '../tell-redis.ts';
 import { idParams } from './route-schema.ts';
 
 const LISTED = 50;
 
 /** The pages for people, and the buttons on them. They call what the API calls. */
 export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, services) => {
-  const { store, redis, failed, receiverUrl } = services;
+  const { store, redis, failed } = services;
   const hide = true;
 
   app.get('/', { schema: { hide } }, async (request, reply) => {
@@ -163,28 +156,6 @@ export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
       return reply.redirect('/failed', 303);
     },
   );
-
-  app.get('/links', { schema: { hide } }, async (request, reply) => {
-    const links = (await listLinks(store)).map((link) => viewLink(link, receiverUrl));
-    const body = linksPage(links, actorOf(request).role === 'operator');
-    return sendPage(reply, { title: 'Capture links', path: '/links', body });
-  });
-
-  for (const [verb, state] of [
-    ['disable', 'disabled'],
-    ['enable', 'open'],
-  ] as const)
-    app.post(
-      `/links/:linkId/${verb}`,
-      { config: { action: `link.${verb}` }, schema: { hide, params: idParams('linkId') } },
-      async (request, reply) => {
-        const { linkId } = request.params;
-        if ((await setLinkState(store, linkId, state)) === null)
-          throw new ProblemError('not-found');
-        await tellRedis(request, async () => putLinks(redis, await linkEntries(store, linkId)));
-        return reply.redirect('/links', 303);
-      },
-    );
 
   for (const [verb, change] of [
     ['pause', pauseQueue],

@@ -49,11 +49,12 @@ export async function* tail(
 
   async function* look(): AsyncGenerator<{ key: string; event: TailEvent }> {
     const since = Math.max(start * 1_000 - OVERLAP, Date.now() * 1_000 - OVERLAP);
-    for (const workspaceId of link === undefined ? await workspaceIds() : [link.workspaceId]) {
-      const filter = { workspaceId, ...(link !== undefined && { linkId: link.linkId }) };
-      for (const submission of await submissionsSince(store, { ...filter, since }, PAGE))
-        yield { key: `s ${submission.submissionId}`, event: { kind: 'submission', submission } };
-    }
+    const filter = {
+      workspaceIds: link === undefined ? await workspaceIds() : [link.workspaceId],
+      ...(link !== undefined && { linkId: link.linkId }),
+    };
+    for (const submission of await submissionsSince(store, { ...filter, since }, PAGE))
+      yield { key: `s ${submission.submissionId}`, event: { kind: 'submission', submission } };
     const rejected = await listRejected(
       store,
       { since: new Date(since / 1_000), ...(link !== undefined && { linkId: link.linkId }) },

@@ -1,0 +1,128 @@
+import type { LinkChanges, LinkSettings } from '@leadgate/store';
+import { Type, type Static } from 'typebox';
+import type { viewLink } from './link-view.ts';
+
+const Text = Type.Optional(Type.String({ maxLength: 4_000 }));
+
+/** The form of a link's settings, as browsers send it: what is not ticked is not there. */
+export const LinkFormBody = Type.Object({
+  workspaceId: Type.Optional(Type.String({ format: 'uuid' })),
+  label: Text,
+  mode: Type.Optional(Type.Union([Type.Literal('strict'), Type.Literal('lenient')])),
+  requireIdentity: Text,
+  origins: Text,
+  allowServers: Text,
+  redirectUrl: Text,
+  linkLimit: Text,
+  addressLimit: Text,
+  honeypot: Text,
+  minFillSeconds: Text,
+  captchaUrl: Text,
+  captchaSecret: Text,
+  captchaFail: Type.Optional(Type.Union([Type.Literal('open'), Type.Literal('closed')])),
+  expires: Type.Optional(Type.String({ pattern: '^(\\d{4}-\\d{2}-\\d{2})?$' })),
+});
+
+/** What stands in the form. Never a secret. */
+export interface LinkForm {
+  workspaceId: string;
+  label: string;
+  mode: 'strict' | 'lenient';
+  requireIdentity: boolean;
+  origins: string;
+  allowServers: boolean;
+  redirectUrl: string;
+  linkLimit: string;
+  addressLimit: string;
+  honeypot: string;
+  minFillSeconds: string;
+  captchaUrl: string;
+  captchaFail: 'open' | 'closed';
+  expires: string;
+}
+
+export const EMPTY_FORM: LinkForm = {
+  ...{ workspaceId: '', label: '', mode: 'strict', requireIdentity: false, origins: '' },
+  ...{ allowServers: true, redirectUrl: '', linkLimit: '', addressLimit: '', honeypot: '' },
+  ...{ minFillSeconds: '', captchaUrl: '', captchaFail: 'open', expires: '' },
+};
+
+/** The form of a link as it is. */
+export function formOf(link: ReturnType<typeof viewLink>): LinkForm {
+  const { guard } = link;
+  return {
+    workspaceId: link.workspaceId,
+    label: link.label,
+    mode: link.mode,
+    requireIdentity: link.requireIdentity,
+    origins: link.origins.join('\n'),
+    allowServers: link.allowServers,
+    redirectUrl: link.redirectUrl ?? '',
+    linkLimit: textOf(link.linkLimit),
+    addressLimit: textOf(link.addressLimit),
+    honeypot: guard.honeypot ?? '',
+    minFillSeconds: textOf(guard.minFillSeconds),
+    captchaUrl: guard.captcha?.verifyUrl ?? '',
+    captchaFail: guard.captcha?.fail ?? 'open',
+    expires: lastDayOf(link.expiresAt),
+  };
+}
+
+/** The form with what was sent of it, to be shown again. */
+export function sentForm(body: Static<typeof LinkFormBody>): LinkForm {
+  const { captchaSecret: _, requireIdentity, allowServers, ...texts } = body;
+  return {
+    ...EMPTY_FORM,
+    ...texts,
+    requireIdentity: requireIdentity !== undefined,
+    allowServers: allowServers !== undefined,
+  };
+}
+
+/** What was sent, as settings of a link. Numbers that are none are found by whoever checks them. */
+export function readLinkForm(body: Static<typeof LinkFormBody>): {
+  settings: LinkSettings;
+  guard: NonNullable<LinkChanges['guard']>;
+  expiresAt: Date | null;
+} {
+  const form = sentForm(body);
+  const secret = body.captchaSecret?.trim() ?? '';
+  const verifyUrl = form.captchaUrl.trim();
+  return {
+    settings: {
+      label: form.label,
+      mode: form.mode,
+      requireIdentity: form.requireIdentity,
+      origins: form.origins.split(/\s+/).filter((origin) => origin !== ''),
+      allowServers: form.allowServers,
+      redirectUrl: form.redirectUrl.trim() || null,
+      linkLimit: numberOf(form.linkLimit),
+      addressLimit: numberOf(form.addressLimit),
+    },
+    guard: {
+      honeypot: form.honeypot.trim() || null,
+      minFillSeconds: numberOf(form.minFillSeconds),
+      captcha:
+        verifyUrl === '' && secret === ''
+          ? null
+          : { verifyUrl, fail: form.captchaFail, ...(secret !== '' && { secret }) },
+    },
+    expiresAt: form.expires === '' ? null : endOf(form.expires),
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/** The last day counts: the link ends when it is over. */
+const endOf = (day: string): Date => new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS);
+
+function lastDayOf(end: string | null): string {
+  return end === null ? '' : new Date(Date.parse(end) - 1).toISOString().slice(0, 10);
+}
+
+const textOf = (value: number | null): string => (value === null ? '' : String(value));
+
+function numberOf(text: string): number | null {
+  const trimmed = text.trim().replace(',', '.');
+  return trimmed === '' ? null : Number(trimmed);
+}

@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { tail, type TailEvent } from '@leadgate/operations';
+import { findLink, listWorkspaces, type Link } from '@leadgate/store';
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { actorOf } from '../auth/actor.ts';
+import { findActor } from '../auth/authenticate.ts';
+import { forRole } from '../mask/mask.ts';
+import { ProblemError } from '../problem.ts';
+import type { ApiServices } from '../services.ts';
+import { PROBLEM_ANSWERS, Uuid } from './route-schema.ts';
+
+/** Each asks Postgres and Redis every second. */
+const MOST_AT_ONCE = 20;
+const LOOK_EVERY_MS = 1_000;
+/** Says that it is still there, and asks whether its reader still may read. */
+const LOOKS_A_HEARTBEAT = 10;
+/** Browsers come again by themselves. */
+const LONGEST_MS = 30 * 60_000;
+
+/** What happens, as it happens: submissions, refused bodies, failures. */
+export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, services) => {
+  const { store, failed } = services;
+  let open = 0;
+
+  app.get(
+    '/tail',
+    {
+      schema: {
+        operationId: 'tail',
+        summary: 'Follow submissions, refused bodies and failures as they happen',
+        description:
+          'text/event-stream: events submission, rejected and failed, each with its JSON. Viewers get it masked.',
+        querystring: Type.Object({ linkId: Type.Optional(Uuid) }),
+        response: PROBLEM_ANSWERS,
+      },
+    },
+    async (request, reply) => {
+      const { linkId } = request.query;
+      const link = linkId === undefined ? null : await findLink(store, linkId);
+      if (linkId !== undefined && link === null) throw new ProblemError('not-found');
+      if (open >= MOST_AT_ONCE)
+        throw new ProblemError('slowed', {
+          detail: `${MOST_AT_ONCE} are open already.`,
+          retryAfterSeconds: 60,
+        });
+      open += 1;
+      const gone = new AbortController();
+      const timer = setTimeout(() => gone.abort(), LONGEST_MS);
+      reply.raw.once('close', () => {
+        open -= 1;
+        clearTimeout(timer);
+        gone.abort();
+      });
+      const stream = new PassThrough();
+      follow(request, link, { stream, gone })
+        .catch((err: unknown) => {
+          if (!gone.signal.aborted)
+            request.log.warn({ err, requestId: request.id }, 'following ended');
+        })
+        .finally(() => stream.end());
+      return reply.type('text/event-stream; charset=utf-8').send(stream);
+    },
+  );
+
+  async function follow(
+    request: FastifyRequest,
+    link: Link | null,
+    { stream, gone }: { stream: PassThrough; gone: AbortController },
+  ): Promise<void> {
+    const { signal } = gone;
+    const { role } = actorOf(request);
+    // Whoever reads slowly is waited for, and nothing is looked up meanwhile.
+    const write = async (text: string): Promise<void> => {
+      if (!stream.write(text)) await once(stream, 'drain', { signal });
+    };
+    let looks = 0;
+    const wait = async (): Promise<void> => {
+      if (looks++ % LOOKS_A_HEARTBEAT === 0) {
+        const still = await findActor(store, request);
+        if (still?.role !== role) return gone.abort();
+        await write(': still here\n\n');
+      }
+      await delay(LOOK_EVERY_MS, undefined, { signal });
+    };
+    const events = tail(
+      { store, failed },
+      {
+        ...(link !== null && { link: { linkId: link.id, workspaceId: link.workspaceId } }),
+        workspaceIds: async () => (await listWorkspaces(store)).map(({ id }) => id),
+        signal,
+        wait,
+      },
+    );
+    await write('retry: 3000\n\n');
+    for await (const event of events) await write(textOf(forRole(role, event)));
+  }
+};
+
+const textOf = (event: TailEvent): string =>
+  `event: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`;
