@@ -72,7 +72,11 @@ export function whereIs(url: string): string {
 function isOfRedis(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return (
-    /^(ReplyError|ReservationError|MaxRetriesPerRequestError|AbortError)$/.test(error.name) ||
-    /^(Command timed out|Connection is closed\.?|Stream isn't writeable)/.test(error.message)
+    /^(ReplyError|ReservationError|MaxRetriesPerRequestError|AbortError|ClusterAllFailedError)$/.test(
+      error.name,
+    ) ||
+    /^(Command timed out|Connection is closed\.?|Stream isn't writeable|Cluster isn't ready|Too many Cluster redirections|None of startup nodes)/.test(
+      error.message,
+    )
   );
 }

@@ -14,6 +14,7 @@ import { addQueueCommands } from './commands/queue.ts';
 import { addRebuild } from './commands/rebuild.ts';
 import { addRejectedCommands } from './commands/rejected.ts';
 import { addReplay } from './commands/replay.ts';
+import { addShardsCommands } from './commands/shards.ts';
 import { addSpoolCommands } from './commands/spool.ts';
 import { addSubmissionCommands } from './commands/submission.ts';
 import { addTokenCommands } from './commands/token.ts';
@@ -94,6 +95,7 @@ export function buildProgram(context: Context): Command {
   addOperatorCommands(program, context);
   addTokenCommands(program, context);
   addAudit(program, context);
+  addShardsCommands(program, context);
   addSpoolCommands(program, context);
   addDoctor(program, context);
   addRebuild(program, context);

@@ -5,6 +5,7 @@ import type { Servers as OperationServers } from '@leadgate/operations';
 import { openStore, type Store } from '@leadgate/store';
 import { EXIT, Failure } from './failure.ts';
 import type { Io } from './io.ts';
+import { readRedisSettings, type RedisSettings } from './redis-settings.ts';
 import { findServers, type Servers } from './servers.ts';
 
 /** The connections of one command, each opened when it is first needed. */
@@ -16,6 +17,8 @@ export interface Session {
   store: () => Store;
   /** Rejects with a Failure or a StartError when Redis is not known or does not answer. */
   redis: () => Promise<RedisConnection>;
+  /** How Redis is to be used, besides where it is. */
+  redisSettings: () => RedisSettings;
   /** Postgres, and what submissions are reserved and enqueued with. Rejects as `redis` does. */
   operations: () => Promise<OperationServers & { producer: Producer }>;
   close: () => Promise<void>;
@@ -29,17 +32,20 @@ export function openSession(io: Io): Session {
   let redis: Promise<RedisConnection> | undefined;
   let producer: Promise<Producer> | undefined;
   const find = () => (servers ??= findServers(io));
+  const redisSettings = () => readRedisSettings(io);
   const databaseUrl = () => urlOf(find().databaseUrl, POSTGRES);
   const getStore = () => (store ??= openStore({ url: databaseUrl(), poolSize: 4 }));
-  const getRedis = () => (redis ??= connect(urlOf(find().redisUrl, REDIS)));
+  const getRedis = () => (redis ??= connect(urlOf(find().redisUrl, REDIS), redisSettings()));
+
   return {
     servers: find,
     databaseUrl,
     store: getStore,
     redis: getRedis,
+    redisSettings,
     operations: async () => {
       const client = await getRedis();
-      producer ??= openProducer(client, { logger: SILENT });
+      producer ??= openProducer(client, { ...redisSettings(), logger: SILENT });
       return {
         store: getStore(),
         reserver: createReserver(client),
@@ -65,8 +71,11 @@ function urlOf(url: string | null, what: string): string {
   throw new Failure(`Nothing says where ${what}, or run npm start, which starts one.`, EXIT.usage);
 }
 
-async function connect(url: string): Promise<RedisConnection> {
-  const redis = connectRedis(url, { role: 'admin', connectionName: 'leadgate-cli' });
+async function connect(
+  url: string,
+  { cluster }: Pick<RedisSettings, 'cluster'>,
+): Promise<RedisConnection> {
+  const redis = connectRedis(url, { role: 'admin', cluster, connectionName: 'leadgate-cli' });
   try {
     await awaitRedis(redis, { timeoutMs: REDIS_TIMEOUT_MS });
     return redis;

@@ -7,8 +7,12 @@ import { withQueues } from './with-queue.ts';
  * does not answer.
  */
 export async function oldestWaiting(redis: RedisConnection): Promise<number | null> {
-  const ages = await withQueues(redis, oldestOf);
-  return ages.reduce((a, b) => (a === null ? b : Math.max(a, b ?? 0)), null);
+  return oldestAmong(await withQueues(redis, oldestOf));
+}
+
+export function oldestAmong(ages: readonly (number | null)[]): number | null {
+  const known = ages.filter((age) => age !== null);
+  return known.length === 0 ? null : Math.max(...known);
 }
 
 export async function oldestOf(queue: Queue): Promise<number | null> {

@@ -137,7 +137,7 @@ async function drain(
   const paths = foldersAt(resolve(io.cwd, path));
   const redis = await session.redis();
   const reserver = createReserver(redis);
-  const producer = await openProducer(redis, { logger: SILENT });
+  const producer = await openProducer(redis, { ...session.redisSettings(), logger: SILENT });
   const done: Drained[] = [];
   try {
     for (const path of paths) {

@@ -7,7 +7,7 @@ import {
   type RedisDurability,
 } from '@leadgate/boot';
 import { directoryRevision, refillNeeds } from '@leadgate/intake';
-import { oldestWaiting, queueCounts } from '@leadgate/queue';
+import { oldestWaiting, queueCounts, shardStandings } from '@leadgate/queue';
 import { explain, whereIs } from '../explain.ts';
 import type { Session } from '../session.ts';
 import type { Finding, Truth } from './examine.ts';
@@ -23,6 +23,7 @@ export async function examineRedis(session: Session, truth: Truth | null): Promi
       await directory(redis, truth),
       await workspaces(redis, truth),
       ...(await queue(redis)),
+      ...(await leftOvers(redis)),
     ];
   } catch (error) {
     const { sentence } = explain(error, session);
@@ -201,6 +202,21 @@ async function queue(redis: RedisConnection): Promise<Finding[]> {
         failed === 0
           ? null
           : 'The worker’s log names each submission and its reason; nothing of it is lost.',
+    },
+  ];
+}
+
+/** Of which nothing is said where there is none. */
+async function leftOvers(redis: RedisConnection): Promise<Finding[]> {
+  const left = (await shardStandings(redis)).filter(({ inUse, shard }) => !inUse && shard !== 0);
+  if (left.length === 0) return [];
+  const jobs = left.reduce((sum, one) => sum + one.waiting + one.active + one.delayed, 0);
+  return [
+    {
+      check: 'shards',
+      status: 'warn',
+      found: `nobody writes to shard ${left.map(({ shard }) => shard).join(', ')} any more; ${jobs} jobs there`,
+      todo: 'Once all receivers run with the same QUEUE_SHARDS: leadgate shards drain.',
     },
   ];
 }

@@ -222,7 +222,7 @@ describe('Redis away, emptied, older', () => {
     await admin.hdel(LINKS, 'new');
     await admin.hset(LINKS, REVISION, 8, 'old', JSON.stringify({ ...link, state: 'disabled' }));
     subscriber.disconnect(true);
-    await expect.poll(() => logger.warn.mock.calls.length).toBe(1);
+    await expect.poll(() => logger.warn.mock.calls.length).toBeGreaterThan(0);
     expect(await directory.find('new')).toEqual({ kind: 'found', link });
     expect(directory.peek('old')?.state).toBe('open');
     expect(await directory.find('other')).toEqual({ kind: 'not-known-yet' });

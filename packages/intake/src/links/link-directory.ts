@@ -11,6 +11,8 @@ const MISSING_FOR_MS = 2_000;
 const MAX_MISSING = 10_000;
 const RETRY_LOAD_MS = 500;
 const OPEN_WITHIN_MS = 2_000;
+/** What is published is lost where the node that is listened to has been cut off from the others. */
+const COMPARE_EVERY_MS = 5_000;
 
 export type Finding =
   { kind: 'found'; link: CaptureLink } | { kind: 'unknown' } | { kind: 'not-known-yet' };
@@ -82,6 +84,7 @@ class Directory implements LinkDirectory {
   #loading: Promise<void> | null = null;
   #loadAgain = false;
   #loadIsPlanned = false;
+  #comparing: NodeJS.Timeout | undefined;
   /** Codes that changed while a load was under way, and may have been read before they did. */
   #changedMeanwhile = new Set<string>();
 
@@ -111,6 +114,9 @@ class Directory implements LinkDirectory {
     this.#subscriber.on('message', this.#onMessage);
     this.#subscriber.on('ready', this.#onReady);
     this.#subscriber.on('close', this.#onClose);
+    this.#comparing = setInterval(() => {
+      if (this.complete) this.#read([]).catch(() => undefined);
+    }, COMPARE_EVERY_MS).unref();
     const waited = new AbortController();
     await Promise.race([
       this.#load().finally(() => waited.abort()),
@@ -120,6 +126,7 @@ class Directory implements LinkDirectory {
 
   close(): Promise<void> {
     this.#stop.abort();
+    clearInterval(this.#comparing);
     this.#subscriber.off('message', this.#onMessage);
     this.#subscriber.off('ready', this.#onReady);
     this.#subscriber.off('close', this.#onClose);

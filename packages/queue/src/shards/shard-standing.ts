@@ -1,6 +1,6 @@
 import type { RedisConnection } from '@leadgate/boot';
-import { oldestOf } from '../oldest-waiting.ts';
-import { countsOf, type QueueCounts } from '../queue-counts.ts';
+import { oldestOf, oldestAmong } from '../oldest-waiting.ts';
+import { countsOf, sumOf, type QueueCounts } from '../queue-counts.ts';
 import { withQueues } from '../with-queue.ts';
 
 /** How a shard stands. */
@@ -18,4 +18,12 @@ export function shardStandings(redis: RedisConnection): Promise<ShardStanding[]>
     const [counts, oldestWaitingMs] = await Promise.all([countsOf(queue), oldestOf(queue)]);
     return { shard, inUse, ...counts, oldestWaitingMs };
   });
+}
+
+/** How the queue stands as a whole. */
+export function sumOfShards(
+  shards: readonly ShardStanding[],
+): QueueCounts & Pick<ShardStanding, 'oldestWaitingMs'> {
+  const oldestWaitingMs = oldestAmong(shards.map((shard) => shard.oldestWaitingMs));
+  return { ...sumOf(shards), oldestWaitingMs };
 }
