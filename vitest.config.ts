@@ -9,7 +9,7 @@ export default defineConfig({
   environments: { __vitest__: { resolve: { conditions } } },
   ssr: { resolve: { conditions, externalConditions: ['source', 'node'] } },
   test: {
-    include: ['{apps,packages,scripts,chaos,e2e}/**/*.test.{ts,js}'],
+    include: ['{apps,packages,scripts,chaos,e2e,bench}/**/*.test.{ts,js}'],
     exclude: [
       ...['**/node_modules/**', '**/dist/**', '**/generated/**'],
       // Those need a browser, or a Redis Cluster: `npm run test:browser`, `npm run test:cluster`.

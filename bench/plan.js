@@ -15,11 +15,12 @@
  * @property {{ noop: number, naive: number, leadgate: number }} jobs drained in a measurement
  * @property {{ steps: number, seconds: number }} search for the sustained rate
  * @property {{ seconds: number }} spike
+ * @property {{ seconds: number }} burst each of its three parts
  * @property {{ leads: number[], waiting: number, identities: number, rounds: number }} size
  * @property {{ seconds: number }} soak at full rate, for the slope of memory
  */
 
-export const STAGES = ['receivers', 'workers', 'end-to-end', 'spike', 'size', 'soak'];
+export const STAGES = ['receivers', 'workers', 'end-to-end', 'spike', 'burst', 'size', 'soak'];
 
 /** Half of the bodies are of people that the servers know: this many of them. */
 const KNOWN = 10_000;
@@ -36,6 +37,7 @@ const FULL = {
   jobs: { noop: 40_000, naive: 5_000, leadgate: 30_000 },
   search: { steps: 8, seconds: 12 },
   spike: { seconds: 30 },
+  burst: { seconds: 20 },
   size: { leads: [1_000_000, 5_000_000], waiting: 1_000_000, identities: 5_000_000, rounds: 3 },
   soak: { seconds: 600 },
 };
@@ -52,6 +54,7 @@ const QUICK = {
   jobs: { noop: 15_000, naive: 2_000, leadgate: 12_000 },
   search: { steps: 5, seconds: 6 },
   spike: { seconds: 10 },
+  burst: { seconds: 8 },
   size: { leads: [100_000], waiting: 50_000, identities: 200_000, rounds: 2 },
   soak: { seconds: 20 },
 };

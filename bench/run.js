@@ -80,6 +80,7 @@ async function measure(bench) {
   const { measureWorkers } = await import('./stages/workers.js');
   const { measureEndToEnd } = await import('./stages/end-to-end.js');
   const { measureSpike } = await import('./stages/spike.js');
+  const { measureBurst } = await import('./stages/burst.js');
   const { measureSize } = await import('./stages/size.js');
   const { measureSoak } = await import('./stages/soak.js');
   /**
@@ -100,9 +101,10 @@ async function measure(bench) {
   const endToEnd = await stage('end-to-end', () => measureEndToEnd(bench, { atMost: top }));
   const sustained = endToEnd?.leadsPerSecond ?? top / 3;
   const spike = await stage('spike', () => measureSpike(bench, { top, sustained }));
+  const burst = await stage('burst', () => measureBurst(bench, { sustained }));
   const size = await stage('size', () => measureSize(bench));
   const soak = await stage('soak', () => measureSoak(bench, { sustained }));
-  return { receivers, workers, endToEnd, spike, size, soak };
+  return { receivers, workers, endToEnd, spike, burst, size, soak };
 }
 
 /** @typedef {Awaited<ReturnType<typeof measure>>} Figures */
