@@ -1,24 +1,34 @@
-import { testDatabase } from '@leadgate/testkit';
+import { connectRedis } from '@leadgate/boot';
+import { queueCounts } from '@leadgate/queue';
+import { testDatabase, testRedis } from '@leadgate/testkit';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 const bin = fileURLToPath(new URL('../bin/leadgate.js', import.meta.url));
 
-function leadgate(file: string, argv: string[], env: Record<string, string> = {}) {
-  return new Promise<{ status: unknown; out: string; err: string }>((resolve) => {
-    execFile(
-      process.execPath,
-      [file, ...argv],
-      { env: { PATH: process.env['PATH'], ...env }, cwd: tmpdir() },
-      (error, out, err) => {
-        resolve({ status: error === null ? 0 : error.code, out, err });
-      },
-    );
-  });
+interface Ran {
+  status: unknown;
+  out: string;
+  err: string;
+}
+
+const leadgate = (file: string, argv: string[], env: Record<string, string> = {}): Promise<Ran> =>
+  start(file, argv, env).ended;
+
+function start(file: string, argv: string[], env: Record<string, string>) {
+  let end: (ran: Ran) => void;
+  const ended = new Promise<Ran>((resolve) => (end = resolve));
+  const child = execFile(
+    process.execPath,
+    [file, ...argv],
+    { env: { PATH: process.env['PATH'], ...env }, cwd: tmpdir() },
+    (error, out, err) => end({ status: error === null ? 0 : error.code, out, err }),
+  );
+  return { child, ended };
 }
 
 test('what was built runs and ends by itself (needs npm run build)', async () => {
@@ -31,6 +41,42 @@ test('what was built runs and ends by itself (needs npm run build)', async () =>
   expect(await leadgate(bin, ['nonsense'], env)).toMatchObject({ status: 2, out: '' });
   await database.drop();
 });
+
+test('Ctrl-C stops an import in order, says so to whoever called it, and the same command goes on', async () => {
+  const database = await testDatabase();
+  const redis = await testRedis();
+  const client = connectRedis(redis.url, { role: 'admin' });
+  const env = { DATABASE_URL: database.url, REDIS_URL: redis.url };
+  const folder = await mkdtemp(join(tmpdir(), 'leadgate-bin-'));
+  const file = join(folder, 'leads.csv');
+  const emails = Array.from({ length: 2_000 }, (_, n) => `p${n}@example.com`);
+  await writeFile(file, ['email', ...emails].join('\n'));
+  await leadgate(bin, ['workspace', 'create', 'Stopped'], env);
+  const made = await leadgate(bin, ['link', 'create', 'Stopped', '--json'], env);
+  const { code } = JSON.parse(made.out) as { code: string };
+  const argv = ['import', file, '--link', code, '--max-waiting', '1000000'];
+  const waiting = async () => (await queueCounts(client)).waiting;
+
+  const running = start(bin, [...argv, '--rate', '200/s'], env);
+  await vi.waitFor(async () => expect(await waiting()).toBeGreaterThan(20), {
+    timeout: 20_000,
+    interval: 50,
+  });
+  running.child.kill('SIGINT');
+  const stopped = await running.ended;
+  expect(stopped).toMatchObject({ status: 130 });
+  expect(stopped.err).toContain('stopped; to go on, run the same command again');
+  const taken = await waiting();
+  expect(taken).toBeLessThan(2_000);
+  expect(stopped.out).toContain(`${taken} rows taken`);
+
+  expect(await leadgate(bin, argv, env)).toMatchObject({ status: 0 });
+  expect(await waiting()).toBe(2_000);
+  client.disconnect();
+  await redis.flush();
+  await database.drop();
+  await rm(folder, { recursive: true });
+}, 90_000);
 
 test('what was not built says so', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'leadgate-bin-'));

@@ -1,5 +1,5 @@
 /** Exit statuses, as `leadgate --help` lists them. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 3 } as const;
+export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 3, stopped: 130 } as const;
 export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
 /** A command cannot do what was asked. The message is one sentence: what happened, what to do. */

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { recordAction, recordOutcome, type AuditEntry, type Store } from '@leadgate/store';
 import type { Command } from 'commander';
-import { Failure } from './failure.ts';
+import { EXIT, Failure } from './failure.ts';
 import type { Io } from './io.ts';
 
 /** Verbs that only look. Whatever else a command is called, it acts, and is recorded. */
@@ -106,7 +106,9 @@ function textOf(value: unknown): string | null {
 
 function outcomeOf(error: unknown): NonNullable<AuditEntry['outcome']> {
   if (error === null) return 'done';
-  return error instanceof Failure ? 'refused' : 'failed';
+  if (!(error instanceof Failure)) return 'failed';
+  // What was done until it was stopped is done.
+  return error.status === EXIT.stopped ? 'done' : 'refused';
 }
 
 async function attempt<T>(write: () => Promise<T>): Promise<T | null> {

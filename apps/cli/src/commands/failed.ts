@@ -204,7 +204,7 @@ async function retryMany(
       : `${count(retried, 'job')} retried`;
     const others = gone > 0 ? `, ${gone} were gone` : '';
     answer(io, { ...(json !== undefined && { json }) }, result, () => `${done}${others}.\n`);
-    if (stopped) remark(io, 'stopped; the others wait for the same command.');
+    if (stopped) throw new Failure('stopped; the others wait for the same command.', EXIT.stopped);
   } finally {
     interrupt.close();
   }

@@ -100,8 +100,8 @@ async function bring(context: Context, file: string, options: ImportCommandOptio
   const report = reportOf(context, file, options);
   const interrupt = stopOnInterrupt();
   const progress = createProgress(io, { total: input.size, quiet: options.json === true });
-  try {
-    const result = await importRows(await session.operations(), input.stream, {
+  const take = async (): Promise<ImportResult> =>
+    importRows(await session.operations(), input.stream, {
       ...settingsOf(options),
       link: entry.link,
       fields: await listFields(store, workspaceId),
@@ -113,12 +113,15 @@ async function bring(context: Context, file: string, options: ImportCommandOptio
       onRefused: (row) => report.add(row),
       onProgress: progress.show,
     });
-    progress.close();
-    await report.close();
+  try {
+    const result = await take().finally(async () => {
+      progress.close();
+      await report.close();
+    });
     tellEnd(context, result, report.path(), options);
+    if (result.stopped) throw new Failure(`stopped; ${RUN_AGAIN}`, EXIT.stopped);
   } catch (error) {
-    progress.close();
-    await report.close();
+    if (error instanceof Failure) throw error;
     if (error instanceof UnreadableInput)
       throw new Failure(`${showable(file)}: ${error.message}`, EXIT.failed);
     remark(io, RUN_AGAIN);
@@ -216,7 +219,6 @@ function tellEnd(
 ): void {
   answer(io, options, { ...result, errors: path }, () => resultText(result, options));
   if (path !== null) remark(io, `refused rows are in ${showable(path)}: mend them and import it.`);
-  if (result.stopped) remark(io, `stopped; ${RUN_AGAIN}`);
 }
 
 function resultText(

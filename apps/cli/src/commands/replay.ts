@@ -7,7 +7,7 @@ import {
 } from '@leadgate/operations';
 import { listWorkspaces, showLead, type Store, type StoredFilter } from '@leadgate/store';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { findLinkNamed } from '../find-link.ts';
 import { findWorkspace } from '../find-workspace.ts';
@@ -174,6 +174,7 @@ async function enqueue(
   // One of its own: a run that is repeated is applied again.
   const runId = `replay-${Date.now().toString(36)}`;
   let enqueued = 0;
+  let goOn: string | null = null;
   try {
     for (const { workspaceId, filter } of selections) {
       const done = await replaySubmissions(servers, workspaceId, filter, {
@@ -183,7 +184,7 @@ async function enqueue(
       });
       enqueued += done.enqueued;
       if (!done.stopped) continue;
-      remark(io, `stopped. ${howToGoOn(workspaceId, done.lastOrder, selections.length)}`);
+      goOn = howToGoOn(workspaceId, done.lastOrder, selections.length);
       break;
     }
   } finally {
@@ -194,6 +195,7 @@ async function enqueue(
       ? 'No submission fits.\n'
       : `${count(enqueued, 'submission')} enqueued to be applied again, as run ${runId}.\n`,
   );
+  if (goOn !== null) throw new Failure(`stopped. ${goOn}`, EXIT.stopped);
 }
 
 function howToGoOn(workspaceId: string, lastOrder: number | null, workspaces: number): string {

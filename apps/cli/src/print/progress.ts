@@ -1,6 +1,7 @@
 import { SingleBar } from 'cli-progress';
 import type { ImportProgress } from '@leadgate/operations';
 import type { Io } from '../io.ts';
+import { createPaceMeter } from './pace-meter.ts';
 
 const LINE_EVERY_MS = 10_000;
 
@@ -18,36 +19,53 @@ export function createProgress(
 
 function bar(total: number): ReturnType<typeof createProgress> {
   const shown = new SingleBar({
-    format:
-      '{bar} {percentage}%  {rows} rows, {refused} refused, {rate}/s, {eta_formatted} left{note}',
-    etaBuffer: 50,
+    // What is last is cut off where the terminal is narrow.
+    format: '{bar} {percentage}% {rows} rows, {rate}/s, {left} left, {refused} refused{note}',
+    barsize: 20,
+    barCompleteChar: '=',
+    barIncompleteChar: '-',
     hideCursor: true,
     clearOnComplete: true,
   });
-  const start = performance.now();
-  shown.start(total, 0, { rows: 0, refused: 0, rate: 0, note: '' });
+  const meter = createPaceMeter();
+  shown.start(total, 0, { rows: '0', refused: '0', rate: '0', left: '…', note: '' });
   return {
     show: ({ bytes, rows, refused, waiting }) => {
-      const rate = Math.round(rows / Math.max(0.001, (performance.now() - start) / 1_000));
-      shown.update(Math.min(bytes, total), { rows, refused, rate, note: noteOf(waiting) });
+      const pace = meter({ at: performance.now(), bytes, rows });
+      shown.update(Math.min(bytes, total), {
+        rows: thousands(rows),
+        refused: thousands(refused),
+        rate: thousands(pace.rows),
+        left: pace.bytes > 0 ? duration((total - bytes) / pace.bytes) : '…',
+        note: noteOf(waiting),
+      });
     },
     close: () => shown.stop(),
   };
 }
 
 function lines(io: Io): ReturnType<typeof createProgress> {
-  const start = performance.now();
-  let last = start;
+  const meter = createPaceMeter();
+  let last = performance.now();
   return {
-    show: ({ rows, refused, waiting }) => {
+    show: ({ bytes, rows, refused, waiting }) => {
       const now = performance.now();
+      const pace = meter({ at: now, bytes, rows });
       if (now - last < LINE_EVERY_MS) return;
       last = now;
-      const rate = Math.round(rows / ((now - start) / 1_000));
-      io.err(`${rows} rows, ${refused} refused, ${rate}/s${noteOf(waiting)}\n`);
+      io.err(
+        `${thousands(rows)} rows, ${thousands(refused)} refused, ${thousands(pace.rows)}/s${noteOf(waiting)}\n`,
+      );
     },
     close: () => {},
   };
 }
 
 const noteOf = (waiting: boolean): string => (waiting ? ', waiting for the queue' : '');
+const thousands = (n: number): string => Math.round(n).toLocaleString('en');
+
+function duration(seconds: number): string {
+  const s = Math.max(0, Math.round(seconds));
+  if (s < 60) return `${s} s`;
+  return s < 3_600 ? `${Math.ceil(s / 60)} min` : `${(s / 3_600).toFixed(1)} h`;
+}
