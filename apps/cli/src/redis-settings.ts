@@ -5,7 +5,7 @@ import type { Io } from './io.ts';
 
 const Environment = Type.Object({
   REDIS_CLUSTER: redisClusterSetting(),
-  QUEUE_SHARDS: queueShardsSetting(),
+  QUEUE_SHARDS: Type.Optional(queueShardsSetting()),
   REDIS_WAIT_REPLICAS: Type.Integer({
     description: 'the replicas of Redis that must have a lead before it counts as put in',
     default: 0,
@@ -16,7 +16,8 @@ const Environment = Type.Object({
 /** What the environment says of Redis besides where it is; the same as for the services. */
 export interface RedisSettings {
   cluster: boolean;
-  shards: number;
+  /** Null: as many as receivers write to. */
+  shards: number | null;
   waitReplicas: number;
 }
 
@@ -25,7 +26,7 @@ export function readRedisSettings({ env }: Pick<Io, 'env'>): RedisSettings {
   const given: Static<typeof Environment> = readConfig(Environment, env);
   return {
     cluster: given.REDIS_CLUSTER,
-    shards: given.QUEUE_SHARDS,
+    shards: given.QUEUE_SHARDS ?? null,
     waitReplicas: given.REDIS_WAIT_REPLICAS,
   };
 }

@@ -1,6 +1,6 @@
 import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
 import { createReserver } from '@leadgate/intake';
-import { openProducer, type Producer } from '@leadgate/queue';
+import { openProducer, shardsInUse, type Producer } from '@leadgate/queue';
 import type { Servers as OperationServers } from '@leadgate/operations';
 import { openStore, type Store } from '@leadgate/store';
 import { EXIT, Failure } from './failure.ts';
@@ -45,7 +45,7 @@ export function openSession(io: Io): Session {
     redisSettings,
     operations: async () => {
       const client = await getRedis();
-      producer ??= openProducer(client, { ...redisSettings(), logger: SILENT });
+      producer ??= openCliProducer(client, redisSettings());
       return {
         store: getStore(),
         reserver: createReserver(client),
@@ -59,6 +59,18 @@ export function openSession(io: Io): Session {
       client?.disconnect();
     },
   };
+}
+
+/** One that puts leads where receivers put them, unless told otherwise. */
+export async function openCliProducer(
+  redis: RedisConnection,
+  { shards, waitReplicas }: RedisSettings,
+): Promise<Producer> {
+  return openProducer(redis, {
+    logger: SILENT,
+    waitReplicas,
+    shards: shards ?? (await shardsInUse(redis)),
+  });
 }
 
 const SILENT = { debug: () => {}, warn: () => {}, error: () => {} };

@@ -19,6 +19,7 @@ export { pauseQueue, resumeQueue } from './pause-queue.ts';
 export { openProducer, type Producer } from './producer.ts';
 export { queueGauges } from './queue-gauges.ts';
 export { queueCounts, type QueueCounts } from './queue-counts.ts';
+export { shardsInUse } from './shards/shards-in-use.ts';
 export { shardStandings, sumOfShards, type ShardStanding } from './shards/shard-standing.ts';
 export { queueShardsSetting, workerShardsSetting } from './shards/settings.ts';
 export { drainLeftOvers, type DrainRound, type LeftOver } from './shards/drain-left-overs.ts';

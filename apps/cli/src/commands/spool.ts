@@ -7,13 +7,13 @@ import {
   spoolFolders,
   type SpoolFolder,
 } from '@leadgate/intake';
-import { openProducer } from '@leadgate/queue';
 import type { Command } from 'commander';
 import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { shortTime } from '../print/time.ts';
 import { table } from '../print/table.ts';
 import { wholeNumber } from '../read/whole-number.ts';
+import { openCliProducer } from '../session.ts';
 
 const PATH = 'a spool folder, or SPOOL_DIR for all in it';
 
@@ -137,7 +137,7 @@ async function drain(
   const paths = foldersAt(resolve(io.cwd, path));
   const redis = await session.redis();
   const reserver = createReserver(redis);
-  const producer = await openProducer(redis, { ...session.redisSettings(), logger: SILENT });
+  const producer = await openCliProducer(redis, session.redisSettings());
   const done: Drained[] = [];
   try {
     for (const path of paths) {
@@ -165,8 +165,6 @@ async function drain(
       `${behind} ${behind === 1 ? 'lead stays' : 'leads stay'} in the spool, as Redis is being refilled: run it again when a worker has done that, or run leadgate rebuild.`,
     );
 }
-
-const SILENT = { debug: () => {}, warn: () => {}, error: () => {} };
 
 function sentence({ path, drained, damaged, behind }: Drained): string {
   const left = [

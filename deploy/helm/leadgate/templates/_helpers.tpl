@@ -56,6 +56,20 @@ securityContext:
       key: {{ (index . 1).key }}
 {{- end -}}
 
+{{/* Redis; for what puts leads in the queue, `shards` as well: a list of the root and whether it does. */}}
+{{- define "leadgate.redisVariables" -}}
+{{- $root := index . 0 -}}
+{{ include "leadgate.secretVariable" (list "REDIS_URL" $root.Values.secrets.redisUrl) }}
+{{- if $root.Values.redis.cluster }}
+- name: REDIS_CLUSTER
+  value: 'true'
+{{- end }}
+{{- if index . 1 }}
+- name: QUEUE_SHARDS
+  value: {{ $root.Values.redis.shards | quote }}
+{{- end }}
+{{- end -}}
+
 {{/* Variables from a map of names to values. */}}
 {{- define "leadgate.variables" -}}
 {{- range $name, $value := . }}

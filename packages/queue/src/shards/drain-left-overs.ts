@@ -32,9 +32,9 @@ export async function drainLeftOvers(
   { waitReplicas = 0 }: { waitReplicas?: number } = {},
 ): Promise<DrainRound> {
   const { shards } = await readRegistry(redis);
-  const written = shards.filter(({ inUse }) => inUse).map(({ shard }) => shard);
-  if (written.length === 0) return { kind: 'nobody-writes' };
-  const into = Math.max(...written) + 1;
+  const last = shards.findLast(({ inUse }) => inUse);
+  if (last === undefined) return { kind: 'nobody-writes' };
+  const into = last.shard + 1;
   const leftOvers: LeftOver[] = [];
   for (const { shard, inUse } of shards) {
     // The first is there for good.

@@ -15,6 +15,7 @@ import { PREFIX, queueName } from '../queue-names.ts';
 import { drainLeftOvers } from './drain-left-overs.ts';
 import { readRegistry, registerShards } from './registry.ts';
 import { shardOf } from './shard-of.ts';
+import { shardsInUse } from './shards-in-use.ts';
 import { shardStandings } from './shard-standing.ts';
 import { startApplyWorker, type ApplyWorkerOptions } from './take-shards.ts';
 
@@ -105,6 +106,13 @@ describe('jobs are spread', () => {
       expect((await readRegistry(redis)).shards.map(({ shard }) => shard)).toEqual([0, 1]),
     );
   });
+});
+
+test('one that is not told how many there are puts leads where the others do', async () => {
+  expect(await shardsInUse(redis)).toBe(1);
+  await registerShards(redis, [0, 1, 2, 3]);
+  await silence(3);
+  expect(await shardsInUse(redis)).toBe(3);
 });
 
 describe('QUEUE_SHARDS changes from 1 to 3 to 2 while jobs wait', () => {
