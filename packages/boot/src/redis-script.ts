@@ -5,7 +5,7 @@ import type { RedisConnection } from './redis-connection.ts';
 export type RedisScript = (
   redis: RedisConnection,
   keys: readonly string[],
-  args: readonly (string | number)[],
+  args: readonly (string | number | Buffer)[],
   options?: ScriptOptions,
 ) => Promise<unknown>;
 
@@ -43,7 +43,7 @@ interface Call {
   name: 'evalsha' | 'eval';
   text: string;
   keys: readonly string[];
-  args: readonly (string | number)[];
+  args: readonly (string | number | Buffer)[];
 }
 
 /**

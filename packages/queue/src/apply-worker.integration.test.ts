@@ -101,6 +101,25 @@ describe('a worker of the queue', () => {
     await vi.waitFor(async () => expect(await producer.counts()).toMatchObject(emptyQueue));
   });
 
+  test('jobs that are applied together are completed in one call', async () => {
+    const applying = latch();
+    const connection = connectRedis(url, { role: 'worker' });
+    closes.push(() => connection.disconnect());
+    const worker = await startApplyWorker(connection, {
+      ...{ concurrency: 30, logger },
+      apply: () => applying.promise,
+    });
+    closes.push(() => worker.close({ timeoutMs: 3_000 }));
+    await Promise.all(Array.from({ length: 30 }, (_, n) => producer.enqueue(sampleSubmission(n))));
+    await vi.waitFor(() => expect(worker.progress().active).toBe(30));
+    const calls = vi.spyOn(connection, 'evalsha');
+    applying.open();
+    await vi.waitFor(() => expect(worker.progress()).toMatchObject({ processed: 30, active: 0 }));
+    // Redis may not know the script yet, and is then told it.
+    expect(calls.mock.calls.length).toBe(1);
+    expect(await producer.counts()).toMatchObject(emptyQueue);
+  });
+
   test('holds as many jobs at once as it may, and no more', async () => {
     const applying = latch();
     const worker = await startWorker(url, { concurrency: 3, apply: () => applying.promise });

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RedisConnection } from '@leadgate/boot';
 import { UnrecoverableError, WaitingError, Worker, type Job } from 'bullmq';
 import { decodeApplyJob, type Submission } from '@leadgate/contract';
+import { groupCompletions } from './complete-jobs.ts';
 import { AttemptFailed, GiveBack } from './job-outcome.ts';
 import type { Log } from './log.ts';
 import { unpackJob } from './packed-job.ts';
@@ -146,6 +147,7 @@ export async function startShardWorker(
   const holds = createHolds(worker);
   const refusal = logAndBackOff(worker, holds, logger);
   await worker.waitUntilReady();
+  groupCompletions(redis);
   worker.run().catch((err: unknown) => logger.error({ err }, 'taking jobs ended'));
 
   return {
