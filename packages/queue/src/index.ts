@@ -12,6 +12,7 @@ export {
   type FailedJobDetails,
   type FailedJobs,
   type FailedReason,
+  type FailedReasons,
 } from './failed/failed-jobs.ts';
 export { AttemptFailed, GiveBack } from './job-outcome.ts';
 export { oldestWaiting } from './oldest-waiting.ts';

@@ -103,7 +103,8 @@ async function withFailed(
 
 async function list({ io }: Context, jobs: FailedJobs, options: ListOptions): Promise<void> {
   if (options.byReason === true) {
-    const reasons = await jobs.reasons();
+    const { reasons, looked, all } = await jobs.reasons();
+    if (!all) remark(io, `these are the reasons of the newest ${count(looked, 'failed job')}.`);
     return answer(io, options, reasons, () =>
       reasons.length === 0
         ? 'No job has failed.\n'

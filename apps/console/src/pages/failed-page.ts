@@ -1,9 +1,9 @@
-import type { FailedJob, FailedReason } from '@leadgate/queue';
+import type { FailedJob, FailedReasons } from '@leadgate/queue';
 import { html, type Html } from './html.ts';
 import { action, countOf, tableOf, timeOf } from './parts.ts';
 
 export function failedPage(
-  { reasons, newest }: { reasons: readonly FailedReason[]; newest: readonly FailedJob[] },
+  { why, newest }: { why: FailedReasons; newest: readonly FailedJob[] },
   acts: boolean,
 ): Html {
   return html`<p class="soft">
@@ -14,7 +14,7 @@ export function failedPage(
     <h2>By reason</h2>
     ${tableOf(
       ['Reason', 'How many', 'Oldest', 'Newest'],
-      reasons.map(({ reason, jobs, oldest, newest }) => [
+      why.reasons.map(({ reason, jobs, oldest, newest }) => [
         reason,
         countOf(jobs),
         timeOf(oldest),
@@ -22,6 +22,7 @@ export function failedPage(
       ]),
       'None has failed.',
     )}
+    ${!why.all && html`<p class="soft">Of the newest ${countOf(why.looked)}.</p>`}
     <h2>Newest</h2>
     ${tableOf(
       ['When', 'Submission', 'Reason', ...(acts ? ['Act'] : [])],

@@ -28,7 +28,7 @@ export const failedRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
     {
       schema: {
         operationId: 'listFailedReasons',
-        summary: 'Why submissions failed, those with most first',
+        summary: 'Why submissions failed, those with most first; of the newest 5,000',
         response: {
           200: Type.Array(
             Type.Object({
@@ -43,7 +43,7 @@ export const failedRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
       },
     },
     async () =>
-      (await failed.reasons()).map(({ reason, jobs, oldest, newest }) => ({
+      (await failed.reasons()).reasons.map(({ reason, jobs, oldest, newest }) => ({
         reason,
         jobs,
         oldest: oldest.toISOString(),

@@ -128,11 +128,8 @@ export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
   );
 
   app.get('/failed', { schema: { hide } }, async (request, reply) => {
-    const [reasons, newest] = await Promise.all([
-      failed.reasons(),
-      newestFailed(failed, {}, LISTED),
-    ]);
-    const body = failedPage({ reasons, newest }, actorOf(request).role === 'operator');
+    const [why, newest] = await Promise.all([failed.reasons(), newestFailed(failed, {}, LISTED)]);
+    const body = failedPage({ why, newest }, actorOf(request).role === 'operator');
     return sendPage(reply, { title: 'Failed', path: '/failed', body });
   });
 

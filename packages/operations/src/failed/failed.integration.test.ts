@@ -45,7 +45,7 @@ async function fail(count: number, reasonOf: (n: number) => string = () => 'no')
 
 test('are grouped by reason, and those of one reason retried, each once', async () => {
   await fail(9, (n) => (n % 3 === 0 ? 'third' : 'other'));
-  expect(await failed.reasons()).toMatchObject([
+  expect((await failed.reasons()).reasons).toMatchObject([
     { reason: 'other', jobs: 6 },
     { reason: 'third', jobs: 3 },
   ]);
@@ -111,8 +111,8 @@ test('twenty thousand failed jobs are grouped and paged, many of one moment', as
     }
     await pipeline.exec();
   }
-  const reasons = await failed.reasons();
-  expect(reasons.map(({ jobs: count }) => count)).toEqual([6_667, 6_667, 6_666]);
+  const { reasons } = await failed.reasons();
+  expect(reasons.map(({ jobs: count }) => count)).toEqual([1_667, 1_667, 1_666]);
   const seen = new Set<string>();
   let largest = 0;
   for await (const page of failed.pages('newest-first')) {

@@ -327,5 +327,5 @@ test('failed jobs of all shards are one list, page after page, in the order of t
   const newest = expected.toReversed();
   expect(await walk('newest-first')).toEqual(newest);
   expect(await walk('newest-first', newest[9])).toEqual(newest.slice(10));
-  expect(await failed.reasons()).toMatchObject([{ jobs: 40 }]);
+  expect((await failed.reasons()).reasons).toMatchObject([{ jobs: 40 }]);
 });
