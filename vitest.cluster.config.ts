@@ -3,6 +3,17 @@ import { defineConfig } from 'vitest/config';
 const conditions = ['source', 'module', 'node'];
 const SERVERS = 'packages/testkit/src/global-setup.ts';
 
+/** Those of npm test that say what a Cluster could break: scripts, properties, the queue, whole posts. */
+const ON_A_CLUSTER = [
+  'packages/intake/src/reservation/{reserver,reserver-model,limits}.integration.test.ts',
+  'packages/intake/src/refill/refill.integration.test.ts',
+  'packages/intake/src/rejected/rejected.integration.test.ts',
+  'packages/intake/src/spool/drain-spool.integration.test.ts',
+  'packages/queue/src/failed/failed-jobs.integration.test.ts',
+  'apps/{receiver,worker}/src/start-{receiver,worker}.integration.test.ts',
+  'e2e/{many-processes,public-cases}.e2e.test.ts',
+];
+
 // Run by scripts/test-cluster.js, which finds the programs.
 export default defineConfig({
   resolve: { conditions },
@@ -20,6 +31,14 @@ export default defineConfig({
     exclude: ['**/node_modules/**', '**/dist/**'],
     restoreMocks: true,
     projects: [
+      {
+        extends: true,
+        test: {
+          name: 'on a cluster',
+          include: ON_A_CLUSTER,
+          globalSetup: [SERVERS, 'packages/testkit/src/cluster-setup.ts'],
+        },
+      },
       {
         extends: true,
         test: {

@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Redis } from 'ioredis';
 import pg from 'pg';
+import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { queueCounts } from '@leadgate/queue';
 import { openWorkspace, putLinks } from '@leadgate/intake';
 import { isPhoneCountry } from '@leadgate/leads';
@@ -16,7 +16,7 @@ import {
   type LinkSettings,
   type Store,
 } from '@leadgate/store';
-import { testDatabase, testRedis, type OwnServer } from '@leadgate/testkit';
+import { testDatabase, testRedis, type OwnCluster, type OwnServer } from '@leadgate/testkit';
 import { vi } from 'vitest';
 import { choosePort } from '../scripts/servers/process.js';
 
@@ -44,20 +44,20 @@ export interface System {
   readonly redisUrl: string;
   readonly receivers: Receiver[];
   readonly workers: Member[];
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
   /** Runs the command line and parses what it printed with --json. */
   cli<Result>(...args: string[]): Promise<Result>;
   /** A fresh workspace with an open link, made without the command line, which takes longer. */
   openLink(
     settings?: Partial<LinkSettings>,
-  ): Promise<{ workspace: string; linkId: string; code: string }>;
+  ): Promise<{ workspace: string; workspaceId: string; linkId: string; code: string }>;
   /** Changes a link as the operators' side does: Postgres, then Redis. */
   changeLink(linkId: string, change: (store: Store) => Promise<unknown>): Promise<void>;
   startReceiver(env?: Record<string, string>): Promise<Receiver>;
   startWorker(env?: Record<string, string>): Promise<Member>;
   /** Stops it by SIGTERM and starts it again at its address, ready. Resolves to its exit code. */
-  restartReceiver(receiver: Receiver): Promise<number | null>;
+  restartReceiver(receiver: Receiver, env?: Record<string, string>): Promise<number | null>;
   /** Stops it by SIGTERM and starts another one, ready. Resolves to its exit code. */
   restartWorker(worker: Member): Promise<number | null>;
   /** Waits until no job is waiting, delayed or active. */
@@ -71,7 +71,7 @@ export interface SystemOptions {
   receiverEnv?: Record<string, string>;
   workerEnv?: Record<string, string>;
   /** Servers of the test's own, to be killed or filled; else the shared ones. */
-  redis?: OwnServer;
+  redis?: OwnServer | OwnCluster;
   postgres?: OwnServer;
 }
 
@@ -92,8 +92,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const database =
     options.postgres === undefined ? await testDatabase() : await ownDatabase(options.postgres);
   const redisServer = options.redis === undefined ? await testRedis() : ownRedis(options.redis);
-  const redis = new Redis(redisServer.url, { maxRetriesPerRequest: null });
-  redis.on('error', () => undefined);
+  const redis = connectRedis(redisServer.url, { role: 'worker' });
   const pool = new pg.Pool({ connectionString: database.url, max: 4 });
   pool.on('error', () => undefined);
   const store = openStore({ url: database.url, poolSize: 2 });
@@ -177,10 +176,10 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     settle,
     startReceiver,
     startWorker,
-    restartReceiver: async (receiver) => {
+    restartReceiver: async (receiver, env = {}) => {
       const code = await receiver.member.stop();
       const { port } = new URL(receiver.url);
-      receiver.member = (await runReceiver(Number(port), {})).member;
+      receiver.member = (await runReceiver(Number(port), env)).member;
       return code;
     },
     restartWorker: async (worker) => {
@@ -204,7 +203,12 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       if (linking.kind !== 'created') throw new Error(`link: ${linking.kind}`);
       await putLinks(redis, await linkEntries(store, linking.link.id));
       const { id: linkId, codes } = linking.link;
-      return { workspace: name, linkId, code: codes[0]?.code ?? '' };
+      return {
+        workspace: name,
+        workspaceId: creation.workspace.id,
+        linkId,
+        code: codes[0]?.code ?? '',
+      };
     },
     changeLink: async (linkId, change) => {
       await change(store);
@@ -214,7 +218,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       await Promise.all(receivers.map(({ member }) => member.stop()));
       await Promise.all(members.map((member) => member.stop()));
       await pool.end();
-      await redis.quit();
+      redis.disconnect();
       await database.drop();
       await store.close();
       await redisServer.flush();
@@ -227,8 +231,9 @@ async function ownDatabase(server: OwnServer): Promise<{ url: string; drop: () =
   return { url: server.url, drop: () => Promise.resolve() };
 }
 
-function ownRedis(server: OwnServer): { url: string; flush: () => Promise<void> } {
-  return { url: server.url, flush: () => Promise.resolve() };
+function ownRedis(server: OwnServer | OwnCluster): { url: string; flush: () => Promise<void> } {
+  const url = 'urls' in server ? server.urls.join(',') : server.url;
+  return { url, flush: () => Promise.resolve() };
 }
 
 function startMember(

@@ -20,13 +20,15 @@ afterEach(closeAll);
 describe('on a Redis that is well', () => {
   let url: string;
   let flush: () => Promise<void>;
+  let keys: (pattern: string) => Promise<string[]>;
   let redis: RedisConnection;
 
   beforeAll(async () => {
-    ({ url, flush } = await testRedis());
+    ({ url, flush, keys } = await testRedis());
   });
   beforeEach(async () => {
     redis = connectTo(url);
+    await awaitRedis(redis);
     await refill(redis);
   });
   afterEach(() => flush());
@@ -103,10 +105,10 @@ describe('on a Redis that is well', () => {
   });
 
   test('a crash between reserving and enqueuing loses nothing: a retry enqueues the same submission', async () => {
-    const producer = await openProducer(connectTo(url, 'producer'), { logger });
+    const [enqueuing, reserving] = [connectTo(url, 'producer'), connectTo(url, 'producer')];
+    await Promise.all([awaitRedis(enqueuing), awaitRedis(reserving)]);
+    const producer = await openProducer(enqueuing, { logger });
     closes.push(() => producer.close());
-    const reserving = connectTo(url, 'producer');
-    await awaitRedis(reserving);
     let crash = true;
     const receiver = await fakeReceiver({
       services: {
@@ -181,7 +183,7 @@ describe('on a Redis that is well', () => {
     const answer = await receiver.post({ email: 'ana@example.com' });
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).not.toBeNull();
-    expect(await redis.keys(`leadgate:{${LINK.workspaceId}}:i:*`)).toEqual([]);
+    expect(await keys(`leadgate:{${LINK.workspaceId}}:i:*`)).toEqual([]);
   });
 
   test('counts of what was answered name nobody', async () => {

@@ -7,6 +7,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Any Redis database: which one is the tests' own is decided in testRedis. */
     redisUrl: string;
+    /** The nodes of the Redis Cluster that the tests run on instead; null: on none. */
+    redisCluster: string | null;
     /** A database from which others can be created. */
     databaseUrl: string;
     /** What tests reach their databases by: through a PgBouncer where there is to be one. */
@@ -30,6 +32,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     if (TEST_PGBOUNCER) pgbouncer = await startPgbouncer(TEST_PGBOUNCER, servers.databaseUrl);
     project.provide('storeUrl', pgbouncer?.url ?? servers.databaseUrl);
     project.provide('redisUrl', servers.redisUrl);
+    project.provide('redisCluster', null);
     project.provide('databaseUrl', servers.databaseUrl);
     project.provide('templateDatabase', await makeTemplate(servers.databaseUrl));
   } catch (error) {

@@ -7,20 +7,59 @@ import { inject } from 'vitest';
 const CLAIMS = 'leadgate-testkit:claims';
 const WAIT_MS = 60_000;
 
+/** A Redis of a test's own. */
+export interface TestRedis {
+  /** As REDIS_URL takes it: of a Cluster, all nodes with commas between them. */
+  url: string;
+  flush: () => Promise<void>;
+  /** The keys of a pattern, of all nodes. */
+  keys: (pattern: string) => Promise<string[]>;
+}
+
 /**
  * A logical database of the run's Redis, empty, and nobody else's while this process lives: files
- * run beside each other, and so may other runs on a server that was given. `flush` empties it.
+ * run beside each other, and so may other runs on a server that was given. `flush` empties it. Where
+ * the run is on a Redis Cluster, that one, emptied: it has no logical databases, and its files run one
+ * after the other.
  *
  * Redis does not divide pub/sub by database: a subscriber also hears what other files publish.
  */
-export async function testRedis(): Promise<{ url: string; flush: () => Promise<void> }> {
+export async function testRedis(): Promise<TestRedis> {
+  const cluster = inject('redisCluster');
+  const given = cluster === null ? await ownDatabase() : onNodes(cluster);
+  await given.flush();
+  return given;
+}
+
+async function ownDatabase(): Promise<TestRedis> {
   const server = inject('redisUrl');
   const database = await claimDatabase(server);
   const url = new URL(server);
   url.pathname = `/${database.toString()}`;
-  const flush = () => withRedis(url.href, async (redis) => void (await redis.flushdb()));
-  await flush();
-  return { url: url.href, flush };
+  return {
+    url: url.href,
+    flush: () => withRedis(url.href, async (redis) => void (await redis.flushdb())),
+    keys: (pattern) => withRedis(url.href, (redis) => redis.keys(pattern)),
+  };
+}
+
+function onNodes(urls: string): TestRedis {
+  const ofMasters = async <T>(use: (redis: Redis) => Promise<T[]>): Promise<T[]> => {
+    const answers = await Promise.all(
+      urls.split(',').map((url) =>
+        withRedis(url, async (redis) => {
+          const [role] = await redis.role();
+          return role === 'master' ? use(redis) : [];
+        }),
+      ),
+    );
+    return answers.flat();
+  };
+  return {
+    url: urls,
+    flush: async () => void (await ofMasters(async (redis) => [await redis.flushall()])),
+    keys: (pattern) => ofMasters((redis) => redis.keys(pattern)),
+  };
 }
 
 /**
@@ -78,10 +117,10 @@ async function countDatabases(redis: Redis): Promise<number> {
   return Number.isInteger(databases) ? databases : 16;
 }
 
-async function withRedis(url: string, use: (redis: Redis) => Promise<void>): Promise<void> {
+async function withRedis<T>(url: string, use: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(url);
   try {
-    await use(redis);
+    return await use(redis);
   } finally {
     redis.disconnect();
   }

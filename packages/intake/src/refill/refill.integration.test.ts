@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CaptureLink, RefillSource } from '@leadgate/contract';
+import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { testRedis } from '@leadgate/testkit';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { identityRef } from '../digest.ts';
 import { LINKS, REFILL_REQUESTS, REVISION, identitiesKey, stateKey } from '../keys.ts';
@@ -16,12 +16,13 @@ import { refillDirectory } from './refill-directory.ts';
 import { directoryRevision, refillNeeds } from './refill-needs.ts';
 import { refillWorkspace } from './refill-workspace.ts';
 
-let redis: Redis;
+let redis: RedisConnection;
 let flush: () => Promise<void>;
+let keys: (pattern: string) => Promise<string[]>;
 beforeAll(async () => {
   const database = await testRedis();
-  redis = new Redis(database.url);
-  flush = database.flush;
+  redis = connectRedis(database.url, { role: 'worker' });
+  ({ flush, keys } = database);
 });
 beforeEach(() => flush());
 afterAll(() => {
@@ -149,7 +150,7 @@ describe('a workspace', () => {
       source.pageSize = 1;
       source.beforePage = async (reading, page) => {
         if (reading !== 1 || page !== 2) return;
-        const [run] = await redis.keys(`leadgate:{${workspaceId}}:refill:*`);
+        const [run] = await keys(`leadgate:{${workspaceId}}:refill:*`);
         if (lose === 'everything') await flush();
         else await redis.decr(run ?? '');
       };
@@ -168,7 +169,7 @@ describe('a workspace', () => {
     ]);
     const owners = await Promise.all(times(50, (i) => ownerOf(workspaceId, `email:${i}`)));
     expect(owners).toEqual(leads);
-    expect(await redis.keys(`leadgate:{${workspaceId}}:refill:*`)).toEqual([]);
+    expect(await keys(`leadgate:{${workspaceId}}:refill:*`)).toEqual([]);
   });
 
   test('the clock starts above what a receiver saw, be Postgres lower', async () => {

@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { RejectedBody } from '@leadgate/contract';
+import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { testRedis } from '@leadgate/testkit';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { REJECTED_BYTES, rejectedStream } from '../keys.ts';
 import { pushRejected } from './push-rejected.ts';
 import { takeRejected } from './take-rejected.ts';
 
-let redis: Redis;
+let redis: RedisConnection;
 let flush: () => Promise<void>;
+let keys: (pattern: string) => Promise<string[]>;
 beforeAll(async () => {
   const database = await testRedis();
-  redis = new Redis(database.url);
-  flush = database.flush;
+  redis = connectRedis(database.url, { role: 'worker' });
+  ({ flush, keys } = database);
 });
 beforeEach(() => flush());
 afterAll(() => {
@@ -48,7 +49,7 @@ test('bodies of all links are moved once, and leave nothing behind', async () =>
   expect(taken.find(({ id }) => id === bodies[0]?.id)).toEqual(bodies[0]);
   expect(await takeAll()).toEqual([]);
   expect(await redis.hgetall(REJECTED_BYTES)).toEqual({ all: '0' });
-  expect(await redis.keys('leadgate:{rejected}:o*')).toEqual([]);
+  expect(await keys('leadgate:{rejected}:o*')).toEqual([]);
 });
 
 test('what could not be saved stays, and is taken again under the same ids', async () => {

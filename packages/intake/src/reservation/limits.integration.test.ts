@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { testRedis } from '@leadgate/testkit';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { limitsKey } from '../keys.ts';
 import { createLimits } from './limits.ts';
@@ -8,12 +8,12 @@ import { openWorkspace } from './open-workspace.ts';
 import type { LimitUse, Reservation } from './reservation.ts';
 import { createReserver, type Reserver } from './reserver.ts';
 
-let redis: Redis;
-let other: Redis;
+let redis: RedisConnection;
+let other: RedisConnection;
 beforeAll(async () => {
   const { url } = await testRedis();
-  redis = new Redis(url);
-  other = new Redis(url);
+  redis = connectRedis(url, { role: 'worker' });
+  other = connectRedis(url, { role: 'worker' });
 });
 afterAll(() => {
   redis.disconnect();

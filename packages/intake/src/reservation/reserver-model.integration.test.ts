@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
+import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { testRedis } from '@leadgate/testkit';
 import fc from 'fast-check';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stateKey } from '../keys.ts';
 import { openWorkspace } from './open-workspace.ts';
 import type { Reservation, ReservationRequest } from './reservation.ts';
 import { createReserver } from './reserver.ts';
 
-let redis: Redis;
-let other: Redis;
+let redis: RedisConnection;
+let other: RedisConnection;
 beforeAll(async () => {
   const { url } = await testRedis();
-  redis = new Redis(url);
-  other = new Redis(url);
+  redis = connectRedis(url, { role: 'worker' });
+  other = connectRedis(url, { role: 'worker' });
 });
 afterAll(() => {
   redis.disconnect();

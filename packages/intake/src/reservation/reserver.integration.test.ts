@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
+import { connectRedis, isCluster, mastersOf, type RedisConnection } from '@leadgate/boot';
 import { testRedis } from '@leadgate/testkit';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { identityRef } from '../digest.ts';
 import { REFILL_REQUESTS, claimsKey, identitiesKey, stateKey } from '../keys.ts';
@@ -12,12 +12,15 @@ import { openWorkspace } from './open-workspace.ts';
 import type { Reservation, ReservationRequest } from './reservation.ts';
 import { createReserver } from './reserver.ts';
 
-let redis: Redis;
-let other: Redis;
+let redis: RedisConnection;
+let other: RedisConnection;
+let keys: (pattern: string) => Promise<string[]>;
 beforeAll(async () => {
-  const { url } = await testRedis();
-  redis = new Redis(url);
-  other = new Redis(url);
+  const given = await testRedis();
+  const { url } = given;
+  keys = given.keys;
+  redis = connectRedis(url, { role: 'worker' });
+  other = connectRedis(url, { role: 'worker' });
 });
 afterAll(() => {
   redis.disconnect();
@@ -51,6 +54,7 @@ function reserved(reservation: Reservation | undefined) {
   return reservation;
 }
 
+const forgetScripts = () => Promise.all(mastersOf(redis).map((node) => node.script('FLUSH')));
 const orderOf = (reservation: Reservation) => ('order' in reservation ? reservation.order : NaN);
 const times = <T>(n: number, make: (i: number) => T): T[] =>
   Array.from({ length: n }, (_, i) => make(i));
@@ -264,7 +268,7 @@ describe('idempotency', () => {
       ),
     );
     expect(links.map(({ kind }) => kind)).toEqual(['reserved', 'reserved']);
-    const [record] = await redis.keys(`leadgate:{${workspaceId}}:k:*`);
+    const [record] = await keys(`leadgate:{${workspaceId}}:k:*`);
     expect(await redis.ttl(record ?? '')).toBeGreaterThan(86_390);
   });
 
@@ -319,7 +323,7 @@ describe('a cold or older Redis', () => {
     expect(await createReserver(redis).reserve(requestIn(workspaceId, ['email:a']))).toEqual({
       kind: 'behind',
     });
-    expect(await redis.keys(`leadgate:{${workspaceId}}:*`)).toEqual([]);
+    expect(await keys(`leadgate:{${workspaceId}}:*`)).toEqual([]);
     await expect.poll(() => redis.sismember(REFILL_REQUESTS, workspaceId)).toBe(1);
   });
 
@@ -343,8 +347,8 @@ describe('a cold or older Redis', () => {
     const workspaceId = await newWorkspace();
     const reserver = createReserver(redis);
     const { order } = reserved(await reserver.reserve(requestIn(workspaceId)));
-    await redis.del(...(await redis.keys(`leadgate:{${workspaceId}}:*`)));
-    await redis.script('FLUSH');
+    await redis.del(...(await keys(`leadgate:{${workspaceId}}:*`)));
+    await forgetScripts();
     expect(await reserver.reserve(requestIn(workspaceId))).toEqual({ kind: 'behind' });
     await openWorkspace(redis, workspaceId);
     expect(orderOf(await reserver.reserve(requestIn(workspaceId)))).toBeGreaterThan(order);
@@ -390,7 +394,7 @@ describe('failure', () => {
     }
     expect(await ownerOf(workspaceId, 'email:good@x.io')).toBeNull();
     expect(await redis.hgetall(stateKey(workspaceId))).toEqual(before);
-    expect(await redis.keys(`leadgate:{${workspaceId}}:k:*`)).toEqual([]);
+    expect(await keys(`leadgate:{${workspaceId}}:k:*`)).toEqual([]);
   });
 
   test('a malformed request is refused without failing the group it would be in', async () => {
@@ -405,11 +409,13 @@ describe('failure', () => {
 
   test('scripts that Redis has forgotten are sent again, pipelined ones too', async () => {
     const workspaceId = await newWorkspace();
-    const pipelined = redis.duplicate({ enableAutoPipelining: true });
+    const pipelined = isCluster(redis)
+      ? redis.duplicate([], { enableAutoPipelining: true })
+      : redis.duplicate({ enableAutoPipelining: true });
     for (const connection of [redis, pipelined]) {
       const reserver = createReserver(connection);
       await reserver.reserve(requestIn(workspaceId));
-      await redis.script('FLUSH');
+      await forgetScripts();
       const all = await Promise.all(
         times(250, () => reserver.reserve(requestIn(workspaceId, ['email:a']))),
       );

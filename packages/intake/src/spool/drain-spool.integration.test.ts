@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Submission } from '@leadgate/contract';
+import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { sampleSubmission, testRedis } from '@leadgate/testkit';
-import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openWorkspace } from '../reservation/open-workspace.ts';
 import type { Reservation } from '../reservation/reservation.ts';
@@ -14,14 +14,14 @@ import { drainFolder, startDrain } from './drain-spool.ts';
 import { openSpool, type Spool } from './spool.ts';
 import type { SpooledSubmission } from './spooled-submission.ts';
 
-let redis: Redis;
+let redis: RedisConnection;
 let reserver: Reserver;
 let workspaceId: string;
 let directory: string;
 let spool: Spool;
 
 beforeAll(async () => {
-  redis = new Redis((await testRedis()).url);
+  redis = connectRedis((await testRedis()).url, { role: 'worker' });
   reserver = createReserver(redis);
 });
 afterAll(() => redis.disconnect());
