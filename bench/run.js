@@ -1,12 +1,15 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { prepare } from '../scripts/prepare.js';
 import { runMain } from '../scripts/run-main.js';
 import { rounded } from './figures.js';
-import { STAGES, readPlan } from './plan.js';
+import { readPlan } from './plan.js';
 import { here } from './processes.js';
 
 /** @typedef {import('./stages/bench.js').Bench} Bench */
+
+/** Stages that ratios compare: they are taken from one run, never from two. */
+const COMPARED = ['receivers', 'workers', 'end-to-end'];
 
 const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
 
@@ -44,20 +47,19 @@ await runMain(async () => {
       },
     };
     const figures = await measure(bench);
-    const result = rounded({
-      at: new Date().toISOString(),
-      quick: plan.quick,
-      machine,
-      ratios: ratiosOf(figures),
-      cpuRatios: cpuRatiosOf(figures),
-      ...figures,
+    const ratios = rounded(ratiosOf(figures));
+    const cpuRatios = rounded(cpuRatiosOf(figures));
+    const file = writeResults({
+      ...(COMPARED.every((stage) => plan.stages.includes(stage)) && { ratios, cpuRatios }),
+      ...Object.fromEntries(
+        Object.entries(figures)
+          .filter(([, figure]) => figure !== undefined)
+          .map(([stage, figure]) => [
+            stage,
+            rounded({ at: new Date().toISOString(), quick: plan.quick, machine, ...figure }),
+          ]),
+      ),
     });
-    mkdirSync(here('results'), { recursive: true });
-    // A part of it would overwrite the whole.
-    const whole = plan.stages.length === STAGES.length;
-    const file = here(whole ? 'results/latest.json' : 'results/partial.json');
-    writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`);
-    const { ratios, cpuRatios } = /** @type {Record<string, unknown>} */ (result);
     say(`\nratios of throughput ${JSON.stringify(ratios, null, 2)}`);
     say(`ratios of CPU a lead ${JSON.stringify(cpuRatios, null, 2)}`);
     say(
@@ -72,6 +74,20 @@ await runMain(async () => {
 });
 // What failed half-way may have left connections open.
 process.exit();
+
+/**
+ * Puts what was measured in the place of what is there: a run of some stages leaves the others, and
+ * each says when and where it was measured. Returns the file.
+ * @param {object} measured
+ */
+function writeResults(measured) {
+  const file = here('results/latest.json');
+  mkdirSync(here('results'), { recursive: true });
+  /** @type {object} */
+  const before = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  writeFileSync(file, `${JSON.stringify({ ...before, ...measured }, null, 2)}\n`);
+  return file;
+}
 
 /** @param {Bench} bench */
 async function measure(bench) {
