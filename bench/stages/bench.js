@@ -1,5 +1,8 @@
 import { cpus } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openFeeder } from '../feed.js';
 import { startLeadgate } from '../processes.js';
+import { refillRedis } from '../servers.js';
 
 /** @typedef {import('../plan.js').Plan} Plan */
 /** @typedef {Awaited<ReturnType<typeof import('../servers.js').startServers>>} Servers */
@@ -59,3 +62,35 @@ export function startWorker({ plan, servers, leadgate }, on = {}) {
  * @param {Database} database
  */
 export const captureUrl = (running, database) => `${running.url}/ingest/${database.code}`;
+
+/**
+ * A receiver and a worker on an empty Redis that knows the same people as the database, what to post to,
+ * and what to look at the queue by.
+ * @param {Bench} bench
+ */
+export async function startBoth(bench) {
+  const { servers, leadgate } = bench;
+  await refillRedis(leadgate.redisUrl, leadgate.database);
+  const receiver = await startReceiver(bench);
+  const worker = await startWorker(bench);
+  const feeder = await openFeeder(leadgate.redisUrl, leadgate.database);
+  return {
+    ...{ receiver, worker, feeder },
+    url: captureUrl(receiver, leadgate.database),
+    pids: {
+      ...{ receiver: receiver.pid, worker: worker.pid },
+      ...{ redis: servers.redis.pid, postgres: servers.postgres.pid },
+    },
+    /** Resolves when no lead waits: the seconds that took. */
+    drained: async () => {
+      const start = performance.now();
+      while ((await feeder.left()) > 0) await delay(50);
+      return (performance.now() - start) / 1_000;
+    },
+    stop: async () => {
+      await worker.stop();
+      await receiver.stop();
+      await feeder.close();
+    },
+  };
+}

@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectRedis } from '@leadgate/boot';
 import { oldestWaiting } from '@leadgate/queue';
-import { openFeeder } from '../feed.js';
 import { postLeads } from '../load/load.js';
-import { refillRedis } from '../servers.js';
 import { simulate } from '../simulate.js';
-import { captureUrl, startReceiver, startWorker } from './bench.js';
+import { startBoth } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 
@@ -26,21 +24,12 @@ const DAY = [
  */
 export async function measureBurst(bench, { sustained }) {
   const { plan, leadgate, say } = bench;
-  await refillRedis(leadgate.redisUrl, leadgate.database);
-  const receiver = await startReceiver(bench);
-  const worker = await startWorker(bench);
-  const feeder = await openFeeder(leadgate.redisUrl, leadgate.database);
+  const { feeder, url, drained: drain, stop } = await startBoth(bench);
   const redis = connectRedis(leadgate.redisUrl, { role: 'admin' });
-  const url = captureUrl(receiver, leadgate.database);
   const { clients: connections, known } = plan;
   const { seconds } = plan.burst;
   const post = (/** @type {number} */ part, /** @type {number} */ length) =>
     postLeads(url, { seconds: length, connections, known, rate: part * sustained }, {});
-  const drain = async () => {
-    const start = performance.now();
-    while ((await feeder.left()) > 0) await delay(50);
-    return (performance.now() - start) / 1_000;
-  };
 
   // The two rates.
   await post(0.5, seconds / 2);
@@ -74,9 +63,7 @@ export async function measureBurst(bench, { sustained }) {
   looking = false;
   await watching;
   redis.disconnect();
-  await worker.stop();
-  await receiver.stop();
-  await feeder.close();
+  await stop();
 
   const predicted = simulate(phases);
   const measured = { longest, oldestSeconds: oldestMs / 1_000, emptyAfterSeconds: drained };

@@ -1,8 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { openFeeder } from '../feed.js';
 import { postLeads } from '../load/load.js';
-import { refillRedis } from '../servers.js';
-import { captureUrl, startReceiver, startWorker } from './bench.js';
+import { startBoth } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 
@@ -16,20 +14,12 @@ const FLAT = 0.02;
  * @param {{ atMost: number }} bounds
  */
 export async function measureEndToEnd(bench, { atMost }) {
-  const { plan, servers, leadgate, say } = bench;
-  await refillRedis(leadgate.redisUrl, leadgate.database);
-  const receiver = await startReceiver(bench);
-  const worker = await startWorker(bench);
-  const feeder = await openFeeder(leadgate.redisUrl, leadgate.database);
-  const url = captureUrl(receiver, leadgate.database);
-  const pids = {
-    ...{ receiver: receiver.pid, worker: worker.pid },
-    ...{ redis: servers.redis.pid, postgres: servers.postgres.pid },
-  };
+  const { plan, say } = bench;
+  const { feeder, url, pids, drained, stop } = await startBoth(bench);
   const { connections, clients, known } = plan;
   const { seconds } = plan.search;
   await postLeads(url, { seconds: plan.seconds, connections, known }, pids);
-  await empty(feeder);
+  await drained();
 
   let [low, high] = [0, atMost];
   /** @type {Awaited<ReturnType<typeof postLeads>> | null} */
@@ -54,11 +44,9 @@ export async function measureEndToEnd(bench, { atMost }) {
       low = rate;
       best = measured;
     } else high = rate;
-    await empty(feeder);
+    await drained();
   }
-  await worker.stop();
-  await receiver.stop();
-  await feeder.close();
+  await stop();
   return {
     leadsPerSecond: best?.rate ?? 0,
     steps,
@@ -67,9 +55,4 @@ export async function measureEndToEnd(bench, { atMost }) {
     othersShareOfMachine: best?.cpu.othersShare ?? null,
     ms: best?.load.ms ?? null,
   };
-}
-
-/** @param {import('../feed.js').Feeder} feeder */
-async function empty(feeder) {
-  while ((await feeder.left()) > 0) await delay(50);
 }

@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { residentMiB } from '../cpu.js';
-import { openFeeder } from '../feed.js';
 import { postLeads } from '../load/load.js';
-import { refillRedis } from '../servers.js';
-import { captureUrl, startReceiver, startWorker } from './bench.js';
+import { startBoth } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 
@@ -14,29 +12,21 @@ import { captureUrl, startReceiver, startWorker } from './bench.js';
  * @param {{ sustained: number }} rates
  */
 export async function measureSoak(bench, { sustained }) {
-  const { plan, servers, leadgate, say } = bench;
-  await refillRedis(leadgate.redisUrl, leadgate.database);
-  const receiver = await startReceiver(bench);
-  const worker = await startWorker(bench);
-  const feeder = await openFeeder(leadgate.redisUrl, leadgate.database);
+  const { plan, say } = bench;
+  const { receiver, worker, url, pids, drained, stop } = await startBoth(bench);
   const { seconds } = plan.soak;
   const every = Math.max(0.25, seconds / 120);
   /** @type {{ at: number, receiver: number, worker: number }[]} */
   const samples = [];
-  const posting = postLeads(
-    captureUrl(receiver, leadgate.database),
-    { ...plan, seconds, rate: 0.9 * sustained },
-    { receiver: receiver.pid, worker: worker.pid, redis: servers.redis.pid },
-  );
+  const load = { ...plan, connections: plan.clients, seconds, rate: 0.9 * sustained };
+  const posting = postLeads(url, load, pids);
   for (let at = 0; at < seconds; at += every) {
     await delay(every * 1_000);
     samples.push({ at, receiver: residentMiB(receiver.pid), worker: residentMiB(worker.pid) });
   }
   const measured = await posting;
-  while ((await feeder.left()) > 0) await delay(50);
-  await worker.stop();
-  await receiver.stop();
-  await feeder.close();
+  await drained();
+  await stop();
   const later = samples.slice(samples.length / 2);
   const figures = {
     seconds,

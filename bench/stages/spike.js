@@ -1,8 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { openFeeder } from '../feed.js';
 import { postLeads } from '../load/load.js';
-import { refillRedis } from '../servers.js';
-import { captureUrl, startReceiver, startWorker } from './bench.js';
+import { startBoth } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 
@@ -13,24 +10,11 @@ import { captureUrl, startReceiver, startWorker } from './bench.js';
  * @param {{ top: number, sustained: number }} rates leads a second
  */
 export async function measureSpike(bench, { top, sustained }) {
-  const { plan, servers, leadgate, say } = bench;
-  await refillRedis(leadgate.redisUrl, leadgate.database);
-  const receiver = await startReceiver(bench);
-  const worker = await startWorker(bench);
-  const feeder = await openFeeder(leadgate.redisUrl, leadgate.database);
-  const url = captureUrl(receiver, leadgate.database);
-  const pids = {
-    ...{ receiver: receiver.pid, worker: worker.pid },
-    ...{ redis: servers.redis.pid, postgres: servers.postgres.pid },
-  };
+  const { plan, say } = bench;
+  const { feeder, url, pids, drained, stop } = await startBoth(bench);
   const { connections, clients, known } = plan;
   const post = (/** @type {number} */ rate) =>
     postLeads(url, { seconds: plan.spike.seconds, connections: clients, known, rate }, pids);
-  const drained = async () => {
-    const start = performance.now();
-    while ((await feeder.left()) > 0) await delay(50);
-    return (performance.now() - start) / 1_000;
-  };
 
   // Warm, as a service is that has been up for a while.
   await postLeads(url, { seconds: plan.seconds, connections, known }, pids);
@@ -41,9 +25,7 @@ export async function measureSpike(bench, { top, sustained }) {
   const half = await post(sustained / 2);
   await drained();
 
-  await worker.stop();
-  await receiver.stop();
-  await feeder.close();
+  await stop();
   say(`  spike at ${Math.round(spike.rate).toString()}/s: ${latencies(spike)}`);
   say(`  ${left.toString()} leads waited at its end, for ${drainSeconds.toFixed(1)} s`);
   say(`  half of sustained, ${Math.round(half.rate).toString()}/s: ${latencies(half)}`);
