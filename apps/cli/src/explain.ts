@@ -17,6 +17,11 @@ export function explain(error: unknown, session: Pick<Session, 'databaseUrl'>): 
   if (error instanceof StartError) return { sentence: error.message, status: EXIT.unreachable };
   if (error instanceof MigrationError) return { sentence: error.message, status: EXIT.failed };
   const { code, message, type } = errorFacts(error);
+  if (error instanceof Error && error.message.startsWith('MOVED '))
+    return {
+      sentence: 'Redis is a node of a Cluster: set REDIS_CLUSTER to 1.',
+      status: EXIT.usage,
+    };
   if (isOfRedis(error))
     return {
       sentence: `Redis stopped answering (${showable(code ?? message)}): see that it runs, then try again.`,
@@ -59,6 +64,12 @@ function explainPostgres(
         `${where} cannot be reached${code === undefined ? '' : ` (${code})`}: start it, or set DATABASE_URL to where it is.`,
       );
   }
+}
+
+/** Host, port and database of Redis, of a Cluster those of each node that is named. */
+export function whereRedisIs(url: string): string {
+  const parts = url.split(',').map((part) => (part.includes('://') ? part : `redis://${part}`));
+  return parts.every((part) => URL.canParse(part)) ? parts.map(whereIs).join(', ') : whereIs(url);
 }
 
 /** Host, port and database of a URL, without user and password. */

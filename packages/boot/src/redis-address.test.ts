@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { redactUrl } from './redact-url.ts';
 import { readRedisAddress } from './redis-address.ts';
 
 describe('REDIS_URL', () => {
   test('one URL is one server, as it stands', () => {
     const url = 'rediss://user:secret@redis.example.com:6380/3';
+    expect(readRedisAddress(url)).toEqual({ kind: 'server', url });
+  });
+
+  test('a comma in a password makes no Cluster of one server', () => {
+    const url = 'redis://:s3c,ret@redis.example.com';
     expect(readRedisAddress(url)).toEqual({ kind: 'server', url });
   });
 
@@ -57,4 +63,9 @@ describe('REDIS_URL', () => {
     expect(read).toThrow(message);
     expect(read).not.toThrow('hunter');
   });
+});
+
+test('passwords of several nodes are all hidden', () => {
+  const text = 'redis://:hunter2@one:7001/0,redis://app:hunter2@two:7002,app:hunter2@three:7003';
+  expect(redactUrl(text)).not.toContain('hunter2');
 });

@@ -27,7 +27,7 @@ export function readRedisAddress(
   text: string,
   { cluster = false }: { cluster?: boolean } = {},
 ): RedisAddress {
-  const parts = text.split(',').map((part) => part.trim());
+  const parts = partsOf(text);
   const [first, ...others] = parts.map((part) => (part.includes('://') ? part : `//${part}`));
   const start = parse(first ?? '');
   if (others.length === 0 && !cluster) return { kind: 'server', url: text.trim() };
@@ -55,6 +55,13 @@ export function readRedisAddress(
     },
     tls: start.protocol === 'rediss:',
   };
+}
+
+/** A comma may also stand in a password: then what is before it is no URL by itself. */
+function partsOf(text: string): string[] {
+  const parts = text.split(',').map((part) => part.trim());
+  const isOne = !URL.canParse(parts[0] ?? '') && URL.canParse(text.trim());
+  return isOne ? [text.trim()] : parts;
 }
 
 function parse(text: string, protocol = ''): URL {

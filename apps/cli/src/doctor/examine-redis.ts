@@ -8,7 +8,7 @@ import {
 } from '@leadgate/boot';
 import { directoryRevision, refillNeeds } from '@leadgate/intake';
 import { oldestWaiting, queueCounts, shardStandings } from '@leadgate/queue';
-import { explain, whereIs } from '../explain.ts';
+import { explain, whereRedisIs } from '../explain.ts';
 import type { Session } from '../session.ts';
 import type { Finding, Truth } from './examine.ts';
 
@@ -18,7 +18,7 @@ export async function examineRedis(session: Session, truth: Truth | null): Promi
     const redis = await session.redis();
     const url = session.servers().redisUrl ?? '';
     return [
-      { check: 'redis', status: 'ok', found: `answers at ${whereIs(url)}`, todo: null },
+      { check: 'redis', status: 'ok', found: `answers at ${whereRedisIs(url)}`, todo: null },
       ...(await durability(redis)),
       await directory(redis, truth),
       await workspaces(redis, truth),
