@@ -125,8 +125,13 @@ export const failedRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
         },
       },
     },
-    async ({ body: { reason, ...options } }) =>
-      retryFailed(failed, reason === undefined ? {} : { reason }, options),
+    async ({ body: { reason, ...options } }, reply) => {
+      // At a rate it may take hours: it ends with whoever asked for it, and can be asked for again.
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      const filter = reason === undefined ? {} : { reason };
+      return retryFailed(failed, filter, { ...options, signal: gone.signal });
+    },
   );
 
   app.post(
