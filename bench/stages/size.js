@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { openFeeder } from '../feed.js';
 import { spread, told } from '../figures.js';
 import { postLeads } from '../load/load.js';
-import { refillRedis, usedMemory } from '../servers.js';
+import { query, refillRedis, usedMemory } from '../servers.js';
 import { captureUrl, startReceiver, startWorker } from './bench.js';
 import { drain, drainSummary } from './workers.js';
 import { summary } from './receivers.js';
@@ -20,7 +20,9 @@ export async function measureSize(bench) {
   for (const leads of bench.plan.size.leads) {
     bench.say(`  adding leads up to ${leads.toLocaleString('en')}`);
     await large.grow(leads);
-    workers.push({ leads, ...(await compareWorkers(bench, large)) });
+    const postgresBytesPerLead = (await bytesIn(large.url)) / leads;
+    bench.say(`  ${postgresBytesPerLead.toFixed(0)} bytes of Postgres a lead with one submission`);
+    workers.push({ leads, postgresBytesPerLead, ...(await compareWorkers(bench, large)) });
   }
   return { workers, receiver: await compareReceivers(bench, large) };
 }
@@ -130,6 +132,12 @@ async function compareReceivers(bench, large) {
     empty: summary(running[0]?.measured ?? []),
     full: summary(running[1]?.measured ?? []),
   };
+}
+
+/** Of the whole database, indices included. @param {string} url */
+async function bytesIn(url) {
+  const { rows } = await query(url, 'SELECT pg_database_size(current_database())::float8 AS bytes');
+  return Number(rows[0]?.bytes);
 }
 
 /**
