@@ -22,8 +22,6 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: ['source', 'node'] } },
   test: {
     reporters: ['default', './scripts/test-count.js'],
-    // A file alone with its six servers is enough for two cores, and empties the cluster it is given.
-    maxWorkers: 1,
     // As in vitest.config.ts.
     retry: 1,
     testTimeout: 60_000,
@@ -35,6 +33,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'on a cluster',
+          // Each file empties the one Cluster that all of them are given.
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
           include: ON_A_CLUSTER,
           globalSetup: [SERVERS, 'packages/testkit/src/cluster-setup.ts'],
         },
@@ -43,6 +44,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'servers of their own',
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
           include: ['{apps,packages,e2e}/**/*.cluster.test.ts'],
           globalSetup: [SERVERS],
         },

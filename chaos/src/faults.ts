@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
+import type { OwnServer } from '../../scripts/servers/own-server.js';
 import { send } from '../../scripts/servers/process.js';
 import type { House } from './house.ts';
 import type { Member } from './member.ts';
@@ -11,11 +12,21 @@ import type { Fault, FaultKind } from './plan.ts';
 export interface Stop {
   name: string;
   code: number | null;
+  /** What ended it where it was told to stop before its first line ran: it had begun nothing. */
+  signal: NodeJS.Signals | null;
   ms: number;
+}
+
+/** When a fault was there, in milliseconds since 1970. */
+export interface Span {
+  what: string;
+  from: number;
+  to: number;
 }
 
 export interface Inflicted {
   stops: Stop[];
+  spans: Span[];
 }
 
 /**
@@ -28,22 +39,28 @@ export async function inflict(
   onFault: (fault: Fault) => void,
 ): Promise<Inflicted> {
   const stops: Stop[] = [];
+  const spans: Span[] = [];
   const busy = new Map<string, Promise<void>>();
   const start = Date.now();
   for (const fault of plan) {
     await delay(Math.max(0, start + fault.atMs - Date.now()));
     const targets = targetsOf(fault, house);
-    const over = Promise.all(targets.map((target) => busy.get(target) ?? Promise.resolve())).then(
-      () => {
-        onFault(fault);
-        return FAULTS[fault.kind](house, fault, stops);
-      },
-    );
+    const free = Promise.all(targets.map((target) => busy.get(target) ?? Promise.resolve()));
+    const over = free.then(async () => {
+      onFault(fault);
+      const from = Date.now();
+      await FAULTS[fault.kind](house, fault, stops);
+      spans.push({ what: nameOf(fault, targets), from, to: Date.now() });
+    });
     for (const target of targets) busy.set(target, over);
   }
   await Promise.all(busy.values());
-  return { stops };
+  return { stops, spans };
 }
+
+/** `kill receiver 2`, `roll workers`. */
+const nameOf = ({ kind }: Fault, targets: string[]): string =>
+  targets.length > 1 ? kind : `${kind.split(' ')[0]} ${targets[0]}`;
 
 /** The names of what a fault has to itself. */
 function targetsOf({ kind, nth }: Fault, { receivers, workers }: House): string[] {
@@ -54,10 +71,10 @@ function targetsOf({ kind, nth }: Fault, { receivers, workers }: House): string[
   return [kind.endsWith('redis') ? 'redis' : 'postgres'];
 }
 
-function pickOf(members: Member[], nth: number): Member {
-  const member = members[nth % members.length];
-  if (member === undefined) throw new Error('there is none');
-  return member;
+function pickOf<One>(ones: readonly One[], nth: number): One {
+  const one = ones[nth % ones.length];
+  if (one === undefined) throw new Error('there is none');
+  return one;
 }
 
 type Inflict = (house: House, fault: Fault, stops: Stop[]) => Promise<void>;
@@ -74,17 +91,18 @@ const FAULTS: Record<FaultKind, Inflict> = {
   'freeze worker': ({ workers }, { nth, forMs }) => freeze(pickOf(workers, nth), forMs),
   'roll workers': ({ workers }, { forMs }, stops) => roll(workers, forMs, stops),
 
-  'kill redis': ({ redis }, { forMs }) => outage(redis, 'SIGKILL', forMs),
-  'stop redis': ({ redis }, { forMs }) => outage(redis, 'SIGTERM', forMs),
-  'freeze redis': async ({ redis }, { forMs }) => {
-    await redis.kill('SIGSTOP');
+  'kill redis': ({ redis }, { nth, forMs }) => outage(pickOf(redis.nodes, nth), 'SIGKILL', forMs),
+  'stop redis': ({ redis }, { nth, forMs }) => outage(pickOf(redis.nodes, nth), 'SIGTERM', forMs),
+  'freeze redis': async ({ redis }, { nth, forMs }) => {
+    const node = pickOf(redis.nodes, nth);
+    await node.kill('SIGSTOP');
     await delay(forMs);
-    await redis.kill('SIGCONT');
+    await node.kill('SIGCONT');
   },
-  'fill redis': async ({ redis: { url } }, { forMs }) => {
-    await withRedis(url, (redis) => redis.config('SET', 'maxmemory', '1'));
+  'fill redis': async ({ redis: { nodes } }, { forMs }) => {
+    await limitMemory(nodes, '1');
     await delay(forMs);
-    await withRedis(url, (redis) => redis.config('SET', 'maxmemory', '0'));
+    await limitMemory(nodes, '0');
   },
 
   'kill postgres': ({ postgres }, { forMs }) => outage(postgres, 'SIGKILL', forMs),
@@ -143,8 +161,7 @@ async function kill(member: Member, forMs: number): Promise<void> {
 
 async function stop(member: Member, forMs: number, stops: Stop[]): Promise<void> {
   const start = Date.now();
-  const { name, code } = await member.end('SIGTERM');
-  stops.push({ name, code, ms: Date.now() - start });
+  stops.push({ ...(await member.end('SIGTERM')), ms: Date.now() - start });
   await delay(forMs);
   await member.begin();
 }
@@ -167,11 +184,12 @@ async function freeze(member: Member, forMs: number): Promise<void> {
   member.signal('SIGCONT');
 }
 
-async function outage(
-  server: House['redis'],
-  signal: NodeJS.Signals,
-  forMs: number,
-): Promise<void> {
+async function limitMemory(nodes: readonly OwnServer[], maxmemory: string): Promise<void> {
+  for (const { url } of nodes)
+    await withRedis(url, (redis) => redis.config('SET', 'maxmemory', maxmemory));
+}
+
+async function outage(server: OwnServer, signal: NodeJS.Signals, forMs: number): Promise<void> {
   await server.kill(signal);
   await delay(forMs);
   // The processes of a killed Postgres may need a moment to notice.

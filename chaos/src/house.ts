@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
+import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
 import { openWorkspace, putLinks } from '@leadgate/intake';
 import { customFieldKey, isPhoneCountry } from '@leadgate/leads';
 import { queueCounts } from '@leadgate/queue';
@@ -15,7 +16,7 @@ import {
   openStore,
   type Store,
 } from '@leadgate/store';
-import { Redis } from 'ioredis';
+import { startOwnCluster } from '../../scripts/servers/own-cluster.js';
 import {
   startOwnPostgres,
   startOwnRedis,
@@ -37,7 +38,7 @@ export interface Target {
 export interface House {
   /** Logs, the ledger, spools. Left where it is when the audit finds something. */
   folder: string;
-  redis: OwnServer;
+  redis: Redises;
   postgres: OwnServer;
   receivers: Member[];
   workers: Member[];
@@ -52,7 +53,16 @@ export interface House {
   close: (options: { keep: boolean }) => Promise<void>;
 }
 
+/** The one Redis there is, or the nodes of a Cluster. */
+export interface Redises {
+  /** As REDIS_URL takes it. */
+  url: string;
+  nodes: readonly OwnServer[];
+  stop: () => Promise<void>;
+}
+
 export interface HouseOptions {
+  cluster: boolean;
   receivers: number;
   workers: number;
   workspaces: number;
@@ -70,7 +80,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   const ledger = await processLedger();
   process.once('exit', ledger.killAll);
   const [redis, postgres] = await Promise.all([
-    startOwnRedis(),
+    options.cluster ? startCluster() : startSingle(),
     startOwnPostgres({ max_connections: MAX_CONNECTIONS.toString() }),
   ]);
   await migrate(postgres.url, { directory: join(ROOT, 'prisma/migrations') });
@@ -109,6 +119,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   const receivers = await startAll(options.receivers, (n) =>
     start('receiver', n, {
       SPOOL_DIR: spools,
+      ...(options.cluster && { QUEUE_SHARDS: '3', REDIS_WAIT_REPLICAS: '1' }),
       SPOOL_MAX_BYTES: options.spoolMaxBytes.toString(),
       // All senders have one address here.
       RATE_LIMIT_ADDRESS: '10000000',
@@ -135,6 +146,16 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   };
 }
 
+async function startSingle(): Promise<Redises> {
+  const server = await startOwnRedis();
+  return { url: server.url, nodes: [server], stop: () => server.stop() };
+}
+
+async function startCluster(): Promise<Redises> {
+  const { urls, nodes, stop } = await startOwnCluster();
+  return { url: urls.join(','), nodes, stop };
+}
+
 async function attemptsSpent(folder: string, workers: readonly Member[]): Promise<number> {
   const logs = await Promise.all(workers.map(({ name }) => readFile(logOf(folder, name), 'utf8')));
   return logs.join('').split('"msg":"attempt failed"').length - 1;
@@ -149,7 +170,8 @@ async function furnish(
   urls: { redis: string; postgres: string },
 ): Promise<Target[]> {
   const store = openStore({ url: urls.postgres, poolSize: 2 });
-  const redis = new Redis(urls.redis);
+  const redis = connectRedis(urls.redis, { role: 'admin' });
+  await awaitRedis(redis);
   try {
     const targets: Target[] = [];
     for (let n = 0; n < workspaces; n++) targets.push(await openTarget(store, redis, n));
@@ -160,7 +182,7 @@ async function furnish(
   }
 }
 
-async function openTarget(store: Store, redis: Redis, n: number): Promise<Target> {
+async function openTarget(store: Store, redis: RedisConnection, n: number): Promise<Target> {
   const creation = await createWorkspace(
     store,
     { name: `chaos-${n}`, country: 'BR', dummyPhones: [] },
@@ -193,8 +215,7 @@ async function openTarget(store: Store, redis: Redis, n: number): Promise<Target
 }
 
 async function settle(members: Member[], redisUrl: string, timeoutMs: number): Promise<boolean> {
-  const redis = new Redis(redisUrl, { maxRetriesPerRequest: 1 });
-  redis.on('error', () => undefined);
+  const redis = connectRedis(redisUrl, { role: 'admin' });
   const deadline = Date.now() + timeoutMs;
   try {
     for (;;) {
@@ -207,7 +228,7 @@ async function settle(members: Member[], redisUrl: string, timeoutMs: number): P
   }
 }
 
-async function isQuiet(members: Member[], redis: Redis): Promise<boolean> {
+async function isQuiet(members: Member[], redis: RedisConnection): Promise<boolean> {
   const ready = await Promise.all(members.map(isReady));
   if (ready.includes(false)) return false;
   const { waiting, active, delayed } = await queueCounts(redis);

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { formatReport, isClean } from './report.ts';
 import { runChaos } from './run-chaos.ts';
 
-const USAGE = `npm run chaos [-- --minutes 5] [--seed 1] [--rate 100] [--every 3] [--receivers 2] [--workers 3]
+const USAGE = `npm run chaos [-- --minutes 5] [--seed 1] [--rate 100] [--every 3] [--receivers 2] [--workers 3] [--cluster]
 
 Starts receivers, workers, Redis and Postgres, posts leads, and breaks one after the other:
   --minutes   how long to break things
@@ -11,6 +11,7 @@ Starts receivers, workers, Redis and Postgres, posts leads, and breaks one after
   --every     seconds from one fault to the next, on average
   --receivers, --workers
               how many of each
+  --cluster   on a Redis Cluster: three masters and three replicas, three shards
 Ends with status 1 when an accepted lead is lost or stands twice, or a lead is not what it should be.
 `;
 
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     every: { type: 'string', default: '3' },
     receivers: { type: 'string', default: '2' },
     workers: { type: 'string', default: '3' },
+    cluster: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -46,6 +48,7 @@ else if (Number.isNaN(seed) || !Object.values(amounts).every((amount) => amount 
     seed,
     receivers,
     workers,
+    cluster: values.cluster,
     rate: Math.min(rate, 1_000),
     everyMs: every * 1_000,
     jobLockMs: 5_000,

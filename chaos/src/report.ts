@@ -8,7 +8,8 @@ export function formatReport(report: ChaosReport): string {
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
   const byKind = new Map<string, number[]>();
   for (const { kind, forMs } of faults) byKind.set(kind, [...(byKind.get(kind) ?? []), forMs]);
-  const unclean = stops.filter(({ code }) => code !== 0);
+  const early = stops.filter(({ signal }) => signal === 'SIGTERM');
+  const unclean = stops.filter(({ code, signal }) => code !== 0 && signal !== 'SIGTERM');
   const longestStop = Math.max(0, ...stops.map(({ ms }) => ms));
   const rows: [string, string][] = [
     ['seed', report.seed.toString()],
@@ -24,9 +25,10 @@ export function formatReport(report: ChaosReport): string {
       'longest gap without an accepted lead',
       `${seconds(traffic.longestGapMs)}, from ${seconds(traffic.longestGapAtMs)} on`,
     ],
+    ['in that time', `${answersOf(traffic.longestGapAnswers) || 'no answer'}; ${faultsIn(report)}`],
     [
       'stops by SIGTERM',
-      `${stops.length}, ${unclean.length} not with 0, longest ${seconds(longestStop)}`,
+      `${stops.length}, ${early.length} before they had begun, ${unclean.length} not with 0, longest ${seconds(longestStop)}`,
     ],
     ['processes that ended by themselves', endingsOf(crashes)],
     ['time to drain', report.drainMs === null ? 'not drained' : seconds(report.drainMs)],
@@ -56,6 +58,19 @@ function answersOf(answers: Record<number, number>): string {
   return Object.entries(answers)
     .map(([status, count]) => `${status === '0' ? 'none' : status}: ${count}`)
     .join(', ');
+}
+
+/** The faults that were there in the longest gap, and for how many seconds of it. */
+function faultsIn({ traffic, spans }: ChaosReport): string {
+  const from = traffic.startedAt + traffic.longestGapAtMs;
+  const to = from + traffic.longestGapMs;
+  return (
+    spans
+      .filter((span) => span.from < to && span.to > from)
+      .map((span) => ({ ...span, ms: Math.min(to, span.to) - Math.max(from, span.from) }))
+      .map(({ what, ms }) => `${what} ${(ms / 1_000).toFixed(1)} s`)
+      .join(', ') || 'no fault'
+  );
 }
 
 function endingsOf(crashes: ChaosReport['crashes']): string {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { audit, type Audit } from './audit.ts';
-import { inflict, type Stop } from './faults.ts';
+import { inflict, type Span, type Stop } from './faults.ts';
 import { openHouse } from './house.ts';
 import { openLedger, readLedger } from './ledger.ts';
 import type { Ending } from './member.ts';
@@ -13,6 +13,8 @@ export interface ChaosOptions {
   seed: number;
   receivers: number;
   workers: number;
+  /** On a Redis Cluster of three masters and three replicas, with three shards. */
+  cluster?: boolean;
   /** Posts a second. */
   rate: number;
   /** Milliseconds from one fault to the next, on average. */
@@ -28,6 +30,7 @@ export interface ChaosReport {
   lengthMs: number;
   faults: Fault[];
   stops: Stop[];
+  spans: Span[];
   crashes: Ending[];
   traffic: Traffic;
   /** From the end of the last fault until nothing waited any more; null where that took too long. */
@@ -44,17 +47,28 @@ const SETTLE_WITHIN_MS = 180_000;
 
 /** The real processes under faults from a seed, and what came of what they had accepted. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const { seed, lengthMs, receivers, workers, rate, everyMs, jobLockMs, say } = options;
+  const {
+    seed,
+    lengthMs,
+    receivers,
+    workers,
+    cluster = false,
+    rate,
+    everyMs,
+    jobLockMs,
+    say,
+  } = options;
   const house = await openHouse({
     receivers,
     workers,
+    cluster,
     workspaces: 2,
     jobLockMs,
     // The least there is: to be filled.
     spoolMaxBytes: 2 ** 20,
   });
   say(
-    `seed ${seed}; ${receivers} receivers, ${workers} workers; logs and ledger in ${house.folder}`,
+    `seed ${seed}; ${receivers} receivers, ${workers} workers${cluster ? ', a Redis Cluster' : ''}; logs and ledger in ${house.folder}`,
   );
   let clean = false;
   try {
@@ -64,7 +78,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const posting = startTraffic({ house, ledger, random: createRandom(seed + 1), rate });
     const faults = planFaults(createRandom(seed), { lengthMs, everyMs });
     const start = Date.now();
-    const { stops } = await inflict(faults, house, ({ kind, forMs }) => {
+    const { stops, spans } = await inflict(faults, house, ({ kind, forMs }) => {
       const at = ((Date.now() - start) / 1_000).toFixed(1);
       say(`${at.padStart(7)} s  ${kind} for ${(forMs / 1_000).toFixed(1)} s`);
     });
@@ -87,6 +101,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       lengthMs,
       faults,
       stops,
+      spans,
       crashes: house.crashes,
       traffic,
       drainMs,

@@ -15,6 +15,10 @@ export interface Traffic {
   /** The longest time without a 202, and when it began after the first post, in milliseconds. */
   longestGapMs: number;
   longestGapAtMs: number;
+  /** What was answered in it, by status. */
+  longestGapAnswers: Record<number, number>;
+  /** Milliseconds since 1970. */
+  startedAt: number;
 }
 
 interface TrafficOptions {
@@ -44,6 +48,8 @@ export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
     skipped: 0,
     longestGapMs: 0,
     longestGapAtMs: 0,
+    longestGapAnswers: {},
+    startedAt: Date.now(),
   };
   const [first, ...others] = house.targets;
   if (first === undefined) throw new Error('there is no link to post to');
@@ -52,6 +58,7 @@ export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
   let turn = 0;
   let posts = 0;
   let lastAccepted = Date.now();
+  let answersSince: Record<number, number> = {};
   const underWay = new Set<Promise<void>>();
 
   async function send(post: Post): Promise<number> {
@@ -59,6 +66,7 @@ export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
     traffic.sent.set(post.post, { post, times: (traffic.sent.get(post.post)?.times ?? 0) + 1 });
     const status = await post202(url, post).catch(() => 0);
     traffic.answers[status] = (traffic.answers[status] ?? 0) + 1;
+    if (status !== 202) answersSince[status] = (answersSince[status] ?? 0) + 1;
     return status;
   }
 
@@ -80,9 +88,11 @@ export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
     ledger.add({ ...target, post, key, submissionId, leadId, body, at });
     if (at - lastAccepted > traffic.longestGapMs) {
       traffic.longestGapMs = at - lastAccepted;
-      traffic.longestGapAtMs = lastAccepted - start;
+      traffic.longestGapAtMs = lastAccepted - traffic.startedAt;
+      traffic.longestGapAnswers = answersSince;
     }
     lastAccepted = at;
+    answersSince = {};
     return response.status;
   }
 
@@ -100,7 +110,7 @@ export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
 
   const timer = setInterval(() => {
     // What a slow moment of this process left out is made up for.
-    for (const due = Math.floor(((Date.now() - start) / 1_000) * rate); posts < due;) {
+    for (const due = Math.floor(((Date.now() - traffic.startedAt) / 1_000) * rate); posts < due;) {
       const post = nextPost(++posts, [first, ...others], random);
       if (underWay.size >= MOST_UNDER_WAY) {
         traffic.skipped++;
@@ -110,7 +120,6 @@ export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
       underWay.add(sending);
     }
   }, 10);
-  const start = Date.now();
 
   return {
     stop: async () => {

@@ -38,6 +38,12 @@ export function startOwnPostgres(settings = {}) {
   return startOwnServer(startPostgres, { ...POSTGRES_TEST_SETTINGS, ...settings });
 }
 
+/** @type {Set<() => void>} */
+const atExit = new Set();
+process.once('exit', () => {
+  for (const end of atExit) end();
+});
+
 /**
  * @param {typeof startRedis | typeof startPostgres} start
  * @param {Record<string, string>} settings
@@ -59,7 +65,7 @@ async function startOwnServer(start, settings) {
   const killAtExit = () => {
     send(server.process.pid, 'SIGKILL');
   };
-  process.once('exit', killAtExit);
+  atExit.add(killAtExit);
   return {
     get url() {
       return server.url;
@@ -83,7 +89,7 @@ async function startOwnServer(start, settings) {
       await server.stop();
       // Gone, and not only a zombie.
       await server.process.exited;
-      process.removeListener('exit', killAtExit);
+      atExit.delete(killAtExit);
       home.remove();
     },
   };

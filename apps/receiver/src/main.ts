@@ -6,7 +6,13 @@ try {
   const config = readConfig(ReceiverConfig, process.env);
   const logger = createLogger({ name: 'receiver', level: config.LOG_LEVEL });
   const shutdown = createShutdown({ logger, timeoutMs: config.STOP_DELAY_MS + 9_000 });
-  await startReceiver(config, { logger, onClose: (name, close) => shutdown.add(name, close) });
+  await startReceiver(config, {
+    logger,
+    onClose: (name, close) => shutdown.add(name, close),
+  }).catch((error: unknown) => {
+    // A start fails when a stop closes what it has opened; the stop then ends the process.
+    if (!shutdown.signal.aborted) throw error;
+  });
 } catch (error) {
   failStart(error);
 }

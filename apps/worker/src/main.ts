@@ -9,7 +9,10 @@ try {
     logger,
     timeoutMs: config.SHUTDOWN_TIMEOUT_MS + STOP_MARGIN_MS,
   });
-  await startWorker(config, { logger, onClose: shutdown.add });
+  await startWorker(config, { logger, onClose: shutdown.add }).catch((error: unknown) => {
+    // A start fails when a stop closes what it has opened; the stop then ends the process.
+    if (!shutdown.signal.aborted) throw error;
+  });
 } catch (error) {
   failStart(error);
 }
