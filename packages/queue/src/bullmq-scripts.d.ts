@@ -2,6 +2,9 @@
 declare module 'bullmq/dist/cjs/scripts/addStandardJob-9.js' {
   export const addStandardJob: { content: string; keys: number };
 }
+declare module 'bullmq/dist/cjs/scripts/addPrioritizedJob-9.js' {
+  export const addPrioritizedJob: { content: string; keys: number };
+}
 declare module 'bullmq/dist/cjs/scripts/moveToFinished-14.js' {
   export const moveToFinished: { content: string; keys: number };
 }

@@ -37,42 +37,57 @@ describe('a producer', () => {
     expect(await producer.counts()).toMatchObject({ waiting: 1 });
   });
 
-  test('sends what is asked for in the same moment together, at most 200 at once', async () => {
-    await producer.enqueue(sampleSubmission(450));
-    const call = vi.spyOn(redis, 'evalsha');
-    await Promise.all(Array.from({ length: 450 }, (_, n) => producer.enqueue(sampleSubmission(n))));
-    expect(call).toHaveBeenCalledTimes(3);
-    expect(await producer.counts()).toMatchObject({ waiting: 451 });
-  });
+  test.each([
+    ['', { background: false }],
+    ['in the background, ', { background: true }],
+  ])(
+    '%ssends what is asked for in the same moment together, at most 200 at once',
+    async (_, how) => {
+      await producer.enqueue(sampleSubmission(450), how);
+      const call = vi.spyOn(redis, 'evalsha');
+      await Promise.all(
+        Array.from({ length: 450 }, (_, n) => producer.enqueue(sampleSubmission(n), how)),
+      );
+      expect(call).toHaveBeenCalledTimes(3);
+      expect(await producer.counts()).toMatchObject({ waiting: 451 });
+    },
+  );
 
-  test('stores a job as BullMQ itself does, and tells its events', async () => {
+  test.each([
+    ['a job', { background: false }, {}],
+    ['one in the background', { background: true }, { priority: 10 }],
+  ])('stores %s as BullMQ itself does, and tells its events', async (_, how, more) => {
     const submission = sampleSubmission(1);
     const queue = new Queue(queueName(0), {
       ...{ connection: redis, prefix: PREFIX, skipMetasUpdate: true, skipVersionCheck: true },
     });
-    const keys = [submission.id, 'wait', 'marker', 'meta', 'id'].map((key) => queue.toKey(key));
+    const keys = [submission.id, 'wait', 'marker', 'meta', 'id', 'prioritized', 'pc'].map((key) =>
+      queue.toKey(key),
+    );
     const dump = async () => {
-      const [job, waiting, marker, meta, id] = await Promise.all([
+      const [job, waiting, marker, meta, id, prioritized] = await Promise.all([
         redis.hgetall(keys[0] ?? ''),
         redis.lrange(keys[1] ?? '', 0, -1),
         redis.zrange(keys[2] ?? '', '0', '-1'),
         redis.hgetall(keys[3] ?? ''),
         redis.get(keys[4] ?? ''),
+        redis.zrange(keys[5] ?? '', '0', '-1', 'WITHSCORES'),
       ]);
       const events = await redis.xrange(queue.toKey('events'), '-', '+');
       const { jobId: _, ...opts } = JSON.parse(job.opts ?? '') as Record<string, unknown>;
       expect(Math.abs(Date.now() - Number(job.timestamp))).toBeLessThan(60_000);
       return {
-        ...{ job: { ...job, timestamp: 0, opts }, waiting, marker, meta, id },
+        ...{ job: { ...job, timestamp: 0, opts }, waiting, marker, meta, id, prioritized },
         events: events.map(([, fields]) => fields),
       };
     };
-    await producer.enqueue(submission);
+    await producer.enqueue(submission, how);
     const ours = await dump();
     const data = JSON.parse((await redis.hget(keys[0] ?? '', 'data')) ?? '') as unknown;
     await redis.del(...keys.filter((key) => !key.endsWith(':meta')), queue.toKey('events'));
     await queue.add('apply', data, {
       ...{ jobId: submission.id, attempts: 5, backoff: { type: 'exponential', delay: 1_000 } },
+      ...more,
     });
     expect(ours).toEqual(await dump());
     await queue.close();

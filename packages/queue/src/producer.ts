@@ -1,5 +1,5 @@
-import { redisScript, type RedisConnection } from '@leadgate/boot';
-import { Queue, type JobsOptions } from 'bullmq';
+import type { RedisConnection } from '@leadgate/boot';
+import { Queue } from 'bullmq';
 import { encodeApplyJob, type Submission } from '@leadgate/contract';
 import { addJobs, type NewJob } from './add-jobs.ts';
 import { queueCounts, type QueueCounts } from './queue-counts.ts';
@@ -37,11 +37,6 @@ export interface Producer {
 
 /** Attempts come 1, 2, 4 and 8 seconds after the one before. */
 const RETRIES = { attempts: 5, delayMs: 1_000 };
-const BULK_JOB: JobsOptions = {
-  attempts: RETRIES.attempts,
-  backoff: { type: 'exponential', delay: RETRIES.delayMs },
-};
-
 /** Of BullMQ: the higher, the later, and jobs without one come first. */
 const BACKGROUND = { priority: 10 };
 
@@ -130,25 +125,9 @@ async function openShard(
   return {
     queue,
     addNow: grouped((jobs) => addJobs(redis, queue, jobs, options)),
-    addLater: grouped(async (jobs) => {
-      await queue.addBulk(
-        jobs.map(({ id, name, data }) => ({
-          name,
-          data,
-          opts: { ...BULK_JOB, ...BACKGROUND, jobId: id },
-        })),
-      );
-      if (waitReplicas > 0)
-        await touchScript(redis, [String(queue.keys.meta)], [EVENTS_KEPT], {
-          replicas: waitReplicas,
-        });
-    }),
+    addLater: grouped((jobs) => addJobs(redis, queue, jobs, { ...options, ...BACKGROUND })),
   };
 }
-
-/** A write that changes nothing, to the node that took the jobs: replicas that have it have them. */
-const touchScript = redisScript(`#!lua
-redis.call('HSET', KEYS[1], 'opts.maxLenEvents', ARGV[1])`);
 
 function jobOf(name: JobName, submission: Submission, id: string): NewJob {
   return { id, name, data: packJob(encodeApplyJob(submission)) };
