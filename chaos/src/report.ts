@@ -30,6 +30,10 @@ export function formatReport(report: ChaosReport): string {
       'stops by SIGTERM',
       `${stops.length}, ${early.length} before they had begun, ${unclean.length} not with 0, longest ${seconds(longestStop)}`,
     ],
+    ...unclean.map(({ name, code, signal, ms }): [string, string] => [
+      `  ${name}`,
+      `${signal ?? `status ${code}`} after ${seconds(ms)}`,
+    ]),
     ['processes that ended by themselves', endingsOf(crashes)],
     ['time to drain', report.drainMs === null ? 'not drained' : seconds(report.drainMs)],
     ['submissions, leads, aliases', `${audit.submissions}, ${audit.leads}, ${audit.aliases}`],

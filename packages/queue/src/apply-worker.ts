@@ -290,7 +290,7 @@ async function closeWithin(
     const standing = `${running()} ${progress.active} ${progress.processed}`;
     if (standing !== before || running() > 0) stillSince = now;
     before = standing;
-    if (now - stillSince > TELL_WITHIN_MS) {
+    if (now - stillSince > TELL_WITHIN_MS || now - start > timeoutMs + TELL_WITHIN_MS) {
       logger.warn(
         { jobs: progress.active },
         'Redis cannot be told what has become of jobs; another worker finds out',

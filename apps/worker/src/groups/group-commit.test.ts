@@ -314,5 +314,6 @@ describe('while Postgres is away', () => {
         status: 'rejected',
         reason: expect.any(GiveBack) as unknown,
       });
+    await expect(groupCommit.add(item('c'), { alone: false })).rejects.toThrow(GiveBack);
   });
 });

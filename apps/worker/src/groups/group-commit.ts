@@ -38,7 +38,7 @@ export interface GroupCommit {
   /** From now on nothing waits for Postgres to come back: it is given back instead. */
   stop(): void;
   /**
-   * Gives back all that is not settled by now. Some of what Postgres has not answered may stand all
+   * Gives back all that is not settled by now, and all that comes. Some of what Postgres has not answered may stand all
    * the same: whoever applies it again finds it done.
    */
   abandon(): void;
@@ -72,6 +72,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const unsettled = new Set<Entry>();
   const gathering: Entry[] = [];
   const loners: Entry[] = [];
+  let abandoned = false;
   let committing = 0;
   let scheduled = false;
   let filling: 'no' | 'yes' | 'over' = 'no';
@@ -176,6 +177,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   return {
     add(item, { alone }) {
+      if (abandoned) return Promise.reject(new GiveBack('the worker has stopped'));
       return new Promise((resolve, reject) => {
         const entry: Entry = {
           item,
@@ -200,6 +202,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       stopping.abort();
     },
     abandon() {
+      abandoned = true;
       if (unsettled.size > 0)
         logger.warn({ submissions: unsettled.size }, 'not waiting for Postgres any longer');
       giveBack([...unsettled]);
