@@ -86,11 +86,13 @@ test('a managed Redis that refuses CONFIG leaves unknown what only CONFIG knows'
 });
 
 test('one server that was taken for a Cluster is a sentence that says so', async () => {
-  const { port, hostname } = new URL((await testRedis()).url);
-  const redis = connectRedis(`redis://${hostname}:${port}`, { role: 'admin', cluster: true });
+  const server = new URL((await testRedis()).url);
+  // A Cluster has no numbered databases.
+  server.pathname = '';
+  const redis = connectRedis(server.href, { role: 'admin', cluster: true });
   const error = await awaitRedis(redis, { timeoutMs: 2_000 }).catch((error: unknown) => error);
   expect(error).toBeInstanceOf(StartError);
-  expect(String(error)).toContain(`Redis at ${hostname}:${port} is no Cluster`);
+  expect(String(error)).toContain(`Redis at ${server.host} is no Cluster`);
   redis.disconnect();
 });
 
