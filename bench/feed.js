@@ -31,7 +31,8 @@ const BATCH = 200;
  * @returns {Promise<Feeder>}
  */
 export async function openFeeder(redisUrl, { workspaceId, linkId, people: known }) {
-  const redis = connectRedis(redisUrl, { role: 'producer' });
+  // Not a receiver's: here a busy Redis is waited for.
+  const redis = connectRedis(redisUrl, { role: 'admin' });
   await awaitRedis(redis);
   const producer = await openProducer(redis, { logger: SILENT });
   const reserver = createReserver(redis);
