@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './scripts/longest-first.js';
 
 // Packages run from src/: `source` stands first in their exports.
 const conditions = ['source', 'module', 'node'];
@@ -18,6 +19,7 @@ export default defineConfig({
     globalSetup: ['packages/testkit/src/global-setup.ts'],
     reporters: ['default', './scripts/test-count.js'],
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     // Processes are killed and servers taken away here: a machine that stands still for a second is told
     // from a fault by a second run, and what passed only then is named at the end (scripts/test-count.js).
     retry: 1,
