@@ -44,7 +44,7 @@ export function startReceiver({ plan, servers, leadgate }, redisUrl = leadgate.r
 
 /**
  * @param {Bench} bench
- * @param {{ redisUrl?: string, database?: Database }} [on]
+ * @param {{ redisUrl?: string, database?: Database, settings?: Record<string, string> }} [on]
  */
 export function startWorker({ plan, servers, leadgate }, on = {}) {
   return startLeadgate('worker', {
@@ -53,6 +53,7 @@ export function startWorker({ plan, servers, leadgate }, on = {}) {
     env: {
       REDIS_URL: on.redisUrl ?? leadgate.redisUrl,
       DATABASE_URL: (on.database ?? leadgate.database).url,
+      ...on.settings,
     },
   });
 }
@@ -67,12 +68,13 @@ export const captureUrl = (running, database) => `${running.url}/ingest/${databa
  * A receiver and a worker on an empty Redis that knows the same people as the database, what to post to,
  * and what to look at the queue by.
  * @param {Bench} bench
+ * @param {Record<string, string>} [settings] of the worker
  */
-export async function startBoth(bench) {
+export async function startBoth(bench, settings = {}) {
   const { servers, leadgate } = bench;
   await refillRedis(leadgate.redisUrl, leadgate.database);
   const receiver = await startReceiver(bench);
-  const worker = await startWorker(bench);
+  const worker = await startWorker(bench, { settings });
   const feeder = await openFeeder(leadgate.redisUrl, leadgate.database);
   return {
     ...{ receiver, worker, feeder },

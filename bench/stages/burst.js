@@ -9,36 +9,35 @@ import { startBoth } from './bench.js';
 
 const LOOK_MS = 250;
 
-/** Of a day with a burst in it, made small: parts of what is sustained, and of the burst's length. */
-const DAY = [
-  { part: 0.4, length: 1 },
-  { part: 1.6, length: 1 },
-  { part: 0.6, length: 1 },
-];
+/** So slow that its rate is its own, and not what the others leave to it of the machine. */
+const SLOW = { WORKER_CONCURRENCY: '10', WORKER_GROUP_SIZE: '10', WORKER_GROUPS: '1' };
+
+/** Of a day with a burst in it, made small: leads that arrive, of those that the worker can do. */
+const DAY = [0.5, 2, 0.5];
 
 /**
- * A burst as it is, beside what the model of docs/scale.md says of it from two rates that were measured
- * just before: what the worker does while leads arrive faster than it can, and what it does alone.
+ * A burst as it is, beside what the model of docs/scale.md says of it from the worker's rate, which was
+ * measured just before.
  * @param {Bench} bench
  * @param {{ sustained: number }} rates leads a second
  */
 export async function measureBurst(bench, { sustained }) {
   const { plan, leadgate, say } = bench;
-  const { feeder, url, drained: drain, stop } = await startBoth(bench);
+  const { feeder, url, drained: drain, stop } = await startBoth(bench, SLOW);
   const redis = connectRedis(leadgate.redisUrl, { role: 'admin' });
   const { clients: connections, known } = plan;
   const { seconds } = plan.burst;
-  const post = (/** @type {number} */ part, /** @type {number} */ length) =>
-    postLeads(url, { seconds: length, connections, known, rate: part * sustained }, {});
+  const post = (/** @type {number} */ rate) =>
+    postLeads(url, { seconds, connections, known, rate }, {});
 
-  // The two rates.
-  await post(0.5, seconds / 2);
+  // The worker's rate, while leads arrive faster than it can.
+  await post(0.2 * sustained);
   await drain();
   const before = performance.now();
-  const over = await post(1.6, seconds);
+  const over = await post(0.7 * sustained);
   const left = await feeder.left();
-  const busy = Math.max(0, (over.load.answers - left) / ((performance.now() - before) / 1_000));
-  const alone = left / Math.max(0.05, await drain());
+  const workedOff = (over.load.answers - left) / ((performance.now() - before) / 1_000);
+  await drain();
 
   // The burst.
   let [longest, oldestMs, looking] = [0, 0, true];
@@ -51,13 +50,11 @@ export async function measureBurst(bench, { sustained }) {
   };
   const watching = look();
   const phases = [];
-  for (const { part, length } of DAY) {
+  for (const part of DAY) {
     const start = performance.now();
-    const { load } = await post(part, length * seconds);
+    const { load } = await post(part * workedOff);
     const took = (performance.now() - start) / 1_000;
-    const arrivals = load.answers / took;
-    // Where leads arrive slower than they are worked off, the worker waits for them.
-    phases.push({ seconds: took, arrivals, workedOff: part > 1 ? busy : Math.max(busy, arrivals) });
+    phases.push({ seconds: took, arrivals: load.answers / took, workedOff });
   }
   const drained = await drain();
   looking = false;
@@ -68,11 +65,9 @@ export async function measureBurst(bench, { sustained }) {
   const predicted = simulate(phases);
   const measured = { longest, oldestSeconds: oldestMs / 1_000, emptyAfterSeconds: drained };
   const tell = (/** @type {import('../simulate.js').Prediction} */ found) =>
-    `${Math.round(found.longest).toString()} leads at most, the oldest for ${found.oldestSeconds.toFixed(1)} s`;
-  say(
-    `  a worker does ${Math.round(busy).toString()}/s while leads arrive, ${Math.round(alone).toString()}/s alone`,
-  );
+    `${Math.round(found.longest).toString()} leads at most, the oldest for ${found.oldestSeconds.toFixed(1)} s, empty after ${found.emptyAfterSeconds.toFixed(1)} s`;
+  say(`  a slow worker does ${Math.round(workedOff).toString()}/s`);
   say(`  predicted: ${tell(predicted)}`);
   say(`  measured: ${tell(measured)}`);
-  return { phases, busy, alone, predicted, measured };
+  return { phases, workedOff, predicted, measured };
 }
