@@ -26,7 +26,7 @@ export const CONCURRENCY = 400;
 export const CORES = cpus().length;
 
 /**
- * Everything on, and no limit that a load from one address would reach.
+ * Everything on, and no limit that a load from one address, or what waits, would reach.
  * @param {Bench} bench
  * @param {string} [redisUrl]
  */
@@ -38,6 +38,7 @@ export function startReceiver({ plan, servers, leadgate }, redisUrl = leadgate.r
       REDIS_URL: redisUrl,
       RATE_LIMIT_LINK: '1000000000',
       RATE_LIMIT_ADDRESS: '1000000000',
+      MAX_QUEUE_DEPTH: '1000000000',
     },
   });
 }
