@@ -1,9 +1,8 @@
-import type { RedisConnection } from '@leadgate/boot';
+import { groupCalls, type RedisConnection } from '@leadgate/boot';
 import { Queue } from 'bullmq';
 import { encodeApplyJob, type Submission } from '@leadgate/contract';
 import { addJobs, type NewJob } from './add-jobs.ts';
 import { queueCounts, type QueueCounts } from './queue-counts.ts';
-import { groupCalls } from './group-calls.ts';
 import type { Log } from './log.ts';
 import { packJob, type PackedJob } from './packed-job.ts';
 import { PREFIX, queueName, type JobName } from './queue-names.ts';
@@ -72,10 +71,14 @@ export async function openProducer(
       const { addLater, addNow } = shardFor(submission);
       await (background ? addLater : addNow)(jobOf('apply', submission, submission.id));
     },
-    replay: async (submission, runId) =>
-      shardFor(submission).addLater(jobOf('replay', submission, `${runId}-${submission.id}`)),
-    enqueueAlias: async (submission) =>
-      shardFor(submission).addNow(jobOf('apply', submission, `alias-${submission.answeredLeadId}`)),
+    replay: async (submission, runId) => {
+      const job = jobOf('replay', submission, `${runId}-${submission.id}`);
+      await shardFor(submission).addLater(job);
+    },
+    enqueueAlias: async (submission) => {
+      const job = jobOf('apply', submission, `alias-${submission.answeredLeadId}`);
+      await shardFor(submission).addNow(job);
+    },
     counts: () => queueCounts(redis),
     close: async () => {
       registration.close();
@@ -86,9 +89,10 @@ export async function openProducer(
 
 interface OpenShard {
   queue: Queue<PackedJob, void, JobName>;
-  addNow: (job: NewJob) => Promise<void>;
+  /** Both resolve with the job once it is in. */
+  addNow: (job: NewJob) => Promise<NewJob>;
   /** In the background. */
-  addLater: (job: NewJob) => Promise<void>;
+  addLater: (job: NewJob) => Promise<NewJob>;
 }
 
 async function openShard(
@@ -118,6 +122,7 @@ async function openShard(
       async (jobs: NewJob[]) => {
         await registration.confirmed();
         await send(jobs);
+        return jobs;
       },
       { maxSize: LARGEST_GROUP },
     );

@@ -1,4 +1,4 @@
-import type { RedisConnection } from '@leadgate/boot';
+import { groupCalls, type RedisConnection } from '@leadgate/boot';
 import { REFILL_REQUESTS } from '../keys.ts';
 import { decodeGroup, encodeGroup, prepareRequest, type PreparedRequest } from './group.ts';
 import { createLimits, type Limits } from './limits.ts';
@@ -19,18 +19,6 @@ export interface Reserver {
   reserve(request: ReservationRequest): Promise<Reservation>;
 }
 
-interface Waiting extends PreparedRequest {
-  resolve: (reservation: Reservation) => void;
-  reject: (error: unknown) => void;
-}
-
-/** Of one workspace: those that go with the next group, and how many groups Redis has. */
-interface Line {
-  waiting: Waiting[];
-  scheduled: boolean;
-  underWay: number;
-}
-
 /**
  * A reserver over a producer's connection. `limits`: the estimate to feed with what Redis counted.
  * `waitReplicas`: how many must have a reservation before it is answered; with fewer, it is rejected.
@@ -42,22 +30,13 @@ export function createReserver(
   /** The highest order seen of each workspace: a clock below it is that of an older Redis. */
   const highestOrders = new Map<string, number>();
   const requestRefill = refillRequests(redis);
-  const lines = new Map<string, Line>();
+  /** By workspace. */
+  const grouped = new Map<string, (request: PreparedRequest) => Promise<Reservation>>();
 
-  // setImmediate and not a microtask: what all sockets brought in this turn goes together.
-  const schedule = (workspaceId: string, line: Line): void => {
-    if (line.scheduled) return;
-    line.scheduled = true;
-    setImmediate(() => {
-      line.scheduled = false;
-      while (line.waiting.length >= MAX_GROUP || (line.waiting.length > 0 && line.underWay === 0))
-        void sendGroup(workspaceId, line, line.waiting.splice(0, MAX_GROUP));
-      if (line.underWay === 0) lines.delete(workspaceId);
-    });
-  };
-
-  const sendGroup = async (workspaceId: string, line: Line, group: Waiting[]): Promise<void> => {
-    line.underWay++;
+  const reserveGroup = async (
+    workspaceId: string,
+    group: PreparedRequest[],
+  ): Promise<Reservation[]> => {
     const departure = limits.depart(workspaceId, group);
     try {
       const highest = highestOrders.get(workspaceId) ?? 0;
@@ -68,19 +47,21 @@ export function createReserver(
       );
       limits.arrive(departure, reply.totals, reply.now / 1_000);
       noteOrders(workspaceId, reply.reservations);
-      group.forEach(({ resolve, reject }, i) => {
-        const reservation = reply.reservations[i];
-        if (reservation) resolve(reservation);
-        else reject(new ReservationError(undefined));
-      });
+      return reply.reservations;
     } catch (error) {
       limits.lose(departure);
-      const failure = new ReservationError(error);
-      for (const { reject } of group) reject(failure);
-    } finally {
-      line.underWay--;
-      schedule(workspaceId, line);
+      throw new ReservationError(error);
     }
+  };
+
+  const groupedIn = (workspaceId: string): ((request: PreparedRequest) => Promise<Reservation>) => {
+    const known = grouped.get(workspaceId);
+    if (known !== undefined) return known;
+    const made = groupCalls((group: PreparedRequest[]) => reserveGroup(workspaceId, group), {
+      maxSize: MAX_GROUP,
+    });
+    grouped.set(workspaceId, made);
+    return made;
   };
 
   const noteOrders = (workspaceId: string, reservations: Reservation[]): void => {
@@ -93,15 +74,8 @@ export function createReserver(
   };
 
   return {
-    reserve: (request) =>
-      new Promise((resolve, reject) => {
-        const waiting: Waiting = { ...prepareRequest(request), resolve, reject };
-        const { workspaceId } = request;
-        const line = lines.get(workspaceId) ?? { waiting: [], scheduled: false, underWay: 0 };
-        lines.set(workspaceId, line);
-        line.waiting.push(waiting);
-        schedule(workspaceId, line);
-      }),
+    // Not a plain function: what preparing throws rejects.
+    reserve: async (request) => groupedIn(request.workspaceId)(prepareRequest(request)),
   };
 }
 

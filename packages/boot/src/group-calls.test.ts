@@ -5,7 +5,9 @@ import { groupCalls } from './group-calls.ts';
 function sender() {
   const sent: { items: number[]; end: () => void; fail: (reason: Error) => void }[] = [];
   const send = (items: number[]) =>
-    new Promise<void>((resolve, reject) => sent.push({ items, end: resolve, fail: reject }));
+    new Promise<number[]>((resolve, reject) =>
+      sent.push({ items, end: () => resolve(items.map((item) => 10 * item)), fail: reject }),
+    );
   return { sent, send, itemsSent: () => sent.map(({ items }) => items) };
 }
 
@@ -28,7 +30,7 @@ test('what comes while a group is on its way gathers for the next one', async ()
     [3, 4],
   ]);
   sent[1]?.end();
-  await Promise.all(calls);
+  expect(await Promise.all(calls)).toEqual([10, 20, 30, 40]);
 });
 
 test('a full group waits for no other, so one that hangs holds up less than a group', async () => {

@@ -1,0 +1,51 @@
+interface Call<Item, Answer> {
+  item: Item;
+  resolve: (answer: Answer) => void;
+  reject: (reason: unknown) => void;
+}
+
+/**
+ * Turns calls with one item into calls of `send` with many: those made in the same turn of the
+ * event loop go together, and while a group is on its way those that come gather for the next one,
+ * so that groups are as large as the load makes them. At most `maxSize` go to a group, and a full
+ * one waits for no other. `send` resolves with the answers in the order of the items; where it
+ * rejects, all calls of the group do.
+ */
+export function groupCalls<Item, Answer>(
+  send: (items: Item[]) => Promise<readonly Answer[]>,
+  { maxSize }: { maxSize: number },
+): (item: Item) => Promise<Answer> {
+  const gathering: Call<Item, Answer>[] = [];
+  let scheduled = false;
+  let underWay = 0;
+
+  const sendGroup = async (calls: Call<Item, Answer>[]): Promise<void> => {
+    underWay++;
+    try {
+      const answers = await send(calls.map(({ item }) => item));
+      if (answers.length !== calls.length) throw new TypeError('a call has no answer');
+      answers.forEach((answer, i) => calls[i]?.resolve(answer));
+    } catch (error) {
+      for (const { reject } of calls) reject(error);
+    } finally {
+      underWay--;
+      schedule();
+    }
+  };
+  const sendGroups = (): void => {
+    scheduled = false;
+    while (gathering.length >= maxSize || (gathering.length > 0 && underWay === 0))
+      void sendGroup(gathering.splice(0, maxSize));
+  };
+  // setImmediate and not a microtask: what all sockets brought in this turn goes together.
+  const schedule = (): void => {
+    if (scheduled || gathering.length === 0) return;
+    scheduled = true;
+    setImmediate(sendGroups);
+  };
+  return (item) =>
+    new Promise((resolve, reject) => {
+      gathering.push({ item, resolve, reject });
+      schedule();
+    });
+}
