@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process';
 import { findChromium } from './find-chromium.js';
-import { ROOT, prepare, say } from './prepare.js';
+import { prepare, say } from './prepare.js';
 import { requireProgram } from './require-program.js';
 import { runMain } from './run-main.js';
+import { runVitest } from './run-vitest.js';
 
 const USAGE = `npm run test:browser [-- <vitest arguments>]
 
@@ -31,16 +31,5 @@ await runMain(async () => {
   const purpose = 'to run the examples of docs/integrate.md with';
   for (const [program, packageName] of PROGRAMS) requireProgram(program, packageName, purpose, say);
   const config = ['--config', 'vitest.browser.config.ts'];
-  const vitest = spawn(
-    process.execPath,
-    ['node_modules/vitest/vitest.mjs', 'run', ...config, ...args],
-    { cwd: ROOT, stdio: 'inherit', env: { ...process.env, CHROME_PATH: findChromium(say) } },
-  );
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-    process.on(signal, () => signal !== 'SIGINT' && vitest.kill(signal));
-  process.exitCode = await new Promise((resolve) => {
-    vitest.once('exit', (code) => {
-      resolve(code ?? 1);
-    });
-  });
+  process.exitCode = await runVitest([...config, ...args], { CHROME_PATH: findChromium(say) });
 });

@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
-import { ROOT, prepare, say } from './prepare.js';
+import { prepare, say } from './prepare.js';
 import { requireProgram } from './require-program.js';
 import { runMain } from './run-main.js';
+import { runVitest } from './run-vitest.js';
 
 const USAGE = `npm run test:cluster [-- <vitest arguments>]
 
@@ -20,16 +20,5 @@ await runMain(async () => {
   await prepare();
   requireProgram('haproxy', 'haproxy', 'to put in front of receivers', say);
   const config = ['--config', 'vitest.cluster.config.ts'];
-  const vitest = spawn(
-    process.execPath,
-    ['node_modules/vitest/vitest.mjs', 'run', ...config, ...args],
-    { cwd: ROOT, stdio: 'inherit' },
-  );
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-    process.on(signal, () => signal !== 'SIGINT' && vitest.kill(signal));
-  process.exitCode = await new Promise((resolve) => {
-    vitest.once('exit', (code) => {
-      resolve(code ?? 1);
-    });
-  });
+  process.exitCode = await runVitest([...config, ...args]);
 });

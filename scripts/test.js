@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
-import { ROOT, prepare } from './prepare.js';
+import { prepare } from './prepare.js';
 import { runMain } from './run-main.js';
+import { runVitest } from './run-vitest.js';
 
 const USAGE = `npm test [-- <vitest arguments>]
 
@@ -20,24 +20,5 @@ await runMain(async () => {
     return;
   }
   await prepare();
-  process.exitCode = await vitest(args);
+  process.exitCode = await runVitest(args);
 });
-
-/**
- * @param {string[]} args
- * @returns {Promise<number>}
- */
-function vitest(args) {
-  const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args], {
-    cwd: ROOT,
-    stdio: 'inherit',
-  });
-  // A terminal sends Ctrl-C to both; vitest ends its servers, and this waits for it.
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-    process.on(signal, () => signal !== 'SIGINT' && child.kill(signal));
-  return new Promise((resolve) => {
-    child.once('exit', (code) => {
-      resolve(code ?? 1);
-    });
-  });
-}
