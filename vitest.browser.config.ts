@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { fromSources } from './scripts/vitest-sources.js';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -17,15 +18,11 @@ const given =
     ? { url: RECEIVER_URL, open: RECEIVER_OPEN_LINK, closed: RECEIVER_CLOSED_LINK }
     : null;
 
-const conditions = ['source', 'module', 'node'];
 const SERVERS = 'packages/testkit/src/global-setup.ts';
 
 // Run by scripts/test-browser.js, which finds the browser.
 export default defineConfig({
-  resolve: { conditions },
-  // Where vitest loads the global setup.
-  environments: { __vitest__: { resolve: { conditions } } },
-  ssr: { resolve: { conditions, externalConditions: ['source', 'node'] } },
+  ...fromSources,
   test: {
     reporters: ['default', './scripts/test-count.js'],
     // One browser at a time is enough for two cores.

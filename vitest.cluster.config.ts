@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
+import { fromSources } from './scripts/vitest-sources.js';
 
-const conditions = ['source', 'module', 'node'];
 const SERVERS = 'packages/testkit/src/global-setup.ts';
 
 /** Those of npm test that say what a Cluster could break: scripts, properties, the queue, whole posts. */
@@ -16,10 +16,7 @@ const ON_A_CLUSTER = [
 
 // Run by scripts/test-cluster.js, which finds the programs.
 export default defineConfig({
-  resolve: { conditions },
-  // Where vitest loads the global setup.
-  environments: { __vitest__: { resolve: { conditions } } },
-  ssr: { resolve: { conditions, externalConditions: ['source', 'node'] } },
+  ...fromSources,
   test: {
     reporters: ['default', './scripts/test-count.js'],
     // As in vitest.config.ts.

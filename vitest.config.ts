@@ -1,14 +1,9 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './scripts/longest-first.js';
-
-// Packages run from src/: `source` stands first in their exports.
-const conditions = ['source', 'module', 'node'];
+import { fromSources } from './scripts/vitest-sources.js';
 
 export default defineConfig({
-  resolve: { conditions },
-  // Where vitest loads the global setup.
-  environments: { __vitest__: { resolve: { conditions } } },
-  ssr: { resolve: { conditions, externalConditions: ['source', 'node'] } },
+  ...fromSources,
   test: {
     include: ['{apps,packages,scripts,chaos,e2e,bench}/**/*.test.{ts,js}'],
     exclude: [

@@ -1,6 +1,6 @@
 import { awaitRedis, connectRedis, type RedisConnection, type RedisRole } from '@leadgate/boot';
 import type { CaptureLink, RefillSource } from '@leadgate/contract';
-import { startRedisCluster, type OwnCluster } from '@leadgate/testkit';
+import { sampleLink, startRedisCluster, type OwnCluster } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
@@ -57,21 +57,8 @@ function reserved(reservation: Reservation): { leadId: string; order: number } {
   return reservation;
 }
 
-const link = (workspaceId: string, state: 'open' | 'disabled' = 'open'): CaptureLink => ({
-  linkId: '22222222-2222-4222-8222-222222222222',
-  workspaceId,
-  country: 'BR',
-  dummyPhones: [],
-  state,
-  expiresAt: null,
-  mode: 'strict',
-  requireIdentity: false,
-  origins: [],
-  allowServers: true,
-  redirectUrl: null,
-  linkLimit: null,
-  addressLimit: null,
-});
+const link = (workspaceId: string, state: 'open' | 'disabled' = 'open'): CaptureLink =>
+  sampleLink({ workspaceId, state });
 
 /** What Postgres holds: of each workspace some identities. */
 const sourceOf = (

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { CaptureLink } from '@leadgate/contract';
-import { startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
+import { sampleLink, startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LINKS, LINK_CHANGES, RELOAD, REVISION } from '../keys.ts';
@@ -50,23 +50,7 @@ async function open(to = url) {
   return { directory, redis, subscriber, logger };
 }
 
-function aLink(): CaptureLink {
-  return {
-    linkId: randomUUID(),
-    workspaceId: randomUUID(),
-    country: 'BR',
-    dummyPhones: [],
-    state: 'open',
-    expiresAt: null,
-    mode: 'strict',
-    requireIdentity: false,
-    origins: [],
-    allowServers: true,
-    redirectUrl: null,
-    linkLimit: null,
-    addressLimit: null,
-  };
-}
+const aLink = (): CaptureLink => sampleLink({ linkId: randomUUID(), workspaceId: randomUUID() });
 
 async function fill(redis: Redis, links: Record<string, CaptureLink>, revision = 1): Promise<void> {
   await redis.hset(LINKS, REVISION, revision);

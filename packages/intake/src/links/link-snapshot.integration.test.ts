@@ -2,6 +2,7 @@ import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CaptureLink } from '@leadgate/contract';
+import { sampleLink } from '@leadgate/testkit';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openLinkSnapshot } from './link-snapshot.ts';
 
@@ -16,22 +17,8 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 const error = vi.fn();
 const logger = { info: () => undefined, warn: () => undefined, error };
 
-const link = (linkId: string, more: Partial<CaptureLink> = {}): CaptureLink => ({
-  linkId,
-  workspaceId: 'w',
-  country: 'BR',
-  dummyPhones: [],
-  state: 'open',
-  expiresAt: null,
-  mode: 'strict',
-  requireIdentity: false,
-  origins: [],
-  allowServers: true,
-  redirectUrl: null,
-  linkLimit: null,
-  addressLimit: null,
-  ...more,
-});
+const link = (linkId: string, more: Partial<CaptureLink> = {}): CaptureLink =>
+  sampleLink({ linkId, workspaceId: 'w', ...more });
 
 test('the next process remembers what was saved, a closed link as closed', async () => {
   const entries: [string, CaptureLink][] = [

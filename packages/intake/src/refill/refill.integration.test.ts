@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CaptureLink, RefillSource } from '@leadgate/contract';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
-import { testRedis } from '@leadgate/testkit';
+import { sampleLink, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { identityRef } from '../digest.ts';
 import { LINKS, REFILL_REQUESTS, REVISION, identitiesKey, stateKey } from '../keys.ts';
@@ -312,19 +312,5 @@ describe('the link directory', () => {
 });
 
 function aLink(workspaceId: string): CaptureLink {
-  return {
-    linkId: randomUUID(),
-    workspaceId,
-    country: 'BR',
-    dummyPhones: [],
-    state: 'open',
-    expiresAt: null,
-    mode: 'strict',
-    requireIdentity: false,
-    origins: [],
-    allowServers: true,
-    redirectUrl: null,
-    linkLimit: null,
-    addressLimit: null,
-  };
+  return sampleLink({ linkId: randomUUID(), workspaceId });
 }
