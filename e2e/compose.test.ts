@@ -17,6 +17,7 @@ interface Service {
   ports?: string[];
   volumes?: string[];
   read_only?: boolean;
+  user?: string;
   cap_drop?: string[];
   healthcheck?: { test: string[] };
   deploy: { resources: { limits: { memory: string } } };
@@ -83,12 +84,18 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('bounds memory, and what is ours is read-only and without capabilities', () => {
+  test('bounds memory, and everything is read-only, without capabilities and never root', () => {
     for (const [name, one] of Object.entries(compose.services)) {
       expect(one.deploy.resources.limits.memory, name).toBeTruthy();
-      if (one.build !== undefined)
-        expect(one, name).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
+      expect(one, name).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+      });
     }
+    // The image of the proxy and ours say a user themselves.
+    for (const name of ['redis', 'postgres'])
+      expect(service(name).user, name).toMatch(/^[1-9]\d*:/);
   });
 
   test('declares every volume and network that is used', () => {

@@ -71,7 +71,7 @@ export interface SystemOptions {
   receiverEnv?: Record<string, string>;
   workerEnv?: Record<string, string>;
   /** Servers of the test's own, to be killed or filled; else the shared ones. */
-  redis?: OwnServer | OwnCluster;
+  redis?: Pick<OwnServer, 'url'> | Pick<OwnCluster, 'urls'>;
   postgres?: OwnServer;
 }
 
@@ -231,7 +231,10 @@ async function ownDatabase(server: OwnServer): Promise<{ url: string; drop: () =
   return { url: server.url, drop: () => Promise.resolve() };
 }
 
-function ownRedis(server: OwnServer | OwnCluster): { url: string; flush: () => Promise<void> } {
+function ownRedis(server: NonNullable<SystemOptions['redis']>): {
+  url: string;
+  flush: () => Promise<void>;
+} {
   const url = 'urls' in server ? server.urls.join(',') : server.url;
   return { url, flush: () => Promise.resolve() };
 }
