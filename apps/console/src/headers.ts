@@ -44,5 +44,7 @@ export function setSecurityHeaders(request: FastifyRequest, reply: FastifyReply)
     'cross-origin-resource-policy': 'same-origin',
     'permissions-policy': 'camera=(), geolocation=(), microphone=()',
     'cache-control': 'no-store',
+    // A browser heeds it over https only (RFC 6797).
+    ...(request.protocol === 'https' && { 'strict-transport-security': 'max-age=31536000' }),
   });
 }

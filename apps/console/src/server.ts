@@ -6,9 +6,22 @@ import { sendProblem } from './problem.ts';
 /** Closing gives open requests this long before their connections are cut. */
 const CLOSE_WITHIN_MS = 2_000;
 
+/** A sender has this long for all of a request, but for a file that an operator imports. */
+const RECEIVE_WITHIN_MS = 10_000;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Cuts the connection when the body is not there in time. A route that takes files clears it. */
+    receiveTimer: NodeJS.Timeout | null;
+  }
+}
+
 /** A server without routes: its limits and timeouts. */
 export function createServer(
-  { trustProxy }: { trustProxy: string[] },
+  {
+    trustProxy,
+    receiveWithinMs = RECEIVE_WITHIN_MS,
+  }: { trustProxy: string[]; receiveWithinMs?: number },
   logger: FastifyBaseLogger,
 ): FastifyInstance {
   const app = fastify({
@@ -19,7 +32,7 @@ export function createServer(
     requestIdHeader: false,
     trustProxy: trustProxy.length > 0 ? trustProxy : false,
     bodyLimit: 1024 * 1024,
-    // An import is one request, and takes as long as it takes; its head does not.
+    // An import is one request, and takes as long as it takes: see receiveTimer for all others.
     requestTimeout: 0,
     http: { headersTimeout: 10_000 },
     connectionTimeout: 60_000,
@@ -28,6 +41,17 @@ export function createServer(
       setSecurityHeaders(request, reply);
       sendProblem(reply, 'malformed-request');
     },
+  });
+  app.decorateRequest('receiveTimer', null);
+  // Before the gate: who is answered 401 may go on sending all the same.
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { raw } = request;
+    const timer = setTimeout(() => {
+      if (!raw.complete) raw.destroy();
+    }, receiveWithinMs);
+    request.receiveTimer = timer;
+    raw.once('close', () => clearTimeout(timer));
+    done();
   });
   app.addHook('preClose', (done) => {
     const { server } = app;

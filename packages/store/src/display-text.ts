@@ -26,9 +26,17 @@ export function displayTextFault(text: string): string | null {
   return null;
 }
 
-/** What is wrong with a name: what can be asked for by name or id must not look like an id. */
+/** Format characters, zero-width ones among them: with them two names look like one. */
+const INVISIBLE = /\p{Cf}/u;
+
+/** What is wrong with a name: it is asked for beside ids, and no two names may look the same. */
 export function nameErrors(name: string): FieldError[] {
-  return errorsOf('name', displayTextFault(name) ?? (isUuid(name) ? 'looks like an id' : null));
+  return errorsOf('name', displayTextFault(name) ?? nameFault(name));
+}
+
+function nameFault(name: string): string | null {
+  if (isUuid(name)) return 'looks like an id';
+  return INVISIBLE.test(name) ? 'holds an invisible character' : null;
 }
 
 /** What is wrong with a label. */

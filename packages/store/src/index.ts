@@ -1,7 +1,7 @@
 export type { AuditActor, AuditEntry } from './audit/audit-entry.ts';
 export { listAudit, type AuditFilter } from './audit/list-audit.ts';
 export { recordAction, recordOutcome } from './audit/record-action.ts';
-export { isUuid } from './display-text.ts';
+export { displayText, isUuid } from './display-text.ts';
 export { archiveField } from './fields/archive-field.ts';
 export { createField, type FieldCreation, type NewField } from './fields/create-field.ts';
 export { listFields } from './fields/list-fields.ts';

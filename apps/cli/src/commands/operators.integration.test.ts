@@ -53,7 +53,7 @@ async function audit(...options: string[]): Promise<AuditEntry[]> {
 }
 
 const enter = (name: string, password: string) =>
-  signIn(store, { name, password, address: '127.0.0.1' });
+  signIn(store, { name, password, address: '127.0.0.1', device: null });
 
 test('an operator is added with a password that is printed once, and signs in with it', async () => {
   const added = await leadgate('operator', 'add', 'Ana', '--role', 'operator', '--json');

@@ -147,16 +147,40 @@ test('a browser that knows no Sec-Fetch-Site is believed by its Origin, and by n
 test('the session cookie is out of reach of scripts and other sites, and of plain http behind a proxy', async () => {
   const form = { name: 'Pia', password: PASSWORD };
   const plain = await postForm(console_.ask, '/sign-in', form, FROM_A_PAGE);
-  expect(plain.headers['set-cookie']).toMatch(
+  expect([plain.headers['set-cookie']].flat()[0]).toMatch(
     /^leadgate=.+; Path=\/; .*HttpOnly; SameSite=Strict$/,
   );
   const secure = await postForm(console_.ask, '/sign-in', form, {
     ...FROM_A_PAGE,
     'x-forwarded-proto': 'https',
   });
-  expect(secure.headers['set-cookie']).toMatch(
+  expect([secure.headers['set-cookie']].flat()[0]).toMatch(
     /^__Host-leadgate=.+HttpOnly; Secure; SameSite=Strict/,
   );
+});
+
+test('the browser that signed in is known again, for that name and by a cookie of ours only', async () => {
+  await addOperator(console_.store, { name: 'Rita', password: PASSWORD, role: 'operator' });
+  const form = { name: 'Rita', password: PASSWORD };
+  const signedIn = await postForm(console_.ask, '/sign-in', form, FROM_A_PAGE);
+  const cookies = [signedIn.headers['set-cookie']].flat().map((cookie) => String(cookie));
+  const device = cookies.find((cookie) => cookie.startsWith('leadgate-device=')) ?? '';
+  expect(device).toMatch(/Max-Age=31536000; .*HttpOnly; SameSite=Strict$/);
+  const from = (address: string, cookie = '') => ({
+    ...FROM_A_PAGE,
+    'x-forwarded-for': address,
+    cookie,
+  });
+  for (let n = 0; n < 8; n++)
+    await postForm(console_.ask, '/sign-in', { ...form, password: 'wrong' }, from('203.0.113.61'));
+  const known = device.split(';')[0] ?? '';
+  const enter = async (name: string, cookie: string) =>
+    (await postForm(console_.ask, '/sign-in', { ...form, name }, from('203.0.113.61', cookie)))
+      .statusCode;
+  expect(await enter('Rita', '')).toBe(429);
+  expect(await enter('Rita', known.replace(/.$/, 'x'))).toBe(429);
+  expect(await enter('Olga', known)).toBe(429);
+  expect(await enter('Rita', known)).toBe(303);
 });
 
 test('a cookie that we did not sign is no session, though its token is right', async () => {
@@ -308,6 +332,15 @@ test('every answer has strict headers: no frames, no referrer, no foreign script
     expect(csp).toContain("frame-ancestors 'none'");
     expect(csp).not.toMatch(/script-src[^;]*unsafe/);
   }
+});
+
+test('over https a browser is told to stay there', async () => {
+  const answer = await console_.ask('GET', '/sign-in', {
+    headers: { 'x-forwarded-proto': 'https' },
+  });
+  expect(answer.headers['strict-transport-security']).toMatch(/^max-age=\d{8}/);
+  const plain = await console_.ask('GET', '/sign-in');
+  expect(plain.headers['strict-transport-security']).toBeUndefined();
 });
 
 test('no address holds a secret', () => {

@@ -129,6 +129,10 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, 
       '/imports',
       {
         bodyLimit: LARGEST_BYTES,
+        onRequest: (request, _reply, done) => {
+          clearTimeout(request.receiveTimer ?? undefined);
+          done();
+        },
         config: { action: 'import', subject: ['linkId', 'importId', 'dryRun', 'lenient'] },
         schema: {
           operationId: 'importLeads',

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FieldError } from '@leadgate/contract';
 import {
+  displayText,
   endSession,
   recordAction,
   recordOutcome,
@@ -10,7 +11,13 @@ import {
 } from '@leadgate/store';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { clearSessionCookie, sessionTokenOf, setSessionCookie } from '../auth/session-cookie.ts';
+import {
+  clearSessionCookie,
+  deviceOf,
+  sessionTokenOf,
+  setDeviceCookie,
+  setSessionCookie,
+} from '../auth/session-cookie.ts';
 import { sendSignInPage } from '../pages/sign-in-page.ts';
 import type { ConsoleServices } from '../services.ts';
 
@@ -39,7 +46,8 @@ export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (a
     { config: { public: true }, schema: { hide: true, body: Form } },
     async (request, reply) => {
       const { name, password, code = '' } = request.body;
-      const asked = { name, password, address: request.ip };
+      const device = deviceOf(request, displayText(name));
+      const asked = { name, password, address: request.ip, device };
       const first = code.trim() !== '';
       const outcome: FirstSignIn = first
         ? await signInFirst(store, { ...asked, code })
@@ -58,6 +66,7 @@ export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (a
       });
       await recordOutcome(store, auditId, 'done');
       setSessionCookie(reply, outcome.session);
+      if (device === null) setDeviceCookie(reply, outcome.operator.name);
       return reply.redirect('/', 303);
     },
   );

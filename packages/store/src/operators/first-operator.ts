@@ -51,7 +51,7 @@ export async function signInFirst(
 ): Promise<FirstSignIn> {
   const name = displayText(request.name);
   // One bucket for all codes: there is one code.
-  const attempt = { name: 'first code', address: request.address };
+  const attempt = { name: 'first code', address: request.address, device: null };
   const wait = await countAttempt(store, attempt);
   if (wait !== null) return { kind: 'slowed', retryAfterSeconds: wait };
   const codeHash = secretHash(readTypedSecret(request.code));

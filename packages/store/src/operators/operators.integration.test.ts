@@ -33,8 +33,12 @@ beforeEach(async () => {
 const PASSWORD = 'correct horse battery';
 const ADDRESS = '198.51.100.7';
 const add = (name: string) => addOperator(store, { name, password: PASSWORD, role: 'operator' });
-const enter = (name: string, password = PASSWORD, address = ADDRESS) =>
-  signIn(store, { name, password, address });
+const enter = (
+  name: string,
+  password = PASSWORD,
+  address = ADDRESS,
+  device: string | null = null,
+) => signIn(store, { name, password, address, device });
 
 async function tokenOf(name: string): Promise<string> {
   const outcome = await enter(name);
@@ -110,7 +114,11 @@ test('guessing many passwords at once gets no more tries than one after the othe
 test('an address that tries many names is slowed, and another address is not', async () => {
   await add('Ana');
   for (let n = 0; n < 5; n++)
-    await countAttempt(store, { name: `nobody ${n}`, address: '2001:db8:1:2::1' });
+    await countAttempt(store, {
+      name: `nobody ${n}`,
+      address: '2001:db8:1:2::1',
+      device: null,
+    });
   expect(await enter('Ana', PASSWORD, '2001:db8:1:2:ffff::2')).toMatchObject({ kind: 'slowed' });
   expect(await enter('Ana', PASSWORD, '2001:db8:1:3::1')).toMatchObject({ kind: 'signed-in' });
 });
@@ -127,10 +135,32 @@ test('a name that somebody else keeps trying is free again within half a minute'
   expect(slowed.kind === 'slowed' ? slowed.retryAfterSeconds : 0).toBeLessThanOrEqual(30);
 });
 
+test('a browser that the name signed in on is kept out by no stranger, and guesses no more than one', async () => {
+  await add('Ana');
+  // One address for all, as behind a proxy that is not named, and 60 of their own.
+  for (let n = 0; n < 8; n++) await enter('Ana', 'wrong');
+  for (let n = 0; n < 60; n++) await enter('Ana', 'wrong', `203.0.113.${n}`);
+  expect(await enter('Ana')).toMatchObject({ kind: 'slowed' });
+  for (let n = 0; n < 12; n++)
+    expect(await enter('Ana', PASSWORD, ADDRESS, 'device-1')).toMatchObject({ kind: 'signed-in' });
+  const outcomes = [];
+  for (let n = 0; n < 9; n++)
+    outcomes.push((await enter('Ana', 'wrong', ADDRESS, 'device-2')).kind);
+  expect(outcomes.filter((kind) => kind === 'refused')).toHaveLength(5);
+  expect(await enter('Ana', PASSWORD, ADDRESS, 'device-1')).toMatchObject({ kind: 'signed-in' });
+}, 60_000);
+
+test('no two names look the same: invisible characters are refused', async () => {
+  await add('olga');
+  for (const name of ['olga\u200b', 'ol\u00adga', '\u2060olga', 'ol\u200dga'])
+    expect(await add(name)).toMatchObject({ kind: 'invalid', errors: [{ pointer: '/name' }] });
+});
+
 test('whatever is tried, the table of attempts holds neither names nor addresses', async () => {
   await enter('maria.silva@example.com', 'wrong', '203.0.113.77');
+  await enter('maria.silva@example.com', 'wrong', '203.0.113.77', 'maria');
   const rows = await store.prisma.signInAttempt.findMany();
-  expect(rows.every(({ bucket }) => /^(name|address):[0-9a-f]{4}$/.test(bucket))).toBe(true);
+  expect(rows.every(({ bucket }) => /^(name|address|device):[0-9a-f]{4}$/.test(bucket))).toBe(true);
 });
 
 test('the one-time code makes one first operator, even of two who type it at once', async () => {

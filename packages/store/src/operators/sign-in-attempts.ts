@@ -13,7 +13,7 @@ const FIRST_WAIT_SECONDS = 15;
  * The longest wait in seconds. A name's is short, so that a stranger who knows it cannot keep its
  * owner out: even so a name can be tried no more than 3,000 times a day.
  */
-const LONGEST_WAIT = { name: 30, address: 900 };
+const LONGEST_WAIT = { name: 30, address: 900, device: 900 };
 
 /** Attempts older than this are forgotten. */
 const FORGOTTEN_AFTER_SECONDS = 3_600;
@@ -22,6 +22,11 @@ export interface SignInAttempt {
   name: string;
   /** The network address it comes from. */
   address: string;
+  /**
+   * A browser on which this name has signed in before. Its tries are counted by themselves (OWASP,
+   * device cookies): what strangers try, from wherever, does not keep it out.
+   */
+  device: string | null;
 }
 
 /**
@@ -29,15 +34,20 @@ export interface SignInAttempt {
  * Returns the seconds to wait where its name or address has tried too often; it is not counted then.
  */
 export async function countAttempt(store: Store, attempt: SignInAttempt): Promise<number | null> {
+  if (attempt.device !== null)
+    return count(store, bucketOf('device', attempt.device), LONGEST_WAIT.device);
   const address = bucketOf('address', networkOf(attempt.address));
   const waitOfAddress = await count(store, address, LONGEST_WAIT.address);
   if (waitOfAddress !== null) return waitOfAddress;
   return count(store, bucketOf('name', attempt.name), LONGEST_WAIT.name);
 }
 
-/** Forgets the attempts of a name and an address: they ended well. */
+/** Forgets the attempts that were counted with this one: it ended well. */
 export async function forgetAttempts(store: Store, attempt: SignInAttempt): Promise<void> {
-  const buckets = [bucketOf('address', networkOf(attempt.address)), bucketOf('name', attempt.name)];
+  const buckets =
+    attempt.device === null
+      ? [bucketOf('address', networkOf(attempt.address)), bucketOf('name', attempt.name)]
+      : [bucketOf('device', attempt.device)];
   await store.prisma.signInAttempt.deleteMany({ where: { bucket: { in: buckets } } });
 }
 
@@ -63,7 +73,7 @@ async function count(store: Store, bucket: string, longest: number): Promise<num
   return Math.max(1, row?.seconds ?? 1);
 }
 
-function bucketOf(kind: 'name' | 'address', text: string): string {
+function bucketOf(kind: keyof typeof LONGEST_WAIT, text: string): string {
   const hash = createHash('sha256').update(text.normalize('NFC').trim()).digest('hex');
   return `${kind}:${hash.slice(0, 4)}`;
 }

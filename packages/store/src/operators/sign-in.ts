@@ -3,13 +3,10 @@ import type { Store } from '../open-store.ts';
 import { operatorColumns, readOperator, type Operator } from './operator.ts';
 import { isPassword } from './password-hash.ts';
 import { openSession, type OpenedSession } from './sessions.ts';
-import { countAttempt, forgetAttempts } from './sign-in-attempts.ts';
+import { countAttempt, forgetAttempts, type SignInAttempt } from './sign-in-attempts.ts';
 
-export interface SignInRequest {
-  name: string;
+export interface SignInRequest extends SignInAttempt {
   password: string;
-  /** The network address it comes from. */
-  address: string;
 }
 
 export type SignIn =
@@ -18,11 +15,11 @@ export type SignIn =
   | { kind: 'refused' }
   | { kind: 'slowed'; retryAfterSeconds: number };
 
-/** Opens a session for a name and its password. Attempts are slowed by name and by address. */
+/** Opens a session for a name and its password. Attempts are slowed by name and address, or by device. */
 export async function signIn(store: Store, request: SignInRequest): Promise<SignIn> {
-  const { password, address } = request;
+  const { password, address, device } = request;
   const name = displayText(request.name);
-  const wait = await countAttempt(store, { name, address });
+  const wait = await countAttempt(store, { name, address, device });
   if (wait !== null) return { kind: 'slowed', retryAfterSeconds: wait };
   const found = await store.prisma.operator.findUnique({
     where: { name },
@@ -30,7 +27,7 @@ export async function signIn(store: Store, request: SignInRequest): Promise<Sign
   });
   const fits = await isPassword(password, found?.passwordHash ?? null);
   if (!fits || found === null) return { kind: 'refused' };
-  await forgetAttempts(store, { name, address });
+  await forgetAttempts(store, { name, address, device });
   const { passwordHash: _, ...row } = found;
   const session = await openSession(store, row.id);
   return { kind: 'signed-in', operator: readOperator(row), session };
