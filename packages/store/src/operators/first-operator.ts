@@ -47,7 +47,7 @@ export type FirstSignIn = SignIn | { kind: 'invalid'; errors: FieldError[] };
  */
 export async function signInFirst(
   store: Store,
-  request: SignInRequest & { code: string },
+  request: Omit<SignInRequest, 'device'> & { code: string },
 ): Promise<FirstSignIn> {
   const name = displayText(request.name);
   // One bucket for all codes: there is one code.
