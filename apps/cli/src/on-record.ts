@@ -18,7 +18,18 @@ const NAMES: Readonly<Record<string, string>> = { replay: 'submission.replay' };
  */
 const TELLING: ReadonlySet<string> = new Set([
   ...['workspace', 'link', 'lead', 'role', 'reason', 'code', 'since', 'until', 'outcome', 'note'],
-  ...['all', 'lenient', 'state', 'label', 'at', 'never', 'overlap', 'format', 'timeColumn'],
+  ...[
+    'all',
+    'lenient',
+    'state',
+    'label',
+    'at',
+    'never',
+    'before',
+    'overlap',
+    'format',
+    'timeColumn',
+  ],
 ]);
 
 /** What one command line does, for the audit log. */

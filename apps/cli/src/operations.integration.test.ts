@@ -242,3 +242,26 @@ test('tail follows a link, masked unless it is told to show, and ends when it is
   expect(out.join('')).not.toMatch(/gloria|secret/);
   expect((await follow('--show')).status).toBe(0);
 });
+
+test('retention that goes further than a run may is shown by doctor, and allowed by a command', async () => {
+  await store.prisma.retention.update({
+    where: { subject: 'submission' },
+    data: { horizon: new Date('2026-01-01'), wanted: new Date('2026-06-01') },
+  });
+  const { out: doctor } = await leadgate(['doctor']);
+  expect(doctor).toContain('submission from before 2026-06-01T00:00:00.000Z would go');
+  const { status, out } = await leadgate([
+    ...['retention', 'allow', 'submissions', '--before', '2026-06-01'],
+  ]);
+  expect([status, out]).toEqual([0, expect.stringMatching(/submissions +2026-01-01.*2026-06-01/)]);
+  expect(await json('retention', 'show')).toMatchObject([
+    { subject: 'submission', allowed: '2026-06-01T00:00:00.000Z' },
+    { subject: 'rejected_submission', allowed: null },
+  ]);
+  const { out: audit } = await leadgate(['audit']);
+  expect(audit).toContain('retention.allow');
+  await store.prisma.retention.update({
+    where: { subject: 'submission' },
+    data: { horizon: null, wanted: null, allowed: null },
+  });
+});

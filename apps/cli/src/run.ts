@@ -14,6 +14,7 @@ import { addQueueCommands } from './commands/queue.ts';
 import { addRebuild } from './commands/rebuild.ts';
 import { addRejectedCommands } from './commands/rejected.ts';
 import { addReplay } from './commands/replay.ts';
+import { addRetentionCommands } from './commands/retention.ts';
 import { addShardsCommands } from './commands/shards.ts';
 import { addSpoolCommands } from './commands/spool.ts';
 import { addSubmissionCommands } from './commands/submission.ts';
@@ -95,6 +96,7 @@ export function buildProgram(context: Context): Command {
   addOperatorCommands(program, context);
   addTokenCommands(program, context);
   addAudit(program, context);
+  addRetentionCommands(program, context);
   addShardsCommands(program, context);
   addSpoolCommands(program, context);
   addDoctor(program, context);

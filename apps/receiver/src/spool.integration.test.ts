@@ -261,6 +261,21 @@ describe('a receiver that starts without Redis', () => {
   }, 30_000);
 });
 
+test('a receiver whose clock is ahead stamps what it spools with the time of Redis', async () => {
+  const truth = Date.now();
+  const wrong = vi.spyOn(Date, 'now').mockImplementation(() => truth + 3_600_000);
+  closes.push(() => wrong.mockRestore());
+  const receiver = await startKnowing();
+  await kill();
+  const [answer] = await postEach(receiver, 1);
+  expect(answer?.status).toBe(202);
+  await restart();
+  const [job] = await takeJobs(server.url, 1);
+  // Not pulled down to its order, which it got when it was drained: what came meanwhile is newer.
+  expect(job?.stamp).toBeLessThan(job?.order ?? 0);
+  expect(job?.stamp).toBeGreaterThanOrEqual(truth * 1_000);
+});
+
 test('a full spool is a 503, and no longer ready, until it has room again', async () => {
   const receiver = await startKnowing({ SPOOL_MAX_BYTES: String(2 ** 20) });
   await kill();

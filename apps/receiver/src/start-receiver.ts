@@ -9,6 +9,7 @@ import {
   type Logger,
   type RedisConnection,
   serveMetrics,
+  startRedisClock,
   type Shutdown,
   StartError,
 } from '@leadgate/boot';
@@ -57,7 +58,9 @@ export async function startReceiver(
   const redis = connect('producer');
   const subscriber = connect('subscriber');
 
-  const clock = Date.now;
+  // Not this machine's: a link expires and a spooled post is stamped at one time in every receiver.
+  const clock = startRedisClock(redis);
+  onClose('clock', clock.close);
   const limits = createLimits();
   const refuge = await openRefuge(config, { logger, onClose });
   const opening = openLinkDirectory(redis, subscriber, {
@@ -101,7 +104,7 @@ export async function startReceiver(
     directoryIsComplete: () => directory.complete,
     strain: () => strain.current(),
     refuge,
-    clock,
+    clock: () => performance.now(),
   });
 
   const metrics = createReceiverMetrics({
@@ -114,7 +117,7 @@ export async function startReceiver(
     onClose('metrics', (await serveMetrics(metrics.registry, { host, port })).close);
   }
 
-  const logTrouble = createTroubleLog(logger, clock);
+  const logTrouble = createTroubleLog(logger, () => performance.now());
   const tally = createTally();
   logCounts(logger, tally, onClose);
   const app = createServer(config, logger);
@@ -133,7 +136,7 @@ export async function startReceiver(
     health,
     snippet,
     demo: demoOf(config),
-    clock,
+    clock: clock.now,
     onTrouble: (trouble, error) => {
       metrics.troubled(trouble);
       logTrouble(trouble, error);

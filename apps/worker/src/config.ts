@@ -57,7 +57,7 @@ export const WorkerConfig = Type.Object({
   RETENTION_DAYS: Type.Optional(
     Type.Integer({
       description:
-        'how many days submissions are kept at least, and a month longer at most; leads stay. Not set: for good',
+        'how many days submissions are kept at least, from when Postgres accepted them, and a month longer at most; leads stay. Not set: for good',
       minimum: 1,
       maximum: 36_500,
     }),

@@ -5,10 +5,7 @@ import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/lead
 import { shardStandings, startApplyWorker } from '@leadgate/queue';
 import {
   applyGroup,
-  dropRejectedBefore,
-  dropSubmissionsBefore,
   failureOf,
-  makePartitions,
   openStore,
   refillSource,
   requireWritable,
@@ -25,7 +22,6 @@ import { createHealthChecks } from './health/checks.ts';
 import { startHealthServer } from './health/health-server.ts';
 import { createWorkerMetrics } from './metrics.ts';
 import { startCaretaker } from './refill/caretaker.ts';
-import { createPartitionChore } from './refill/partition-chore.ts';
 import { createRefillChore } from './refill/refill-chore.ts';
 import { createRejectedChore } from './refill/rejected-chore.ts';
 import { createRetentionChore } from './refill/retention-chore.ts';
@@ -90,17 +86,12 @@ export async function startWorker(
   onClose('postgres', store.close);
   await requirePostgres(store, config.DATABASE_URL);
 
-  const partitions = createPartitionChore({
-    make: async (now) => [
-      ...(await makePartitions(store, 'submission', now)),
-      ...(await makePartitions(store, 'rejected_submission', now)),
-    ],
-    dropBefore: (moment) => dropSubmissionsBefore(store, moment),
-    days: config.RETENTION_DAYS,
-    clock: Date.now,
+  const retention = createRetentionChore(store, upkeepRedis, {
+    submission: config.RETENTION_DAYS,
+    rejected_submission: config.REJECTED_DAYS,
   });
   // Before the first job, while no row is in their way. A failure is the caretaker's to tell.
-  await partitions.run().catch(() => null);
+  await retention.run().catch(() => null);
 
   const caretaker = startCaretaker({
     chores: [
@@ -111,11 +102,7 @@ export async function startWorker(
         failureOf,
         logger,
       }),
-      createRetentionChore((moment) => dropRejectedBefore(store, moment), {
-        days: config.REJECTED_DAYS,
-        clock: Date.now,
-      }),
-      partitions,
+      retention,
     ],
     pauseMs: CARETAKER_PAUSE_MS,
     wait,

@@ -11,6 +11,7 @@ export {
   type MetricsRegistry,
 } from './metrics.ts';
 export { redactUrl } from './redact-url.ts';
+export { redisTime, startRedisClock, type RedisClock } from './redis-clock.ts';
 export { isCluster, mastersOf, type RedisConnection } from './redis-connection.ts';
 export {
   durabilityFindings,

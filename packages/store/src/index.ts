@@ -61,14 +61,20 @@ export { ROLES, type Operator, type Role } from './operators/operator.ts';
 export { removeOperator } from './operators/remove-operator.ts';
 export { endSession, findSession } from './operators/sessions.ts';
 export { signIn, type SignIn, type SignInRequest } from './operators/sign-in.ts';
-export { dropSubmissionsBefore } from './partitions/drop-submissions-before.ts';
-export { makePartitions } from './partitions/make-partitions.ts';
+export { makePartitions } from './partitions/partitions.ts';
+export {
+  allowRetention,
+  databaseTime,
+  dropAcceptedBefore,
+  retentionStandings,
+  type RetentionStanding,
+} from './partitions/retention.ts';
 export { keepMended, markReplayed } from './rejected/change-rejected.ts';
 export { countRejected, listRejected, type RejectedFilter } from './rejected/list-rejected.ts';
 export type { RejectedSummary } from './rejected/rejected-row.ts';
 export { saveRejected } from './rejected/save-rejected.ts';
 export { showRejected, type RejectedDetails } from './rejected/show-rejected.ts';
-export { dropRejectedBefore, trimRejected } from './rejected/trim-rejected.ts';
+export { trimRejected } from './rejected/trim-rejected.ts';
 export type { ConsentRecord } from './submissions/consent-record.ts';
 export { keepDiscarded, type DiscardedSubmission } from './submissions/keep-discarded.ts';
 export { listSubmissions, type SubmissionFilter } from './submissions/list-submissions.ts';

@@ -1,4 +1,10 @@
-import { directoryRevision, listWorkspaces, migrationState } from '@leadgate/store';
+import {
+  directoryRevision,
+  listWorkspaces,
+  migrationState,
+  retentionStandings,
+  type RetentionStanding,
+} from '@leadgate/store';
 import { explain, whereIs } from '../explain.ts';
 import { migrationsFolder } from '../migrations-folder.ts';
 import type { Session } from '../session.ts';
@@ -17,8 +23,12 @@ export async function examinePostgres(
       todo: null,
     };
     const migrations = migrationsFinding(state);
-    const truth = migrations.status === 'fail' ? null : await readTruth(session);
-    return { findings: [reachable, migrations], truth };
+    if (migrations.status === 'fail') return { findings: [reachable, migrations], truth: null };
+    const standings = await retentionStandings(session.store());
+    return {
+      findings: [reachable, migrations, retentionFinding(standings)],
+      truth: await readTruth(session),
+    };
   } catch (error) {
     const { sentence } = explain(error, session);
     const finding: Finding = {
@@ -56,6 +66,22 @@ function migrationsFinding(state: Awaited<ReturnType<typeof migrationState>>): F
       todo: 'Use the version that the other processes run.',
     };
   return { check, status: 'ok', found: 'all applied', todo: null };
+}
+
+function retentionFinding(standings: readonly RetentionStanding[]): Finding {
+  const waiting = standings.flatMap(({ subject, wanted }) =>
+    wanted === null ? [] : [{ subject, wanted: wanted.toISOString() }],
+  );
+  if (waiting.length === 0)
+    return { check: 'retention', status: 'ok', found: 'nothing waits for a word', todo: null };
+  return {
+    check: 'retention',
+    status: 'warn',
+    found: waiting
+      .map(({ subject, wanted }) => `${subject} from before ${wanted} would go`)
+      .join('; '),
+    todo: 'That is more than a month beyond the last run. If clocks and days are right: leadgate retention allow.',
+  };
 }
 
 async function readTruth(session: Session): Promise<Truth> {

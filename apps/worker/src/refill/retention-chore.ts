@@ -1,21 +1,75 @@
+import { redisTime, type RedisConnection } from '@leadgate/boot';
+import { databaseTime, dropAcceptedBefore, makePartitions, type Store } from '@leadgate/store';
 import type { Chore } from './caretaker.ts';
 
 const EVERY_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** Lets refused bodies go that are older than they are to be kept, once an hour. */
+/** An attempt may hold the workers up for a moment: not one a second. */
+const AGAIN_MS = 60_000;
+
+/** Servers that keep time differ by milliseconds. */
+const CLOCKS_DIFFER_MS = 5 * 60_000;
+
+const TABLES = ['submission', 'rejected_submission'] as const;
+
+/** For how many days each table keeps its rows; undefined: for good. */
+export type Retention = Record<(typeof TABLES)[number], number | undefined>;
+
+/**
+ * Makes the partitions of the months to come, and lets rows go that were accepted longer ago than
+ * they are to be kept: once an hour, and a minute after an attempt that failed. The time is Postgres's,
+ * never this process's, and nothing goes while Redis's clock says another one.
+ */
 export function createRetentionChore(
-  dropBefore: (moment: Date) => Promise<number>,
-  { days, clock }: { days: number; clock: () => number },
+  store: Store,
+  redis: RedisConnection,
+  retention: Retention,
 ): Chore {
-  let next = 0;
+  let next = -Infinity;
   return {
-    name: 'let old refused bodies go',
+    name: 'partitions and retention',
     async run() {
-      if (clock() < next) return null;
-      const dropped = await dropBefore(new Date(clock() - days * DAY_MS));
-      next = clock() + EVERY_MS;
-      return dropped === 0 ? null : { dropped };
+      if (performance.now() < next) return null;
+      next = performance.now() + AGAIN_MS;
+      const now = await databaseTime(store);
+      const made: string[] = [];
+      for (const table of TABLES) made.push(...(await makePartitions(store, table, now)));
+      const dropped: string[] = [];
+      let droppedRows = 0;
+      for (const table of TABLES) {
+        const days = retention[table];
+        if (days === undefined) continue;
+        await requireSameTime(redis, now);
+        const horizon = new Date(now.getTime() - days * DAY_MS);
+        const run = await dropAcceptedBefore(store, table, horizon);
+        if (run.kind === 'not-allowed') throw new NotAllowed(table, horizon);
+        dropped.push(...run.partitions);
+        droppedRows += run.rows;
+      }
+      next = performance.now() + EVERY_MS;
+      return made.length + dropped.length + droppedRows === 0
+        ? null
+        : { made, dropped, droppedRows };
     },
   };
+}
+
+class NotAllowed extends Error {
+  override readonly name = 'RetentionNotAllowed';
+
+  constructor(table: string, horizon: Date) {
+    super(
+      `rows of ${table} accepted before ${horizon.toISOString()} would go, more than a month beyond ` +
+        'the last run: look at the clocks and at the days to keep, then run leadgate retention allow',
+    );
+  }
+}
+
+async function requireSameTime(redis: RedisConnection, now: Date): Promise<void> {
+  const seconds = Math.round(Math.abs(now.getTime() - (await redisTime(redis))) / 1_000);
+  if (seconds * 1_000 > CLOCKS_DIFFER_MS)
+    throw new Error(
+      `the clocks of Postgres and Redis are ${seconds} seconds apart: nothing is let go until they agree`,
+    );
 }

@@ -1,6 +1,7 @@
 import type { RejectedBody } from '@leadgate/contract';
 import {
-  dropRejectedBefore,
+  allowRetention,
+  dropAcceptedBefore,
   listRejected,
   listSubmissions,
   saveRejected,
@@ -199,6 +200,10 @@ test('the newest of a link stay, those of other links too, and old ones go by th
   const left = async ({ linkId }: { linkId: string }) =>
     (await listRejected(house.store, { linkId }, 10)).length;
   expect([await left(link), await left(other)]).toEqual([2, 1]);
-  await dropRejectedBefore(house.store, new Date((mine[3]?.stamp ?? 0) / 1_000));
+  const { createdAt } = await house.store.prisma.rejectedSubmission.findUniqueOrThrow({
+    where: { id: mine[3]?.id ?? '' },
+  });
+  await allowRetention(house.store, 'rejected_submission', createdAt);
+  await dropAcceptedBefore(house.store, 'rejected_submission', createdAt);
   expect([await left(link), await left(other)]).toEqual([1, 1]);
 });

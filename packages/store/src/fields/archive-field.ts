@@ -1,5 +1,6 @@
 import type { CustomField } from '@leadgate/contract';
 import type { Store } from '../open-store.ts';
+import { databaseTime } from '../partitions/retention.ts';
 import { readField } from './read-field.ts';
 
 /**
@@ -9,7 +10,7 @@ import { readField } from './read-field.ts';
 export async function archiveField(store: Store, fieldId: string): Promise<CustomField | null> {
   await store.prisma.customField.updateMany({
     where: { id: fieldId, archivedAt: null },
-    data: { archivedAt: new Date() },
+    data: { archivedAt: await databaseTime(store) },
   });
   const row = await store.prisma.customField.findUnique({ where: { id: fieldId } });
   return row === null ? null : readField(row);

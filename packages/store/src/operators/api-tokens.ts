@@ -2,6 +2,7 @@ import type { FieldError } from '@leadgate/contract';
 import { randomUUID } from 'node:crypto';
 import { displayText, nameErrors } from '../display-text.ts';
 import type { Store } from '../open-store.ts';
+import { databaseTime } from '../partitions/retention.ts';
 import { isUniqueViolation } from '../unique-violation.ts';
 import { readRole, roleErrors, type Role } from './operator.ts';
 import { randomSecret, secretHash } from './secret.ts';
@@ -72,7 +73,7 @@ export async function revokeToken(store: Store, nameOrId: string): Promise<ApiTo
     ({ id, name, revokedAt }) => revokedAt === null && (id === nameOrId || name === nameOrId),
   );
   if (token === undefined) return null;
-  const revokedAt = new Date();
+  const revokedAt = await databaseTime(store);
   await store.prisma.apiToken.updateMany({
     where: { id: token.id, revokedAt: null },
     data: { revokedAt },
@@ -92,15 +93,12 @@ export async function findToken(store: Store, secret: string): Promise<ApiToken 
   return readToken(row);
 }
 
-const MINUTE_MS = 60_000;
-
-async function noteUse(store: Store, token: { id: string; lastUsedAt: Date | null }) {
-  const now = Date.now();
-  if (token.lastUsedAt !== null && now - token.lastUsedAt.getTime() < MINUTE_MS) return;
-  await store.prisma.apiToken.updateMany({
-    where: { id: token.id },
-    data: { lastUsedAt: new Date(now) },
-  });
+/** To the minute. */
+async function noteUse(store: Store, token: { id: string }) {
+  await store.prisma.$executeRaw`
+    UPDATE api_token SET last_used_at = now()
+    WHERE id = ${token.id}::uuid
+      AND (last_used_at IS NULL OR last_used_at <= now() - interval '1 minute')`;
 }
 
 function readToken(row: Omit<ApiToken, 'role'> & { role: string }): ApiToken {

@@ -2,6 +2,7 @@ import type { FieldError } from '@leadgate/contract';
 import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { displayText, nameErrors } from '../display-text.ts';
 import type { Store } from '../open-store.ts';
+import { databaseTime } from '../partitions/retention.ts';
 import { operatorColumns, passwordErrors, readOperator } from './operator.ts';
 import { hashPassword } from './password-hash.ts';
 import { readTypedSecret, secretHash, typedSecret } from './secret.ts';
@@ -21,7 +22,7 @@ export async function issueFirstCode(store: Store): Promise<FirstCode> {
   if (await hasOperators(store)) return { kind: 'not-needed' };
   const code = typedSecret(3);
   const codeHash = secretHash(code);
-  const expiresAt = new Date(Date.now() + CODE_MINUTES * 60_000);
+  const expiresAt = new Date((await databaseTime(store)).getTime() + CODE_MINUTES * 60_000);
   await store.prisma.firstCode.upsert({
     where: { onlyRow: true },
     create: { codeHash, expiresAt },
@@ -62,10 +63,11 @@ export async function signInFirst(
     return { kind: 'invalid', errors };
   }
   const passwordHash = await hashPassword(request.password);
+  const now = await databaseTime(store);
   const signedIn = await store.prisma.$transaction(async (tx): Promise<SignIn> => {
     // Whoever takes the code away is the one: of two at once, the other finds none.
     const { count } = await tx.firstCode.deleteMany({
-      where: { codeHash, expiresAt: { gt: new Date() } },
+      where: { codeHash, expiresAt: { gt: now } },
     });
     if (count === 0 || (await hasOperators({ prisma: tx }))) return { kind: 'refused' };
     const row = await tx.operator.create({
@@ -80,6 +82,7 @@ export async function signInFirst(
 }
 
 async function isFirstCode(store: Store, codeHash: Uint8Array): Promise<boolean> {
-  const row = await store.prisma.firstCode.findFirst({ where: { expiresAt: { gt: new Date() } } });
+  const expiresAt = { gt: await databaseTime(store) };
+  const row = await store.prisma.firstCode.findFirst({ where: { expiresAt } });
   return row !== null && timingSafeEqual(row.codeHash, codeHash);
 }

@@ -1,11 +1,16 @@
+import { withoutValues } from '../failure-of.ts';
 import { Prisma } from '../generated/client.ts';
 import type { Store } from '../open-store.ts';
-import { listPartitions, type Partitioned } from './list-partitions.ts';
 import { firstIdAt, monthOf, monthOfName, nameOfMonth, startOfMonth, type Month } from './month.ts';
-import { withTableLock } from './with-table-lock.ts';
+
+/** The tables that hold what their rows' ids say was received in a month. */
+export type Partitioned = 'submission' | 'rejected_submission';
 
 /** A worker that is away for less finds its months made. */
 const MONTHS_AHEAD = 2;
+
+/** Any number: the workers take turns under it. */
+const PARTITIONS_LOCK = 72_707_370;
 
 interface Partition {
   name: string;
@@ -14,11 +19,23 @@ interface Partition {
   to: string;
 }
 
+/** The names of the partitions of a table. */
+export async function listPartitions(
+  db: Pick<Prisma.TransactionClient, '$queryRaw'>,
+  table: Partitioned,
+): Promise<string[]> {
+  const rows = await db.$queryRaw<{ name: string }[]>`
+    SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = ${table}::regclass ORDER BY c.relname`;
+  return rows.map(({ name }) => name);
+}
+
 /**
- * Makes the partitions of a table that are missing up to two months from now, and returns their
+ * Makes the partitions of a table that are missing up to two months from a moment, and returns their
  * names: months without a gap since the first one that was made, and before it `<table>_past`, where
- * imported rows of earlier times go. The default partition stays for what fits nowhere, which is a
- * month that was dropped: were it full, each new partition would have it searched under a lock.
+ * imported rows of earlier times go. The default partition stays for what fits nowhere: a month that
+ * was dropped, or one that a sender's clock runs ahead to. Were it full, each new partition would
+ * have it searched under a lock.
  *
  * Rejects with a StoreError, of the code 55P03 when the table could not be had for a moment.
  */
@@ -74,4 +91,25 @@ async function attach(tx: Prisma.TransactionClient, table: Partitioned, partitio
   // Bounds cannot be parameters.
   const bounds = Prisma.raw(`FROM (${from === null ? 'MINVALUE' : `'${from}'`}) TO ('${to}')`);
   await tx.$executeRaw`ALTER TABLE ${whole} ATTACH PARTITION ${name} FOR VALUES ${bounds}`;
+}
+
+/**
+ * Runs a transaction that needs a table for itself for a moment. While it waits for those that use
+ * the table, all who come later wait behind it: so it gives up soon, to be tried again (a
+ * StoreError of the code 55P03), and everything it does is bounded in time. Processes take turns.
+ */
+export async function withTableLock<T>(
+  store: Store,
+  run: (tx: Prisma.TransactionClient) => Promise<T>,
+): Promise<T> {
+  try {
+    return await store.prisma.$transaction(async (tx) => {
+      await tx.$executeRaw`SET LOCAL lock_timeout = '250ms'`;
+      await tx.$executeRaw`SET LOCAL statement_timeout = '5s'`;
+      await tx.$executeRaw`SELECT pg_advisory_xact_lock(${PARTITIONS_LOCK})`;
+      return run(tx);
+    });
+  } catch (error) {
+    throw withoutValues(error);
+  }
 }
