@@ -153,6 +153,22 @@ describe('workspace', () => {
     expect(created).toMatchObject({ dummyPhones: ['+5511900001234'] });
   });
 
+  test('says which telephones identify nobody, and receivers follow at once', async () => {
+    const { workspace, link } = await stage();
+    const set = ['workspace', 'set', workspace, '--dummy', '11 90000-1234'];
+    const changed = await json(...set, '--dummy-class', 'repeated', 'impossible');
+    const rules = { dummyPhones: ['+5511900001234'], dummyClasses: ['repeated', 'impossible'] };
+    expect(changed).toMatchObject(rules);
+    await expect.poll(() => directory.peek(link.code)).toMatchObject(rules);
+    const reset = await json('workspace', 'set', workspace, '--no-dummy-class');
+    expect(reset).toMatchObject({ ...rules, dummyClasses: [] });
+    await expect
+      .poll(() => directory.peek(link.code))
+      .toMatchObject({ ...rules, dummyClasses: [] });
+    expect((await failure(['workspace', 'set', workspace, '--dummy-class', 'odd'])).status).toBe(2);
+    expect((await failure(['workspace', 'set', workspace, '--dummy', '123'])).status).toBe(2);
+  });
+
   test('wrong input is refused in a sentence', async () => {
     const { workspace } = await stage();
     expect(await failure(['workspace', 'create', workspace])).toMatchObject({ status: 1 });
@@ -661,7 +677,7 @@ describe('the command line itself', () => {
     expect(help.status).toBe(0);
     expect(help.out).toMatch(/Exit status: 0 .*1 .*2 .*3 /s);
     for (const command of [
-      ...['workspace create', 'workspace list'],
+      ...['workspace create', 'workspace set', 'workspace list'],
       ...['field create', 'field list', 'field rename', 'field archive'],
       ...['link create', 'link list', 'link show', 'link disable', 'link enable', 'link rotate'],
       ...['link set', 'held list', 'held show', 'held release', 'held discard'],

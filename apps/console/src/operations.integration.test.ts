@@ -71,6 +71,27 @@ test('a link is made, shown, closed and opened', async () => {
   expect(rotated.json<{ codes: unknown[] }>().codes).toHaveLength(2);
 });
 
+test('a workspace says which telephones identify nobody, and its links carry it', async () => {
+  const url = `/api/workspaces/${workspaceId}`;
+  const rules = { dummyPhones: ['+5511912345678'], dummyClasses: ['repeated'] };
+  const set = await operator('PATCH', url, {
+    payload: { ...rules, dummyPhones: ['(11) 91234-5678'] },
+  });
+  expect(set.json()).toMatchObject({ id: workspaceId, ...rules });
+  const [code] = (await operator('GET', `/api/links/${linkId}`)).json<{
+    codes: { code: string }[];
+  }>().codes;
+  const entry = await console_.redis.hget('leadgate:{links}:entries', code?.code ?? '');
+  expect(JSON.parse(entry ?? '{}')).toMatchObject(rules);
+  const odd = await operator('PATCH', url, { payload: { dummyClasses: ['odd'] } });
+  expect(odd.statusCode).toBe(422);
+  const wrong = await operator('PATCH', url, { payload: { dummyPhones: ['123'] } });
+  expect(wrong.json()).toMatchObject({ errors: [{ pointer: '/dummyPhones/0' }] });
+  expect((await viewer('PATCH', url, { payload: rules })).statusCode).toBe(403);
+  const unknown = `/api/workspaces/${randomUUID()}`;
+  expect((await operator('PATCH', unknown, { payload: rules })).statusCode).toBe(404);
+});
+
 test('what a link holds posts back by is set with it and later, and its secret is not shown', async () => {
   const captcha = { verifyUrl: 'https://captcha.example/verify', secret: 'shh-secret' };
   const made = await operator('POST', `/api/workspaces/${workspaceId}/links`, {

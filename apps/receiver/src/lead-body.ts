@@ -59,7 +59,7 @@ export const LeadBody = Type.Object(
       Type.Unsafe<unknown>({
         type: ['object', 'null'],
         description:
-          'Up to 100 values by the custom field’s id, name or label. Written when the lead is created.',
+          'Up to 100 values by the custom field’s id, name or label. Written when the lead is created. A value that its field cannot take is ignored, never an error.',
         additionalProperties: {
           type: ['string', 'number', 'boolean', 'array', 'null'],
           items: { type: 'string' },

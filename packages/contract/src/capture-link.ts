@@ -3,6 +3,17 @@ import { Compile } from 'typebox/compile';
 import { LinkGuard } from './link-guard.ts';
 
 /**
+ * Telephones that no person has, though people type them. Each is noted; a workspace decides which
+ * classes identify nobody.
+ */
+export const PHONE_CLASSES = {
+  repeated: 'One repeated digit after the area code, such as 11 99999-9999.',
+  impossible: 'No number of any plan, such as 12345678.',
+} as const;
+export type PhoneClass = keyof typeof PHONE_CLASSES;
+export const PhoneClass = Type.Unsafe<PhoneClass>(Type.Enum(Object.keys(PHONE_CLASSES)));
+
+/**
  * A capture link as the receiver needs it: one entry of the link directory in Redis, by code. Made
  * from Postgres, where the truth is.
  */
@@ -11,8 +22,10 @@ export const CaptureLink = Type.Object({
   workspaceId: Type.String(),
   /** ISO 3166-1 alpha-2, upper case: the country of phone numbers without a country code. */
   country: Type.String(),
-  /** Phones (E.164) that identify nobody, besides those with one repeated digit. */
+  /** Phones (E.164) that identify nobody. */
   dummyPhones: Type.Array(Type.String()),
+  /** Classes of phones that identify nobody. Absent: none, every telephone is a key. */
+  dummyClasses: Type.Optional(Type.Array(PhoneClass)),
   state: Type.Union([Type.Literal('open'), Type.Literal('disabled')]),
   /** Milliseconds since 1970: the code is closed from then on. Null: never. */
   expiresAt: Type.Union([Type.Integer(), Type.Null()]),

@@ -1,4 +1,4 @@
-export { readCaptureLink, type CaptureLink } from './capture-link.ts';
+export { PHONE_CLASSES, PhoneClass, readCaptureLink, type CaptureLink } from './capture-link.ts';
 export type { Consent } from './consent.ts';
 export { CUSTOM_FIELD_TYPES, type CustomField, type CustomFieldType } from './custom-field.ts';
 export { HELD_REASONS, type Held, type HeldReason } from './held.ts';

@@ -1,10 +1,10 @@
-import type { CustomValue, Lead } from '@leadgate/contract';
-import { cleanText, isLonger, isStorable } from './clean-text.ts';
+import type { CustomValue, Lead, NoteCode } from '@leadgate/contract';
+import { cleanText, cutText, isStorable } from './clean-text.ts';
 import type { Findings } from './findings.ts';
 import { isJsonObject } from './json-object.ts';
 import { jsonPointer } from './json-pointer.ts';
 import { isBlank } from './read-text.ts';
-import { isRefusal, NOT_AN_OBJECT, tooLong, type Refusal } from './refusal.ts';
+import { NOT_AN_OBJECT, type Refusal } from './refusal.ts';
 
 const KEY_LIMIT = 100;
 const ITEM_LIMIT = 100;
@@ -15,18 +15,12 @@ const TOO_MANY_KEYS: Refusal = {
   code: 'too-many-keys',
   detail: `Send at most ${KEY_LIMIT} custom fields.`,
 };
-const TOO_MANY_ITEMS: Refusal = {
-  code: 'too-many-items',
-  detail: `Send at most ${ITEM_LIMIT} texts in an array.`,
-};
-const NOT_A_CUSTOM_VALUE: Refusal = {
-  code: 'not-a-custom-value',
-  detail: 'Send text, a number, true or false, or an array of texts.',
-};
+const TAKEN = 'Send text, a number, true or false, or an array of these.';
 
 /**
  * The custom fields of a body by the keys as sent: which field a key means is decided where the
- * workspace's fields are known (`resolveCustomFields`). Texts are cleaned, blank ones are absent.
+ * workspace's fields are known (`resolveCustomFields`). Texts are cleaned, blank ones are absent. No
+ * value is refused: what no field can take is noted and ignored, and what is too long is cut.
  */
 export function readCustomFields(value: unknown, findings: Findings): Lead['customFields'] {
   if (isBlank(value)) return undefined;
@@ -41,40 +35,49 @@ export function readCustomFields(value: unknown, findings: Findings): Lead['cust
   }
   const kept: [string, CustomValue][] = [];
   for (const [key, sentValue] of sent) {
-    const custom = readCustomValue(sentValue);
+    const note = (code: NoteCode, detail?: string) =>
+      findings.note(jsonPointer('customFields', key), code, detail);
+    const custom = readCustomValue(sentValue, note);
     if (custom === undefined) continue;
-    if (isRefusal(custom)) findings.refuse(custom, jsonPointer('customFields', key));
-    else if (isStorable(key)) kept.push([key, custom]);
-    else findings.note(jsonPointer('customFields', key), 'unknown-custom-field');
+    if (isStorable(key)) kept.push([key, custom]);
+    else note('unknown-custom-field');
   }
   // fromEntries defines each key as its own, `__proto__` too.
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-function readCustomValue(value: unknown): CustomValue | undefined | Refusal {
+type TakeNote = (code: NoteCode, detail?: string) => void;
+
+function readCustomValue(value: unknown, note: TakeNote): CustomValue | undefined {
+  if (Array.isArray(value)) return readCustomItems(value, note);
+  const scalar = readScalar(value, note);
+  if (scalar === null) note('invalid-custom-value', TAKEN);
+  return scalar ?? undefined;
+}
+
+/** Of an array, the items that are texts, numbers, true or false. One note says that some are not. */
+function readCustomItems(items: readonly unknown[], note: TakeNote): string[] | undefined {
+  const texts: string[] = [];
+  const faults = new Set<string>();
+  if (items.length > ITEM_LIMIT) note('cut', `at ${ITEM_LIMIT} items`);
+  for (const item of items.slice(0, ITEM_LIMIT)) {
+    const scalar = readScalar(item, (_, detail = '') => faults.add(detail));
+    if (scalar === null) faults.add(TAKEN);
+    else if (scalar !== undefined) texts.push(String(scalar));
+  }
+  for (const detail of faults) note(detail === TAKEN ? 'invalid-custom-value' : 'cut', detail);
+  return texts.length === 0 ? undefined : texts;
+}
+
+/** A text, number or boolean; undefined if nothing was sent, null if it is something else. */
+function readScalar(value: unknown, note: TakeNote): string | number | boolean | undefined | null {
   if (value === undefined || value === null) return undefined;
-  if (typeof value === 'string') return readCustomText(value);
   if (typeof value === 'boolean') return value;
   // JSON.parse reads 1e999 as Infinity, and -0 as a zero that Postgres does not tell from 0.
-  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : NOT_A_CUSTOM_VALUE;
-  return Array.isArray(value) ? readCustomTexts(value) : NOT_A_CUSTOM_VALUE;
-}
-
-function readCustomText(value: string): string | undefined | Refusal {
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null;
+  if (typeof value !== 'string') return null;
   const text = cleanText(value);
-  if (text === '') return undefined;
-  return isLonger(text, TEXT_LIMIT) ? tooLong(TEXT_LIMIT) : text;
-}
-
-function readCustomTexts(items: readonly unknown[]): string[] | undefined | Refusal {
-  if (items.length > ITEM_LIMIT) return TOO_MANY_ITEMS;
-  const texts: string[] = [];
-  for (const item of items) {
-    if (item === null) continue;
-    if (typeof item !== 'string') return NOT_A_CUSTOM_VALUE;
-    const text = readCustomText(item);
-    if (isRefusal(text)) return text;
-    if (text !== undefined) texts.push(text);
-  }
-  return texts.length === 0 ? undefined : texts;
+  const cut = cutText(text, TEXT_LIMIT).trimEnd();
+  if (cut !== text) note('cut', `at ${TEXT_LIMIT} characters`);
+  return cut === '' ? undefined : cut;
 }

@@ -1,13 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { identityKeys } from './identity-keys.ts';
+import { identityKeys, type PhoneRules } from './identity-keys.ts';
 import { normalizeLead } from './normalize-lead.ts';
 
-function phoneOf(telephone: unknown, country = 'BR', dummyPhones: string[] = []) {
-  const options = { mode: 'strict' as const, country, dummyPhones, today: '2026-07-01' };
-  const result = normalizeLead({ telephone }, options);
+function read(telephone: unknown, country = 'BR', more: Partial<PhoneRules> = {}) {
+  const options = { mode: 'strict' as const, country, dummyPhones: [], today: '2026-07-01' };
+  const result = normalizeLead({ telephone }, { ...options, ...more });
   if (result.kind === 'refused') throw new Error(JSON.stringify(result.errors));
-  return result.identities[0] ?? result.notes[0]?.code;
+  return result;
+}
+
+function phoneOf(telephone: unknown, country?: string, dummyPhones: string[] = []) {
+  const { identities, notes } = read(telephone, country, { dummyPhones });
+  return identities[0] ?? notes.at(-1)?.code;
 }
 
 describe('one phone, however it is written', () => {
@@ -96,21 +101,45 @@ test('what is no valid number is its digits, with or without a +', () => {
   expect(phoneOf('8888-0006')).toBe('phone:88880006');
 });
 
-describe('phones that identify nobody', () => {
+describe('phones that no person has', () => {
   test.each([
-    '11 99999-9999',
-    '11 9999-9999',
-    '+55 11 99999-9999',
-    '11 90000-0000',
-    '11 0000-0000',
-    '(00) 00000-0000',
-    '00000000',
-    '99999999999',
-    '10 99999-9999',
-    '+1 212 555-5555',
-    '+351 999 999 999',
-  ])('%j is a placeholder', (sent) => {
-    expect(phoneOf(sent)).toBe('dummy-phone');
+    ['11 99999-9999', 'repeated'],
+    ['11 9999-9999', 'repeated'],
+    ['+55 11 99999-9999', 'repeated'],
+    ['11 90000-0000', 'repeated'],
+    ['11 0000-0000', 'repeated, impossible'],
+    ['(00) 00000-0000', 'repeated, impossible'],
+    ['00000000', 'repeated, impossible'],
+    ['99999999999', 'repeated'],
+    ['10 99999-9999', 'repeated, impossible'],
+    ['+1 212 555-5555', 'repeated'],
+    ['+351 999 999 999', 'repeated, impossible'],
+    ['12345678', 'impossible'],
+    ['8888-0006', 'impossible'],
+  ])('%j is a key, noted as %s, and no key once its class identifies nobody', (sent, detail) => {
+    const note = { field: '/telephone', code: 'placeholder-phone', detail };
+    const asSent = read(sent);
+    expect(asSent.identities).toHaveLength(1);
+    expect(asSent.notes).toEqual([note]);
+    for (const name of ['repeated', 'impossible'] as const) {
+      const ruled = read(sent, 'BR', { dummyClasses: [name] });
+      expect(ruled.lead).toEqual(asSent.lead);
+      expect(ruled.identities).toEqual(detail.includes(name) ? [] : asSent.identities);
+      expect(ruled.notes[0]).toEqual(note);
+      expect(ruled.notes.slice(1).map(({ code }) => code)).toEqual(
+        detail.includes(name) ? ['dummy-phone'] : [],
+      );
+    }
+  });
+
+  test('by default the same number is the same lead, whatever the number', () => {
+    const digits = fc.stringMatching(/^\d{8,15}$/);
+    fc.assert(
+      fc.property(digits, (number) => {
+        expect(read(number).identities).toEqual(read(number).identities);
+        expect(read(number).identities).toHaveLength(1);
+      }),
+    );
   });
 
   test('a number with a few digits repeated is a number', () => {

@@ -1,12 +1,11 @@
-import type { Lead, Note } from '@leadgate/contract';
-import { isPlaceholder, phoneKey } from './phone-key.ts';
-import { isInternational } from './telephone.ts';
+import type { CaptureLink, Lead, Note } from '@leadgate/contract';
+import { phoneClasses, phoneKey } from './phone-key.ts';
+import { isInternational, readTelephone } from './telephone.ts';
 
-export interface IdentityOptions {
-  /** ISO 3166-1 alpha-2, upper case. */
-  country: string;
-  /** Phones (E.164) that identify nobody, besides those of one repeated digit. */
-  dummyPhones: readonly string[];
+/** How a workspace reads telephones: its country, and those that identify nobody. */
+export type PhoneRules = Pick<CaptureLink, 'country' | 'dummyPhones' | 'dummyClasses'>;
+
+export interface IdentityOptions extends PhoneRules {
   /**
    * Whether the telephone was sent with a + before it. A lead does not remember; without it, the
    * digits of a foreign number may be read as one of `country`.
@@ -16,7 +15,8 @@ export interface IdentityOptions {
 
 /**
  * The keys by which a lead is known again: `email:<normal form>`, then `phone:<E.164>` (or
- * `phone:<digits>` where they are no valid number). A placeholder phone is no key and is noted.
+ * `phone:<digits>` if they are no valid number). A phone of a class that no person has is noted, and
+ * is a key all the same unless the workspace says otherwise; one that it lists is none.
  */
 export function identityKeys(
   lead: Lead,
@@ -26,9 +26,13 @@ export function identityKeys(
   const notes: Note[] = [];
   if (lead.email !== undefined) keys.push(`email:${lead.email}`);
   if (lead.telephone !== undefined) {
-    const { country, dummyPhones, international = false } = options;
+    const { country, dummyPhones, dummyClasses = [], international = false } = options;
     const phone = phoneKey(lead.telephone, { country, international });
-    if (isPlaceholder(phone) || isListed(phone, dummyPhones, country))
+    const classes = phoneClasses(phone);
+    if (classes.length > 0)
+      notes.push({ field: '/telephone', code: 'placeholder-phone', detail: classes.join(', ') });
+    const isDummy = classes.some((name) => dummyClasses.includes(name));
+    if (isDummy || isListed(phone, dummyPhones, country))
       notes.push({ field: '/telephone', code: 'dummy-phone' });
     else keys.push(`phone:${phone}`);
   }
@@ -49,4 +53,11 @@ function isListed(phone: string, list: readonly string[], country: string): bool
     listedKeys.set(list, listed);
   }
   return listed.keys.has(phone);
+}
+
+/** What a phone is compared by under a country, in whatever form it is typed; null if it is none. */
+export function phoneKeyOf(text: string, country: string): string | null {
+  const digits = readTelephone(text);
+  if (typeof digits !== 'string') return null;
+  return phoneKey(digits, { country, international: isInternational(text) });
 }

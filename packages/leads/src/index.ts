@@ -1,7 +1,7 @@
 export { applySubmissions } from './apply-submissions.ts';
 export { contactKeys, type ContactKeys } from './contact-keys.ts';
 export { customFieldKey } from './custom-field-key.ts';
-export { identityKeys, type IdentityOptions } from './identity-keys.ts';
+export { identityKeys, phoneKeyOf, type IdentityOptions } from './identity-keys.ts';
 export { isPhoneCountry } from './is-phone-country.ts';
 export { emptyLead, joinLeads } from './join-leads.ts';
 export type {

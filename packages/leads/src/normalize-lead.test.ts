@@ -205,7 +205,7 @@ describe('bodies that are no lead', () => {
         birthday: '2026-07-02',
         address: { street: 1, number: 1.5, city: long, zipCode: -1 },
         utmSource: 1,
-        customFields: { 'a/b~c': {}, d: [1], e: [['x']], f: 'x'.repeat(10_001), g: 'kept' },
+        customFields: 'x',
       }),
     ).toEqual([
       '/email',
@@ -222,15 +222,8 @@ describe('bodies that are no lead', () => {
       '/address/city',
       '/address/zipCode',
       '/utmSource',
-      '/customFields/a~1b~0c',
-      '/customFields/d',
-      '/customFields/e',
-      '/customFields/f',
+      '/customFields',
     ]);
-  });
-
-  test('a number that JSON cannot hold is refused, not stored as null', () => {
-    expect(pointers(JSON.parse('{"customFields":{"n":1e999}}'))).toEqual(['/customFields/n']);
   });
 });
 
@@ -249,8 +242,20 @@ describe('limits', () => {
     ]);
   });
 
-  test('an array of more than a hundred texts is refused', () => {
-    expect(pointers({ customFields: { a: Array(101).fill('x') } })).toEqual(['/customFields/a']);
+  test('an array of more than a hundred texts and a text that is too long are cut with a note', () => {
+    const { lead, notes } = accept({
+      customFields: { a: Array(101).fill('x'), b: 'y'.repeat(10_001), c: ['z'.repeat(10_001)] },
+    });
+    expect(lead.customFields).toEqual({
+      a: Array(100).fill('x'),
+      b: 'y'.repeat(10_000),
+      c: ['z'.repeat(10_000)],
+    });
+    expect(notes).toEqual([
+      { field: '/customFields/a', code: 'cut', detail: 'at 100 items' },
+      { field: '/customFields/b', code: 'cut', detail: 'at 10000 characters' },
+      { field: '/customFields/c', code: 'cut', detail: 'at 10000 characters' },
+    ]);
   });
 
   test('a body of thousands of unknown keys is summed up after twenty', () => {
@@ -259,6 +264,46 @@ describe('limits', () => {
     expect(notes).toHaveLength(21);
     expect(notes[0]).toEqual({ field: '/address/planet', code: 'unknown-key' });
     expect(notes[20]).toEqual({ field: '', code: 'unknown-key', detail: 'and 4981 more' });
+  });
+});
+
+describe('custom fields', () => {
+  test('a value that no field can take is a note in both modes, and the rest is taken', () => {
+    const body: unknown = JSON.parse(
+      '{"email":"pp@example.com","customFields":{"a/b~c":{"a":1},"__proto__":{"b":2},"notas":[1,2],"n":1e999,"l":[["x"],"y",null],"o":null,"g":"kept"}}',
+    );
+    const detail = 'Send text, a number, true or false, or an array of these.';
+    for (const mode of [strict, lenient]) {
+      const { lead, notes } = accept(body, mode);
+      expect(lead).toEqual({
+        email: 'pp@example.com',
+        customFields: { notas: ['1', '2'], l: ['y'], g: 'kept' },
+      });
+      expect(notes).toEqual([
+        { field: '/customFields/a~1b~0c', code: 'invalid-custom-value', detail },
+        { field: '/customFields/__proto__', code: 'invalid-custom-value', detail },
+        { field: '/customFields/n', code: 'invalid-custom-value', detail },
+        { field: '/customFields/l', code: 'invalid-custom-value', detail },
+      ]);
+    }
+  });
+
+  test('no value under customFields refuses a post, whatever its shape or key', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(
+          fc.oneof(fc.string(), fc.constantFrom('__proto__', 'toString')),
+          fc.anything(),
+          {
+            maxKeys: 100,
+          },
+        ),
+        (customFields) => {
+          expect(accept({ customFields }, strict).kind).toBe('accepted');
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 });
 
@@ -339,11 +384,11 @@ describe('fields', () => {
     expect(notes).toEqual([{ field: '/document', code: 'check-digits' }]);
   });
 
-  test('a placeholder phone is kept, noted and no key', () => {
+  test('a placeholder phone is a key as any other, and noted', () => {
     const { lead, identities, notes } = accept({ telephone: '(11) 99999-9999' });
     expect(lead.telephone).toBe('11999999999');
-    expect(identities).toEqual([]);
-    expect(notes).toEqual([{ field: '/telephone', code: 'dummy-phone' }]);
+    expect(identities).toEqual(['phone:+5511999999999']);
+    expect(notes).toEqual([{ field: '/telephone', code: 'placeholder-phone', detail: 'repeated' }]);
   });
 
   test('a + before a foreign number decides its country', () => {
@@ -429,7 +474,7 @@ describe('for every body there is', () => {
     const secret = 'S3cr3t'.repeat(40);
     const all = [...LEAD_FIELDS, ...ADDRESS_FIELDS];
     const sent = Object.fromEntries(all.map((field) => [field, secret]));
-    const errors = refuse({ ...sent, address: sent, customFields: { k: [secret, 1] } });
+    const errors = refuse({ ...sent, address: sent, customFields: secret });
     expect(errors.length).toBeGreaterThan(15);
     expect(JSON.stringify(errors)).not.toContain('S3cr3t');
   });

@@ -15,7 +15,7 @@ import { readCustomFields } from './custom-values.ts';
 import { hasRightCheckDigits, readDocument } from './document.ts';
 import { readEmail } from './email.ts';
 import { Findings } from './findings.ts';
-import { identityKeys } from './identity-keys.ts';
+import { identityKeys, type PhoneRules } from './identity-keys.ts';
 import { readInstagram } from './instagram.ts';
 import { isJsonObject, own, type JsonObject } from './json-object.ts';
 import { jsonPointer } from './json-pointer.ts';
@@ -24,13 +24,9 @@ import { NOT_AN_OBJECT, type Reading } from './refusal.ts';
 import { readState } from './state.ts';
 import { isInternational, readTelephone } from './telephone.ts';
 
-export interface NormalizeOptions {
+export interface NormalizeOptions extends PhoneRules {
   /** `strict` refuses a lead with any bad field; `lenient` sets bad fields aside with a note. */
   mode: 'strict' | 'lenient';
-  /** ISO 3166-1 alpha-2, upper case: the country of phones without a country code. */
-  country: string;
-  /** Phones (E.164) that identify nobody, besides those of one repeated digit. */
-  dummyPhones: readonly string[];
   /** YYYY-MM-DD, the last day somebody can have been born on. */
   today: string;
 }
@@ -81,8 +77,7 @@ export function normalizeLead(body: unknown, options: NormalizeOptions): Normali
     return { kind: 'refused', errors: findings.errors };
 
   const { keys, notes } = identityKeys(lead, {
-    country: options.country,
-    dummyPhones: options.dummyPhones,
+    ...options,
     international: isInternational(own(body, 'telephone')),
   });
   return {

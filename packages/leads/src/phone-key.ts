@@ -1,3 +1,4 @@
+import type { PhoneClass } from '@leadgate/contract';
 import parsePhoneNumber, { isSupportedCountry, type PhoneNumber } from 'libphonenumber-js/max';
 
 /**
@@ -24,12 +25,16 @@ export function phoneKey(
 }
 
 /**
- * Whether a phone key is a placeholder: one digit repeated all through the subscriber's number,
+ * The classes that a phone key is of. `repeated`: one digit all through the subscriber's number,
  * which follows a three-digit area code in North America and is the last eight digits elsewhere (in
- * Brazil less the ninth digit, which the same number may be written without).
+ * Brazil less the ninth digit, which the same number may be written without). `impossible`: no
+ * valid number, so that the key is its digits.
  */
-export function isPlaceholder(phone: string): boolean {
-  return /(\d)\1{7}$/.test(phone) || /^\+1\d{3}(\d)\1{6}$/.test(phone);
+export function phoneClasses(key: string): PhoneClass[] {
+  const classes: PhoneClass[] = [];
+  if (/(\d)\1{7}$/.test(key) || /^\+1\d{3}(\d)\1{6}$/.test(key)) classes.push('repeated');
+  if (!key.startsWith('+')) classes.push('impossible');
+  return classes;
 }
 
 function validNumber(text: string, country?: string): string | undefined {

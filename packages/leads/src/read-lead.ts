@@ -1,11 +1,9 @@
 import type { CaptureLink, Consent, FieldError, Lead, Note } from '@leadgate/contract';
+import type { PhoneRules } from './identity-keys.ts';
 import { normalizeLead } from './normalize-lead.ts';
 
 /** What of a capture link decides how a body is read. */
-export type ReadingRules = Pick<
-  CaptureLink,
-  'mode' | 'country' | 'dummyPhones' | 'requireIdentity'
->;
+export type ReadingRules = PhoneRules & Pick<CaptureLink, 'mode' | 'requireIdentity'>;
 
 export type LeadReading =
   | { kind: 'read'; lead: Lead; identities: string[]; notes: Note[]; consent?: Consent }
@@ -25,6 +23,7 @@ export function readLead(
     mode: lenient || link.mode === 'lenient' ? 'lenient' : 'strict',
     country: link.country,
     dummyPhones: link.dummyPhones,
+    ...(link.dummyClasses && { dummyClasses: link.dummyClasses }),
     today: latestDate(now),
   });
   if (normalized.kind === 'refused') return { ...normalized, code: 'invalid-lead' };

@@ -31,4 +31,11 @@ export {
   type ReplayOptions,
 } from './replay/replay-submissions.ts';
 export type { Servers } from './servers.ts';
+export {
+  createWorkspace,
+  setWorkspace,
+  type WorkspaceInput,
+  type WorkspaceSettings,
+  type WorkspaceUpdate,
+} from './workspaces.ts';
 export { tail, type TailEvent, type TailOptions } from './tail/tail.ts';

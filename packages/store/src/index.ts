@@ -27,7 +27,12 @@ export { showLead, type LeadDetails, type Touch } from './leads/show-lead.ts';
 export { createLink, type LinkCreation } from './links/create-link.ts';
 export { expireLink } from './links/expire-link.ts';
 export { findLink } from './links/find-link.ts';
-export { linkEntries, linkEntryPages, type LinkEntry } from './links/link-entries.ts';
+export {
+  linkEntries,
+  linkEntryPages,
+  workspaceLinkEntries,
+  type LinkEntry,
+} from './links/link-entries.ts';
 export type {
   CaptchaSettings,
   Link,
@@ -90,11 +95,14 @@ export { submissionsSince } from './submissions/submissions-since.ts';
 export { submissionsThere } from './submissions/submissions-there.ts';
 export {
   createWorkspace,
+  findWorkspace,
+  listWorkspaces,
+  updateWorkspace,
   type NewWorkspace,
+  type Workspace,
+  type WorkspaceChanges,
   type WorkspaceCreation,
-} from './workspaces/create-workspace.ts';
-export { listWorkspaces } from './workspaces/list-workspaces.ts';
-export type { Workspace } from './workspaces/workspace.ts';
+} from './workspaces.ts';
 export {
   applyGroup,
   type AppliedSubmission,

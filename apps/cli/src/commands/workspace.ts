@@ -1,9 +1,11 @@
-import { openWorkspace } from '@leadgate/intake';
-import { isPhoneCountry, normalizeLead } from '@leadgate/leads';
-import { createWorkspace, listWorkspaces, type Workspace } from '@leadgate/store';
-import type { Command } from 'commander';
+import { PHONE_CLASSES, type PhoneClass } from '@leadgate/contract';
+import { openWorkspace, putLinks } from '@leadgate/intake';
+import { createWorkspace, setWorkspace } from '@leadgate/operations';
+import { listWorkspaces, type Workspace } from '@leadgate/store';
+import { Option, type Command } from 'commander';
 import { addCommand, addNoun, answer, collect, type Context, type JsonOption } from '../command.ts';
-import { EXIT, Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
+import { findWorkspace } from '../find-workspace.ts';
 import { refused } from '../refused.ts';
 import { shortTime } from '../print/time.ts';
 import { showable } from '../print/showable.ts';
@@ -13,6 +15,11 @@ import { tellRedis } from '../tell-redis.ts';
 interface CreateOptions extends JsonOption {
   country: string;
   dummy?: string[];
+}
+
+interface SetOptions extends JsonOption {
+  dummy?: string[] | false;
+  dummyClass?: PhoneClass[] | false;
 }
 
 export function addWorkspaceCommands(program: Command, context: Context): void {
@@ -32,12 +39,36 @@ export function addWorkspaceCommands(program: Command, context: Context): void {
       'country (ISO 3166-1) of phone numbers without a country code',
       'BR',
     )
+    .option('--dummy <phone>', 'a phone that identifies nobody; may be repeated', collect)
+    .action((name: string, options: CreateOptions) => create(context, name, options));
+
+  addCommand(workspace, 'set', {
+    summary: 'Change which telephones identify nobody; what is not named stays.',
+    details:
+      'By default every telephone does: the same number is the same lead. It counts for leads that come from then on. ' +
+      Object.entries(PHONE_CLASSES)
+        .map(([name, meaning]) => `${name}: ${meaning}`)
+        .join(' '),
+    examples: [
+      'workspace set "My agency" --dummy-class repeated impossible',
+      'workspace set "My agency" --dummy "11 91234-5678"',
+      'workspace set "My agency" --no-dummy-class --no-dummy',
+    ],
+  })
+    .argument('<workspace>', 'its name or id')
+    .addOption(
+      new Option('--dummy-class <class...>', 'the classes that identify nobody').choices(
+        Object.keys(PHONE_CLASSES),
+      ),
+    )
+    .option('--no-dummy-class', 'no class')
     .option(
       '--dummy <phone>',
-      'a phone that identifies nobody, besides those of one repeated digit; may be repeated',
+      'a phone that identifies nobody; repeat it to name them all',
       collect,
     )
-    .action((name: string, options: CreateOptions) => create(context, name, options));
+    .option('--no-dummy', 'an empty list')
+    .action((named: string, options: SetOptions) => set(context, named, options));
 
   addCommand(workspace, 'list', {
     summary: 'List the workspaces.',
@@ -47,13 +78,8 @@ export function addWorkspaceCommands(program: Command, context: Context): void {
 
 async function create(context: Context, name: string, options: CreateOptions): Promise<void> {
   const { io, session } = context;
-  const country = options.country.trim().toUpperCase();
-  const dummyPhones = (options.dummy ?? []).map((phone) => phoneOf(phone, country));
-  const outcome = await createWorkspace(
-    session.store(),
-    { name, country, dummyPhones },
-    { isPhoneCountry },
-  );
+  const { country, dummy: dummyPhones = [] } = options;
+  const outcome = await createWorkspace(session.store(), { name, country, dummyPhones });
   if (outcome.kind === 'invalid') throw refused(outcome.errors);
   if (outcome.kind === 'name-taken')
     throw new Failure(
@@ -68,6 +94,23 @@ async function create(context: Context, name: string, options: CreateOptions): P
       ['Country', workspace.country],
       ...dummiesOf(workspace),
     ]),
+  );
+}
+
+async function set(context: Context, named: string, options: SetOptions): Promise<void> {
+  const store = context.session.store();
+  const { id } = await findWorkspace(store, named);
+  const { dummy, dummyClass } = options;
+  const outcome = await setWorkspace(store, id, {
+    ...(dummy !== undefined && { dummyPhones: dummy || [] }),
+    ...(dummyClass !== undefined && { dummyClasses: dummyClass || [] }),
+  });
+  if (outcome.kind === 'invalid') throw refused(outcome.errors);
+  if (outcome.kind === 'unknown-workspace') throw new Failure('The workspace is gone.');
+  const { workspace, entries } = outcome;
+  await tellRedis(context, (redis) => putLinks(redis, entries));
+  answer(context.io, options, workspace, () =>
+    pairs([['Workspace', workspace.name], ...dummiesOf(workspace)]),
   );
 }
 
@@ -88,23 +131,7 @@ async function list({ io, session }: Context, options: JsonOption): Promise<void
   );
 }
 
-function dummiesOf({ dummyPhones }: Workspace): [string, string][] {
-  return dummyPhones.length === 0 ? [] : [['Dummies', dummyPhones.join(', ')]];
-}
-
-/** The key of a phone (E.164) under a country. A Failure where it is no phone. */
-function phoneOf(text: string, country: string): string {
-  const lead = normalizeLead(
-    { telephone: text },
-    { mode: 'strict', country, dummyPhones: [], today: new Date().toISOString().slice(0, 10) },
-  );
-  if (lead.kind === 'refused')
-    throw new Failure(`"${showable(text)}" is not a phone: write its digits.`, EXIT.usage);
-  const key = lead.identities[0];
-  if (key === undefined)
-    throw new Failure(
-      `"${showable(text)}" repeats one digit and identifies nobody as it is.`,
-      EXIT.usage,
-    );
-  return key.slice('phone:'.length);
+/** What identifies nobody. */
+function dummiesOf({ dummyPhones, dummyClasses }: Workspace): [string, string][] {
+  return [['Dummies', [...dummyClasses, ...dummyPhones].join(', ') || 'none']];
 }

@@ -13,6 +13,11 @@ export function linkEntries(store: Store, linkId: string): Promise<LinkEntry[]> 
   return selectEntries(store, Prisma.sql`WHERE k.link_id = ${linkId}::uuid`);
 }
 
+/** The entries of every link of a workspace. */
+export function workspaceLinkEntries(store: Store, workspaceId: string): Promise<LinkEntry[]> {
+  return selectEntries(store, Prisma.sql`WHERE w.id = ${workspaceId}::uuid`);
+}
+
 /** Every entry of the link directory by code, closed and expired ones included, page by page. */
 export async function* linkEntryPages(store: Store, pageSize: number): AsyncGenerator<LinkEntry[]> {
   let after = '';
@@ -37,7 +42,7 @@ interface EntryRow extends Omit<CaptureLink, 'expiresAt' | 'guard'> {
 async function selectEntries(store: Store, filter: Prisma.Sql): Promise<LinkEntry[]> {
   const rows = await store.prisma.$queryRaw<EntryRow[]>`
     SELECT k.code, l.id AS "linkId", w.id AS "workspaceId", w.country,
-           w.dummy_phones AS "dummyPhones", l.state, l.mode,
+           w.dummy_phones AS "dummyPhones", w.dummy_classes AS "dummyClasses", l.state, l.mode,
            ceil(extract(epoch FROM k.expires_at) * 1000)::float8 AS "expiresAt",
            l.require_identity AS "requireIdentity", l.origins, l.allow_servers AS "allowServers",
            l.redirect_url AS "redirectUrl", l.link_limit AS "linkLimit",

@@ -39,7 +39,13 @@ const plain = {
 async function workspace(): Promise<string> {
   const id = randomUUID();
   await store.prisma.workspace.create({
-    data: { id, name: id, country: 'PT', dummyPhones: ['+351900000000'] },
+    data: {
+      id,
+      name: id,
+      country: 'PT',
+      dummyPhones: ['+351900000000'],
+      dummyClasses: ['impossible'],
+    },
   });
   return id;
 }
@@ -90,6 +96,7 @@ test('the entry of a link carries all that the receiver needs', async () => {
         workspaceId: link.workspaceId,
         country: 'PT',
         dummyPhones: ['+351900000000'],
+        dummyClasses: ['impossible'],
         state: 'open',
         expiresAt: expiresAt.getTime(),
         mode: 'lenient',

@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { testDatabase } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openStore, type Store } from '../open-store.ts';
-import { createWorkspace } from './create-workspace.ts';
-import { listWorkspaces } from './list-workspaces.ts';
+import { openStore, type Store } from './open-store.ts';
+import { createWorkspace, listWorkspaces, updateWorkspace } from './workspaces.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;
@@ -33,6 +33,21 @@ test('a workspace is listed as it was created', async () => {
   });
   if (created.kind !== 'created') throw new Error('not created');
   expect(await listWorkspaces(store)).toContainEqual(created.workspace);
+});
+
+test('what identifies nobody is changed by what is named, and only to classes that there are', async () => {
+  const outcome = await create('Changed');
+  if (outcome.kind !== 'created') throw new Error('not created');
+  const { id } = outcome.workspace;
+  expect(outcome.workspace.dummyClasses).toEqual([]);
+  const changed = await updateWorkspace(store, id, { dummyClasses: ['repeated'] });
+  expect(changed).toEqual({ ...outcome.workspace, dummyClasses: ['repeated'] });
+  const unlisted = await updateWorkspace(store, id, { dummyPhones: [] });
+  expect(unlisted).toEqual({ ...changed, dummyPhones: [] });
+  expect(await updateWorkspace(store, randomUUID(), { dummyPhones: [] })).toBeNull();
+  await expect(
+    updateWorkspace(store, id, { dummyClasses: ['other' as 'repeated'] }),
+  ).rejects.toThrow();
 });
 
 test('of many at once with one name, one is created', async () => {

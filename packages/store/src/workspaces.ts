@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import type { FieldError, PhoneClass } from '@leadgate/contract';
+import { displayText, nameErrors } from './display-text.ts';
+import type { Store } from './open-store.ts';
+import { isUniqueViolation } from './unique-violation.ts';
+
+/** A tenant: it owns capture links, custom fields and leads. */
+export interface Workspace {
+  id: string;
+  /** Unique. */
+  name: string;
+  /** ISO 3166-1 alpha-2, upper case: the country of phone numbers without a country code. */
+  country: string;
+  /** Phones (E.164) that identify nobody. */
+  dummyPhones: string[];
+  /** Classes of phones that identify nobody. */
+  dummyClasses: PhoneClass[];
+  createdAt: Date;
+}
+
+export type NewWorkspace = Pick<Workspace, 'name' | 'country' | 'dummyPhones'>;
+export type WorkspaceChanges = Partial<Pick<Workspace, 'dummyPhones' | 'dummyClasses'>>;
+
+export type WorkspaceCreation =
+  | { kind: 'created'; workspace: Workspace }
+  | { kind: 'name-taken'; name: string }
+  | { kind: 'invalid'; errors: FieldError[] };
+
+/**
+ * Creates a workspace. Its marker in Redis is the caller's to set (`openWorkspace` of intake); the
+ * worker sets it where the caller could not.
+ */
+export async function createWorkspace(
+  store: Store,
+  input: NewWorkspace,
+  rules: { isPhoneCountry: (country: string) => boolean },
+): Promise<WorkspaceCreation> {
+  const name = displayText(input.name);
+  const errors = nameErrors(name);
+  if (!rules.isPhoneCountry(input.country))
+    errors.push({
+      pointer: '/country',
+      code: 'unknown-country',
+      detail:
+        'The country is not a two-letter code (ISO 3166-1) whose phone numbers are known, such as BR.',
+    });
+  if (errors.length > 0) return { kind: 'invalid', errors };
+  try {
+    const { country, dummyPhones } = input;
+    const row = await store.prisma.workspace.create({
+      data: { id: randomUUID(), name, country, dummyPhones },
+    });
+    return { kind: 'created', workspace: workspaceOf(row) };
+  } catch (error) {
+    if (isUniqueViolation(error)) return { kind: 'name-taken', name };
+    throw error;
+  }
+}
+
+/** Every workspace, by name. */
+export async function listWorkspaces(store: Store): Promise<Workspace[]> {
+  const rows = await store.prisma.workspace.findMany({ orderBy: { name: 'asc' } });
+  return rows.map(workspaceOf);
+}
+
+export async function findWorkspace(store: Store, id: string): Promise<Workspace | null> {
+  const row = await store.prisma.workspace.findUnique({ where: { id } });
+  return row === null ? null : workspaceOf(row);
+}
+
+/**
+ * Changes a workspace; null if there is none. The entries of its links in Redis are the caller's to
+ * put; if they cannot be put, the directory's revision is behind and the worker refills it.
+ */
+export async function updateWorkspace(
+  store: Store,
+  id: string,
+  data: WorkspaceChanges,
+): Promise<Workspace | null> {
+  const [row] = await store.prisma.workspace.updateManyAndReturn({ where: { id }, data });
+  return row === undefined ? null : workspaceOf(row);
+}
+
+function workspaceOf(row: Omit<Workspace, 'dummyClasses'> & { dummyClasses: string[] }): Workspace {
+  // The table holds no other classes: it has a check.
+  return { ...row, dummyClasses: row.dummyClasses as PhoneClass[] };
+}
