@@ -77,6 +77,18 @@ test(
   },
 );
 
+test.each(/** @type {const} */ (['SIGTERM', 'SIGKILL']))(
+  'a supervisor that ends npm with %s ends all that npm start began',
+  { timeout: 120_000 },
+  async (signal) => {
+    const { run, stop } = await launched(['npm', 'start']);
+    await stop(signal);
+    await vi.waitFor(() => expectGone(run.pids), { timeout: 20_000, interval: 100 });
+    expect(existsSync(join(home, 'run.json'))).toBe(false);
+    expect(existsSync(join(home, 'launcher.json'))).toBe(false);
+  },
+);
+
 test('a taken port is said in one line that names another, and nothing is left running', async () => {
   const other = createServer();
   await new Promise((resolve) => other.listen(0, '127.0.0.1', () => resolve(undefined)));
@@ -112,11 +124,14 @@ test.each([
 
 /**
  * @param {NodeJS.ProcessEnv} env
+ * @param {string[]} [line]
  * @returns {Launcher}
  */
-function launch(env) {
+function launch(env, line = [process.execPath, start]) {
   const { DATABASE_URL, REDIS_URL, ...inherited } = process.env;
-  const child = spawn(process.execPath, [start], {
+  const [command = '', ...args] = line;
+  const child = spawn(command, args, {
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
     env: { ...inherited, RECEIVER_PORT: '0', LEADGATE_HOME: home, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -139,9 +154,12 @@ function launch(env) {
   return last;
 }
 
-/** @returns {Promise<Launcher & { run: RunFile }>} when everything is ready */
-async function launched() {
-  const launcher = launch({});
+/**
+ * @param {string[]} [line]
+ * @returns {Promise<Launcher & { run: RunFile }>} when everything is ready
+ */
+async function launched(line) {
+  const launcher = launch({}, line);
   let over = false;
   void launcher.ended.then(() => {
     over = true;

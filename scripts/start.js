@@ -37,6 +37,9 @@ Ctrl-C stops all of it. Data, logs and run.json (where everything is) are in .le
 /** Of the ten seconds that a stop may take, what each stage has before it is killed. */
 const STOP_MS = { receiver: 3500, console: 3500, worker: 3500, server: 2000 };
 
+/** How often it is looked whether npm is still there. */
+const PARENT_LOOK_MS = 500;
+
 /** npm passes a terminal's Ctrl-C on although the terminal sent it already: that is no second one. */
 const SAME_SIGNAL_MS = 1000;
 
@@ -319,12 +322,19 @@ async function allOrFirstError(promises) {
 }
 
 /**
- * Aborted by the first signal; a second one ends everything at once.
+ * Aborted by the first signal, and when the `npm start` that began it is gone; a second signal ends
+ * everything at once.
  * @param {OpenLedger} ledger
  * @returns {AbortSignal}
  */
 function stopOnSignals(ledger) {
   const stop = new AbortController();
+  const parent = process.ppid;
+  // npm that is killed passes nothing on. Its shell is not between: `exec` in package.json.
+  if (process.env['npm_lifecycle_event'] === 'start')
+    setInterval(() => {
+      if (process.ppid !== parent) stop.abort();
+    }, PARENT_LOOK_MS).unref();
   let first = 0;
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
     process.on(signal, () => {

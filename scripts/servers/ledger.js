@@ -97,7 +97,7 @@ export async function endLeftovers(path, say) {
 /** @param {number | undefined} pid */
 function alreadyRuns(pid) {
   return new StartError(
-    `Leadgate already runs here (process ${pid?.toString() ?? 'unknown'}): stop it first, ` +
-      'or set LEADGATE_HOME to another folder to run a second one',
+    `Leadgate already runs here: stop it (kill ${pid?.toString() ?? 'its process'}), or set ` +
+      'LEADGATE_HOME to another folder to run a second one',
   );
 }
