@@ -1,6 +1,6 @@
-import { userInfo } from 'node:os';
 import { recordAction, recordOutcome, type AuditEntry, type Store } from '@leadgate/store';
 import type { Command } from 'commander';
+import { whoActs } from './call.ts';
 import { EXIT, Failure } from './failure.ts';
 import type { Io } from './io.ts';
 
@@ -8,6 +8,9 @@ import type { Io } from './io.ts';
 export const LOOKS: ReadonlySet<string> = new Set([
   ...['list', 'show', 'find', 'duplicates', 'stats', 'doctor', 'tail', 'audit'],
 ]);
+
+/** Nouns whose commands run operations, which put themselves on record. */
+export const RUN: ReadonlySet<string> = new Set(['workspace']);
 
 /** Where the console calls it otherwise. */
 const NAMES: Readonly<Record<string, string>> = { replay: 'submission.replay' };
@@ -51,6 +54,7 @@ export function createRecorder(openStore: () => Store, { env }: Pick<Io, 'env'>)
   let id: number | null = null;
   return {
     begin: async (command) => {
+      if (RUN.has(command.parent?.name() ?? '')) return;
       if (LOOKS.has(command.name()) || command.opts()['dryRun'] === true) return;
       const actor = { kind: 'command-line' as const, name: whoActs(env) };
       entry = { actor, action: actionOf(command), subject: subjectOf(command), requestId: null };
@@ -69,18 +73,6 @@ export function createRecorder(openStore: () => Store, { env }: Pick<Io, 'env'>)
       return null;
     },
   };
-}
-
-/** LEADGATE_OPERATOR, for machines where everybody is one user; else the user of the system. */
-function whoActs(env: Io['env']): string {
-  const named = env['LEADGATE_OPERATOR']?.trim();
-  if (named !== undefined && named !== '') return named.slice(0, 200);
-  try {
-    return userInfo().username;
-  } catch {
-    // A container's user often has a number only.
-    return `user ${process.getuid?.() ?? 'unknown'}`;
-  }
 }
 
 /** `held.release`, as the console names it. */

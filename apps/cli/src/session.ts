@@ -1,6 +1,12 @@
 import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
 import { createReserver } from '@leadgate/intake';
-import { openProducer, shardsInUse, type Producer } from '@leadgate/queue';
+import {
+  openFailedJobs,
+  openProducer,
+  shardsInUse,
+  type FailedJobs,
+  type Producer,
+} from '@leadgate/queue';
 import type { Servers as OperationServers } from '@leadgate/operations';
 import { openStore, type Store } from '@leadgate/store';
 import { EXIT, Failure } from './failure.ts';
@@ -21,6 +27,7 @@ export interface Session {
   redisSettings: () => RedisSettings;
   /** Postgres, and what submissions are reserved and enqueued with. Rejects as `redis` does. */
   operations: () => Promise<OperationServers & { producer: Producer }>;
+  failed: () => Promise<FailedJobs>;
   close: () => Promise<void>;
 }
 
@@ -31,6 +38,7 @@ export function openSession(io: Io): Session {
   let store: Store | undefined;
   let redis: Promise<RedisConnection> | undefined;
   let producer: Promise<Producer> | undefined;
+  let failed: FailedJobs | undefined;
   const find = () => (servers ??= findServers(io));
   const redisSettings = () => readRedisSettings(io);
   const databaseUrl = () => urlOf(find().databaseUrl, POSTGRES);
@@ -52,7 +60,12 @@ export function openSession(io: Io): Session {
         producer: await producer,
       };
     },
+    failed: async () => {
+      const client = await getRedis();
+      return (failed ??= openFailedJobs(client));
+    },
     close: async () => {
+      await failed?.close();
       await (await producer?.catch(() => undefined))?.close();
       await store?.close();
       const client = await redis?.catch(() => undefined);

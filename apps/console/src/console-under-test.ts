@@ -13,6 +13,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { consoleApp } from './app.ts';
 import { createServer } from './server.ts';
 import { consoleMetrics } from './console-metrics.ts';
+import { connectionsOf } from './services.ts';
 
 const SECRET = 'a secret of the tests, long enough to sign';
 
@@ -64,16 +65,19 @@ export async function consoleUnderTest(servers: {
   app.addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat()) routes.push({ method: one, url });
   });
+  const reserver = createReserver(redis);
+  const receiverUrl = 'https://leads.example.com';
   await app.register(consoleApp, {
+    connections: connectionsOf({ store, redis, reserver, producer, failed, receiverUrl }),
     store,
     redis,
-    reserver: createReserver(redis),
+    reserver,
     producer,
     failed,
     queues,
     metrics: consoleMetrics(redis, store),
     secret: SECRET,
-    receiverUrl: 'https://leads.example.com',
+    receiverUrl,
   });
   await app.ready();
 

@@ -3,6 +3,7 @@ import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
 import { ConsoleProblem } from './problem.ts';
 import { addApiRoutes } from './routes/index.ts';
+import { connectionsOf } from './services.ts';
 
 /** The OpenAPI document of the operators' API, made from the schemas of its routes; no server needed. */
 export async function openapiDocument(): Promise<object> {
@@ -11,7 +12,7 @@ export async function openapiDocument(): Promise<object> {
   // Neither connects before it is asked for something.
   const store = openStore({ url: 'postgresql://nowhere/nothing', poolSize: 1 });
   const redis = new Redis({ lazyConnect: true });
-  await addApiRoutes(app, {
+  const servers = {
     store,
     redis,
     receiverUrl: null,
@@ -25,7 +26,8 @@ export async function openapiDocument(): Promise<object> {
       remove: unused,
       close: unused,
     },
-  });
+  };
+  await addApiRoutes(app, { ...servers, connections: connectionsOf(servers) });
   await app.ready();
   const document = app.swagger();
   await app.close();

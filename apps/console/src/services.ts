@@ -1,9 +1,10 @@
 import type { MetricsRegistry, RedisConnection } from '@leadgate/boot';
-import type { ImportServers } from '@leadgate/operations';
+import type { Connections, ImportServers } from '@leadgate/operations';
 import type { DashboardQueues, FailedJobs, Producer } from '@leadgate/queue';
 
 /** What the API and the pages need from outside. */
 export interface ApiServices extends ImportServers {
+  connections: Connections;
   producer: Pick<Producer, 'enqueue' | 'replay' | 'counts'>;
   redis: RedisConnection;
   failed: FailedJobs;
@@ -18,4 +19,22 @@ export interface ConsoleServices extends ApiServices {
   metrics: MetricsRegistry;
   /** Signs the session cookies. */
   secret: string;
+}
+
+/** What operations work on, all of it open already. */
+export function connectionsOf({
+  store,
+  redis,
+  reserver,
+  producer,
+  failed,
+  receiverUrl,
+}: Omit<ApiServices, 'connections'>): Connections {
+  return {
+    store,
+    redis: () => Promise.resolve(redis),
+    failed: () => Promise.resolve(failed),
+    intake: () => Promise.resolve({ reserver, producer }),
+    receiverUrl,
+  };
 }

@@ -7,6 +7,7 @@ import { consoleApp } from './app.ts';
 import type { ConsoleConfig } from './config.ts';
 import { consoleMetrics } from './console-metrics.ts';
 import { createServer } from './server.ts';
+import { connectionsOf } from './services.ts';
 
 /**
  * Starts the console and listens; `onClose` takes what undoes it, in the order it was opened. Where
@@ -39,17 +40,22 @@ export async function startConsole(
   const failed = openFailedJobs(redis);
   onClose('failed jobs', () => failed.close());
 
+  const reserver = createReserver(redis);
+  const receiverUrl = config.RECEIVER_URL?.replace(/\/+$/, '') ?? null;
+  const connections = connectionsOf({ store, redis, reserver, producer, failed, receiverUrl });
+
   const app = createServer({ trustProxy: config.CONSOLE_TRUST_PROXY }, logger);
   await app.register(consoleApp, {
     store,
     redis,
-    reserver: createReserver(redis),
+    reserver,
+    connections,
     producer,
     failed,
     queues,
     metrics: consoleMetrics(redis, store),
     secret: config.CONSOLE_SECRET,
-    receiverUrl: config.RECEIVER_URL?.replace(/\/+$/, '') ?? null,
+    receiverUrl,
   });
   onClose('server', () => app.close());
   await app.listen({ host: config.CONSOLE_HOST, port: config.CONSOLE_PORT });

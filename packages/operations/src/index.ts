@@ -1,3 +1,19 @@
+export {
+  invalid,
+  operation,
+  pathMembers,
+  Refusal,
+  refilling,
+  ROLES,
+  type Call,
+  type Connections,
+  type Operation,
+  type RefusalCode,
+  type Role,
+  type Scope,
+} from './operation.ts';
+export { allOperations, loadNoun, type Nouns } from './registry.ts';
+export { mayRun, onRecord, runOperation, tellRedis, type Given } from './run.ts';
 export { leadsAsCsv, leadsAsNdjson } from './export/lead-csv.ts';
 export { discardFailed, type DiscardedFailed } from './failed/discard-failed.ts';
 export { retryFailed, type RetriedFailed, type RetryFailedOptions } from './failed/retry-failed.ts';
@@ -31,11 +47,4 @@ export {
   type ReplayOptions,
 } from './replay/replay-submissions.ts';
 export type { Servers } from './servers.ts';
-export {
-  createWorkspace,
-  setWorkspace,
-  type WorkspaceInput,
-  type WorkspaceSettings,
-  type WorkspaceUpdate,
-} from './workspaces.ts';
 export { tail, type TailEvent, type TailOptions } from './tail/tail.ts';

@@ -1,16 +1,12 @@
 import { PHONE_CLASSES, type PhoneClass } from '@leadgate/contract';
-import { openWorkspace, putLinks } from '@leadgate/intake';
-import { createWorkspace, setWorkspace } from '@leadgate/operations';
-import { listWorkspaces, type Workspace } from '@leadgate/store';
+import { loadNoun } from '@leadgate/operations';
+import type { Workspace } from '@leadgate/store';
 import { Option, type Command } from 'commander';
+import { call } from '../call.ts';
 import { addCommand, addNoun, answer, collect, type Context, type JsonOption } from '../command.ts';
-import { Failure } from '../failure.ts';
 import { findWorkspace } from '../find-workspace.ts';
-import { refused } from '../refused.ts';
 import { shortTime } from '../print/time.ts';
-import { showable } from '../print/showable.ts';
 import { pairs, table } from '../print/table.ts';
-import { tellRedis } from '../tell-redis.ts';
 
 interface CreateOptions extends JsonOption {
   country: string;
@@ -77,17 +73,10 @@ export function addWorkspaceCommands(program: Command, context: Context): void {
 }
 
 async function create(context: Context, name: string, options: CreateOptions): Promise<void> {
-  const { io, session } = context;
-  const { country, dummy: dummyPhones = [] } = options;
-  const outcome = await createWorkspace(session.store(), { name, country, dummyPhones });
-  if (outcome.kind === 'invalid') throw refused(outcome.errors);
-  if (outcome.kind === 'name-taken')
-    throw new Failure(
-      `There is a workspace "${showable(outcome.name)}" already; choose another name.`,
-    );
-  const { workspace } = outcome;
-  await tellRedis(context, (redis) => openWorkspace(redis, workspace.id));
-  answer(io, options, workspace, () =>
+  const { country, dummy: dummyPhones } = options;
+  const { create } = await loadNoun('workspace');
+  const workspace = await call(context, create, { name, country, dummyPhones });
+  answer(context.io, options, workspace, () =>
     pairs([
       ['Created', workspace.name],
       ['Id', workspace.id],
@@ -98,25 +87,22 @@ async function create(context: Context, name: string, options: CreateOptions): P
 }
 
 async function set(context: Context, named: string, options: SetOptions): Promise<void> {
-  const store = context.session.store();
-  const { id } = await findWorkspace(store, named);
+  const { id: workspaceId } = await findWorkspace(context.session.store(), named);
   const { dummy, dummyClass } = options;
-  const outcome = await setWorkspace(store, id, {
-    ...(dummy !== undefined && { dummyPhones: dummy || [] }),
-    ...(dummyClass !== undefined && { dummyClasses: dummyClass || [] }),
+  const { set } = await loadNoun('workspace');
+  const workspace = await call(context, set, {
+    workspaceId,
+    dummyPhones: dummy === false ? [] : dummy,
+    dummyClasses: dummyClass === false ? [] : dummyClass,
   });
-  if (outcome.kind === 'invalid') throw refused(outcome.errors);
-  if (outcome.kind === 'unknown-workspace') throw new Failure('The workspace is gone.');
-  const { workspace, entries } = outcome;
-  await tellRedis(context, (redis) => putLinks(redis, entries));
   answer(context.io, options, workspace, () =>
     pairs([['Workspace', workspace.name], ...dummiesOf(workspace)]),
   );
 }
 
-async function list({ io, session }: Context, options: JsonOption): Promise<void> {
-  const workspaces = await listWorkspaces(session.store());
-  answer(io, options, workspaces, () =>
+async function list(context: Context, options: JsonOption): Promise<void> {
+  const workspaces = await call(context, (await loadNoun('workspace')).list, {});
+  answer(context.io, options, workspaces, () =>
     workspaces.length === 0
       ? 'There is no workspace yet: leadgate workspace create NAME.\n'
       : table(

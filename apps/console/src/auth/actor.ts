@@ -1,3 +1,4 @@
+import type { Operation, Role as NeededRole } from '@leadgate/operations';
 import type { AuditActor, Role } from '@leadgate/store';
 import type { FastifyRequest } from 'fastify';
 
@@ -12,7 +13,9 @@ export interface RouteAccess {
   /** Open to anybody: signing in, and the health checks. */
   public?: boolean;
   /** Who may come at least. Without it: a viewer to look (GET), an operator to act. */
-  role?: Role;
+  role?: NeededRole;
+  /** What it runs: its runner puts it on record. */
+  operation?: Operation;
   /** What it is called in the audit log. Whatever acts is recorded; looking, where this says so. */
   action?: string;
   /** Records a GET too: for what carries data away. */

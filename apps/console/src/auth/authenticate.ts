@@ -1,3 +1,4 @@
+import { mayRun } from '@leadgate/operations';
 import { findSession, findToken, type Store } from '@leadgate/store';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sendProblem } from '../problem.ts';
@@ -31,8 +32,7 @@ export function createGate(
     if (actor.kind === 'operator' && !isSafe(request) && !isSameOrigin(request))
       return sendProblem(reply, 'cross-site');
     const needed = access.role ?? (isSafe(request) ? 'viewer' : 'operator');
-    if (needed === 'operator' && actor.role !== 'operator')
-      return sendProblem(reply, 'not-allowed');
+    if (!mayRun(actor.role, needed)) return sendProblem(reply, 'not-allowed');
     return undefined;
   };
 }

@@ -9,7 +9,7 @@ import { isSafe } from './authenticate.ts';
 export function recordActions(app: FastifyInstance, store: Store): void {
   app.addHook('preHandler', async (request) => {
     const { config } = request.routeOptions;
-    if (request.actor === null || request.is404) return;
+    if (request.actor === null || request.is404 || config.operation !== undefined) return;
     if (isSafe(request) && config.recorded !== true) return;
     request.auditId = await recordAction(store, {
       actor: { kind: request.actor.kind, name: request.actor.name },

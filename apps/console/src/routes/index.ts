@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { collectOpenapi } from '../collect-openapi.ts';
 import type { ApiServices, ConsoleServices } from '../services.ts';
+import { addOperations } from './api.ts';
 import { auditRoutes } from './audit.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { duplicatePageRoutes } from './duplicate-pages.ts';
@@ -27,12 +28,10 @@ import { rejectedRoutes } from './rejected.ts';
 import { submissionRoutes } from './submissions.ts';
 import { tailRoutes } from './tail.ts';
 import { tokenRoutes } from './tokens.ts';
-import { workspaceRoutes } from './workspaces.ts';
 
 /** One file a resource of the operators' API: put yours here. */
 const API = [
   meRoutes,
-  workspaceRoutes,
   fieldRoutes,
   linkRoutes,
   leadRoutes,
@@ -68,6 +67,7 @@ export async function addRoutes(app: FastifyInstance, services: ConsoleServices)
 /** The operators' API, described by /api/openapi.json. */
 export async function addApiRoutes(app: FastifyInstance, services: ApiServices): Promise<void> {
   await collectOpenapi(app);
+  await addOperations(app, services.connections);
   for (const routes of API) await app.register(routes, { ...services, prefix: '/api' });
   app.get('/api/openapi.json', { schema: { hide: true } }, () => app.swagger());
 }

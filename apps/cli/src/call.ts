@@ -1,0 +1,82 @@
+import { userInfo } from 'node:os';
+import {
+  Refusal,
+  runOperation,
+  type Call,
+  type Connections,
+  type Given,
+  type Operation,
+  type RefusalCode,
+} from '@leadgate/operations';
+import type { Static, TObject } from 'typebox';
+import { remark, type Context } from './command.ts';
+import { explain } from './explain.ts';
+import { EXIT, Failure } from './failure.ts';
+import type { Io } from './io.ts';
+import { showable } from './print/showable.ts';
+import type { Session } from './session.ts';
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  /** What to say of a refusal, if the command knows more than the operation: what to type next. */
+  words?: Partial<Record<RefusalCode, string | ((refusal: Refusal) => string)>>;
+}
+
+/** Runs an operation as who sits at the prompt. Rejects with a Failure if it is refused. */
+export async function call<I extends TObject, O>(
+  context: Context,
+  operation: Operation<I, O>,
+  input: Given<Static<I>>,
+  { words = {}, ...options }: CallOptions = {},
+): Promise<O> {
+  const connections = connectionsOf(context.session);
+  const result = await runOperation(operation, input, connections, callOf(context, options));
+  if (!(result instanceof Refusal)) return result;
+  const said = words[result.code] ?? result.detail;
+  throw new Failure(
+    showable(typeof said === 'string' ? said : said(result)),
+    result.code === 'invalid' ? EXIT.usage : EXIT.failed,
+  );
+}
+
+/** Who sits at the prompt, as operations know them: whoever reaches the servers may do anything. */
+function callOf(
+  { io, session }: Context,
+  { signal = new AbortController().signal }: Pick<CallOptions, 'signal'> = {},
+): Call {
+  return {
+    actor: { kind: 'command-line', name: whoActs(io.env), role: 'administrator' },
+    requestId: null,
+    signal,
+    warn: (sentence, error) => {
+      const why = explain(error, session).sentence.replace(/\.$/, '');
+      remark(io, `${sentence}. For now: ${why}.`);
+    },
+  };
+}
+
+function connectionsOf(session: Session): Connections {
+  return {
+    get store() {
+      return session.store();
+    },
+    redis: session.redis,
+    failed: session.failed,
+    intake: session.operations,
+    get receiverUrl() {
+      return session.servers().receiverUrl;
+    },
+  };
+}
+
+/** LEADGATE_OPERATOR, for machines where everybody is one user; else the user of the system. */
+export function whoActs(env: Io['env']): string {
+  const named = env['LEADGATE_OPERATOR']?.trim();
+  if (named !== undefined && named !== '') return named.slice(0, 200);
+  try {
+    return userInfo().username;
+  } catch {
+    // A container's user often has a number only.
+    return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
+}

@@ -1,0 +1,38 @@
+import {
+  Refusal,
+  runOperation,
+  type Call,
+  type Connections,
+  type Given,
+  type Operation,
+} from '@leadgate/operations';
+import type { FastifyReply } from 'fastify';
+import type { Static, TObject } from 'typebox';
+import { actorOf } from './auth/actor.ts';
+import { forRole } from './mask/mask.ts';
+
+/** Runs an operation for whoever makes a request; its result masked as their role needs it. */
+export async function perform<I extends TObject, O>(
+  reply: FastifyReply,
+  operation: Operation<I, O>,
+  input: Given<Static<I>>,
+  connections: Connections,
+): Promise<O | Refusal> {
+  const call = callOf(reply);
+  const result = await runOperation(operation, input, connections, call);
+  if (result instanceof Refusal || !operation.personal) return result;
+  return forRole(actorOf(reply.request).role, result);
+}
+
+/** Who calls, as operations know it. What takes long ends with the connection. */
+function callOf(reply: FastifyReply): Call {
+  const { request } = reply;
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  return {
+    actor: actorOf(request),
+    requestId: request.id,
+    signal: gone.signal,
+    warn: (sentence, err) => request.log.warn({ err, requestId: request.id }, sentence),
+  };
+}

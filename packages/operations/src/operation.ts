@@ -1,0 +1,132 @@
+import type { RedisConnection } from '@leadgate/boot';
+import type { FieldError } from '@leadgate/contract';
+import type { Reserver } from '@leadgate/intake';
+import type { FailedJobs, Producer } from '@leadgate/queue';
+import type { AuditActor, Store } from '@leadgate/store';
+import type { Static, TObject, TSchema } from 'typebox';
+
+/** What somebody may do, each with all that the one before may. */
+export const ROLES = ['viewer', 'operator', 'administrator'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** The servers that operations work on. Each is connected to when it is first asked for. */
+export interface Connections {
+  readonly store: Store;
+  redis: () => Promise<RedisConnection>;
+  failed: () => Promise<FailedJobs>;
+  /** What submissions are reserved and enqueued with. */
+  intake: () => Promise<{
+    reserver: Pick<Reserver, 'reserve'>;
+    producer: Pick<Producer, 'enqueue' | 'replay' | 'counts'>;
+  }>;
+  /** Where senders reach the receiver, without a slash at its end; null if it is not known. */
+  receiverUrl: string | null;
+}
+
+/** Who asks for an operation, and what they hear of it besides its result. */
+export interface Call {
+  actor: AuditActor & { role: Role };
+  /** Of the request, for the audit log; null at a prompt. */
+  requestId: string | null;
+  /** Ends what takes long. */
+  signal: AbortSignal;
+  /** Told of what went wrong beside the operation, which succeeds all the same. */
+  warn: (sentence: string, error: unknown) => void;
+}
+
+export type RefusalCode = 'invalid' | 'not-allowed' | 'not-found' | 'conflict' | 'unavailable';
+
+/** Why an operation did nothing: an expected outcome, in a sentence for people. */
+export class Refusal {
+  readonly code: RefusalCode;
+  readonly detail: string;
+  /** What is wrong with the input, if the code is `invalid`. */
+  readonly errors: readonly FieldError[] | null;
+
+  constructor(code: RefusalCode, detail: string, errors: readonly FieldError[] | null = null) {
+    this.code = code;
+    this.detail = detail;
+    this.errors = errors;
+  }
+}
+
+/** Refuses an input that is wrong: all that is wrong, at once. */
+export function invalid(errors: readonly FieldError[]): Refusal {
+  return new Refusal('invalid', errors.map(({ detail }) => detail).join(' '), errors);
+}
+
+/** The refusal of a change that changes nothing. */
+export const NOTHING_NAMED = new Refusal('invalid', 'Say what to change.', [
+  { pointer: '', code: 'minProperties', detail: 'Say what to change.' },
+]);
+
+/** The refusal of what needs all of a workspace in Redis, while a worker refills it. */
+export function refilling(): Refusal {
+  return new Refusal(
+    'unavailable',
+    'Redis does not hold all of the workspace yet; a worker fills it by itself. Try again in a moment.',
+  );
+}
+
+/** The members of an input that lead to the workspace it is about; null: it is about all of them. */
+export type Scope =
+  | 'workspaceId'
+  | 'linkId'
+  | 'fieldId'
+  | 'leadId'
+  | 'submissionId'
+  | 'heldId'
+  | 'rejectedId'
+  | 'jobId'
+  | 'importId'
+  | 'replayId'
+  | null;
+
+/** An operation, defined once for every door: the console's API and pages, and the command line. */
+export interface Operation<I extends TObject = TObject, O = unknown> {
+  /** What it is called in the audit log: `link.create`. */
+  name: string;
+  /** What it is called in the OpenAPI document: `createLink`. */
+  id: string;
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Its address under `/api`; members of the input that stand in it are its parameters. */
+  path: string;
+  summary: string;
+  description?: string;
+  /** The least role that may do it. */
+  role: Role;
+  scope: Scope;
+  /** Whether the audit log says that it was done: if it acts, or carries data away. */
+  recorded: boolean;
+  /** Members of the input that the audit log keeps beside those of the address: no personal data. */
+  subject: readonly string[];
+  /** Whether its output has personal data, which viewers get masked. */
+  personal: boolean;
+  input: I;
+  /** Null: it answers nothing. */
+  output: TSchema | null;
+  status: number;
+  run(input: Static<I>, connections: Connections, call: Call): Promise<O | Refusal> | O | Refusal;
+}
+
+type Defaulted = 'role' | 'recorded' | 'subject' | 'personal' | 'status';
+
+/** Fills in what a definition leaves out: a viewer looks (GET), an operator acts, and is on record. */
+export function operation<I extends TObject, O>(
+  definition: Omit<Operation<I, O>, Defaulted> & Partial<Pick<Operation<I, O>, Defaulted>>,
+): Operation<I, O> {
+  const looks = definition.method === 'GET';
+  return {
+    role: looks ? 'viewer' : 'operator',
+    recorded: !looks,
+    subject: [],
+    personal: false,
+    status: definition.output === null ? 204 : 200,
+    ...definition,
+  };
+}
+
+/** The members of an input that stand in the address. */
+export function pathMembers({ path }: Pick<Operation, 'path'>): string[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+}

@@ -1,0 +1,6 @@
+import { Type } from 'typebox';
+
+export const Uuid = Type.String({ format: 'uuid' });
+
+/** A time of an output: a Date is written as ISO 8601. */
+export const At = Type.Unsafe<Date | string>(Type.String({ format: 'date-time' }));

@@ -1,0 +1,151 @@
+import { PhoneClass, type FieldError } from '@leadgate/contract';
+import { isPhoneCountry, phoneKeyOf } from '@leadgate/leads';
+import {
+  createWorkspace,
+  findWorkspace,
+  listWorkspaces,
+  updateWorkspace,
+  workspaceLinkEntries,
+} from '@leadgate/store';
+import { Type } from 'typebox';
+import { invalid, NOTHING_NAMED, operation, Refusal } from './operation.ts';
+import { tellRedis } from './run.ts';
+import { At, Uuid } from './schema.ts';
+
+const dummyPhones = Type.Array(Type.String({ maxLength: 40 }), {
+  maxItems: 1_000,
+  description: 'Telephones that identify nobody.',
+});
+const dummyClasses = Type.Array(PhoneClass, {
+  maxItems: 2,
+  description:
+    'Classes of telephones that identify nobody: repeated (one repeated digit after the area code), impossible (no number of any plan). None by default.',
+});
+
+const WorkspaceView = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  country: Type.String(),
+  dummyPhones,
+  dummyClasses,
+  createdAt: At,
+});
+
+/** Workspaces, which own links, fields and leads. */
+export const workspace = {
+  list: operation({
+    name: 'workspace.list',
+    id: 'listWorkspaces',
+    method: 'GET',
+    path: '/workspaces',
+    summary: 'List the workspaces',
+    scope: null,
+    input: Type.Object({}),
+    output: Type.Array(WorkspaceView),
+    run: (_input, { store }) => listWorkspaces(store),
+  }),
+
+  create: operation({
+    name: 'workspace.create',
+    id: 'createWorkspace',
+    method: 'POST',
+    path: '/workspaces',
+    summary: 'Create a workspace',
+    scope: null,
+    subject: ['name'],
+    input: Type.Object({
+      name: Type.String(),
+      country: Type.Optional(Type.String({ description: 'ISO 3166-1; BR if it is left out.' })),
+      dummyPhones: Type.Optional(dummyPhones),
+    }),
+    output: WorkspaceView,
+    status: 201,
+    run: async (
+      { name, country: typed = 'BR', dummyPhones: typedPhones = [] },
+      connections,
+      call,
+    ) => {
+      const country = typed.trim().toUpperCase();
+      const phones = readPhones(typedPhones, country);
+      if (phones.kind === 'invalid') return invalid(phones.errors);
+      const outcome = await createWorkspace(
+        connections.store,
+        { name, country, dummyPhones: phones.keys },
+        { isPhoneCountry },
+      );
+      if (outcome.kind === 'invalid') return invalid(outcome.errors);
+      if (outcome.kind === 'name-taken')
+        return new Refusal(
+          'conflict',
+          `There is a workspace "${outcome.name}" already; choose another name.`,
+        );
+      await tellRedis(connections, call, async (redis) => {
+        const { openWorkspace } = await import('@leadgate/intake');
+        await openWorkspace(redis, outcome.workspace.id);
+      });
+      return outcome.workspace;
+    },
+  }),
+
+  /** It counts for what comes from then on: keys that are claimed stay, and nothing asks for them. */
+  set: operation({
+    name: 'workspace.set',
+    id: 'changeWorkspace',
+    method: 'PATCH',
+    path: '/workspaces/:workspaceId',
+    summary: 'Change which telephones identify nobody; what is not named stays',
+    scope: 'workspaceId',
+    subject: ['dummyClasses'],
+    input: Type.Object({
+      workspaceId: Uuid,
+      dummyPhones: Type.Optional(dummyPhones),
+      dummyClasses: Type.Optional(dummyClasses),
+    }),
+    output: WorkspaceView,
+    run: async (
+      { workspaceId, dummyPhones: typedPhones, dummyClasses: classes },
+      connections,
+      call,
+    ) => {
+      const { store } = connections;
+      if (typedPhones === undefined && classes === undefined) return NOTHING_NAMED;
+      const before = await findWorkspace(store, workspaceId);
+      if (before === null) return UNKNOWN;
+      const phones = readPhones(typedPhones ?? [], before.country);
+      if (phones.kind === 'invalid') return invalid(phones.errors);
+      const changed = await updateWorkspace(store, workspaceId, {
+        ...(typedPhones !== undefined && { dummyPhones: phones.keys }),
+        ...(classes !== undefined && { dummyClasses: [...new Set(classes)] }),
+      });
+      if (changed === null) return UNKNOWN;
+      const entries = await workspaceLinkEntries(store, workspaceId);
+      await tellRedis(connections, call, async (redis) => {
+        const { putLinks } = await import('@leadgate/intake');
+        await putLinks(redis, entries);
+      });
+      return changed;
+    },
+  }),
+};
+
+const UNKNOWN = new Refusal('not-found', 'There is no such workspace.');
+
+/** A list of phones as they are compared, or what is wrong with it. */
+function readPhones(
+  phones: readonly string[],
+  country: string,
+): { kind: 'read'; keys: string[] } | { kind: 'invalid'; errors: FieldError[] } {
+  const keys = new Set<string>();
+  const errors: FieldError[] = [];
+  for (const [i, phone] of phones.entries()) {
+    const key = phoneKeyOf(phone, country);
+    if (key === null)
+      errors.push({
+        pointer: `/dummyPhones/${i}`,
+        code: 'not-a-telephone',
+        detail: `Phone ${i + 1} of the list is not one: write its 8 to 15 digits.`,
+      });
+    else keys.add(key);
+  }
+  return errors.length > 0 ? { kind: 'invalid', errors } : { kind: 'read', keys: [...keys] };
+}
