@@ -1,7 +1,6 @@
-import type { SpooledSubmission } from '@leadgate/intake';
+import { createBreaker, type SpooledSubmission } from '@leadgate/intake';
 import { describe, expect, test, vi } from 'vitest';
 import type { Intake, Trouble } from './accept-lead.ts';
-import { createBreaker } from './breaker.ts';
 import { CODE, fakeReceiver, LINK, NOW, reservationOf } from './fake-services.ts';
 
 const ANA = { email: 'ana@example.com', telephone: '11987654321' };
@@ -102,13 +101,13 @@ test('a workspace that is being refilled is spooled, and keeps nobody else from 
   expect(receiver.spooled).toHaveLength(20);
 });
 
-test('under strain nothing is asked of Redis', async () => {
+test('under backpressure nothing is asked of Redis', async () => {
   const reserve = vi.fn();
-  const strain = () => ({ code: 'overloaded' as const, reason: '9 jobs are waiting' });
-  const receiver = await withSpool({ reserver: { reserve }, strain });
+  const backpressure = () => ({ code: 'overloaded' as const, reason: '9 jobs are waiting' });
+  const receiver = await withSpool({ reserver: { reserve }, backpressure });
   expect((await receiver.post(ANA)).statusCode).toBe(202);
   expect(reserve).not.toHaveBeenCalled();
-  const without = await fakeReceiver({ services: { strain } });
+  const without = await fakeReceiver({ services: { backpressure } });
   const answer = await without.post(ANA);
   expect(answer.json()).toMatchObject({ status: 503, code: 'overloaded' });
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);

@@ -1,7 +1,6 @@
 import type { CaptureLink } from '@leadgate/contract';
-import type { LinkDirectory } from '@leadgate/intake';
+import type { LinkDirectory, WithinDeadline } from '@leadgate/intake';
 import { listsOrigin } from './cors.ts';
-import type { WithinDeadline } from './redis-deadline.ts';
 
 /** Codes are made of URL-safe characters; anything else is no code, and not worth a question. */
 const CODE = /^[\w.~-]{1,128}$/;

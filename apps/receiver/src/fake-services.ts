@@ -84,7 +84,7 @@ export async function fakeReceiver(options: FakeOptions = {}): Promise<FakeRecei
       },
     },
     breaker: { run: (ask) => ask() },
-    strain: () => null,
+    backpressure: () => null,
     spool: null,
     isOnDisk: () => true,
     verifyCaptcha: () => Promise.resolve('passed'),
@@ -146,7 +146,10 @@ export function reservationOf(
   return {
     kind: 'reserved',
     leadId: request.offeredLeadId,
-    identities: request.identityKeys.map((key) => ({ key, owner: request.offeredLeadId })),
+    identities:
+      request.held === undefined
+        ? request.identityKeys.map((key) => ({ key, owner: request.offeredLeadId }))
+        : [],
     order,
   };
 }

@@ -1,6 +1,5 @@
 import { durabilityFindings, inspectRedis, type RedisConnection } from '@leadgate/boot';
-import type { Strain } from './strain.ts';
-import { withinTime } from './within-time.ts';
+import { withinTime, type Backpressure } from '@leadgate/intake';
 
 interface Readiness {
   ready: boolean;
@@ -36,13 +35,13 @@ export interface Refuge {
 export function createHealth({
   redis,
   directoryIsComplete,
-  strain,
+  backpressure,
   refuge,
   clock,
 }: {
   redis: RedisConnection;
   directoryIsComplete: () => boolean;
-  strain: () => Strain | null;
+  backpressure: () => Backpressure | null;
   refuge: Refuge | null;
   clock: () => number;
 }): Health {
@@ -61,8 +60,8 @@ export function createHealth({
       const troubles = [...fatal];
       if (!directoryIsComplete())
         troubles.push('The link directory is not complete: the worker has to refill it.');
-      const strained = strain();
-      if (strained !== null && fatal.length === 0) troubles.push(strained.reason);
+      const pressure = backpressure();
+      if (pressure !== null && fatal.length === 0) troubles.push(pressure.reason);
       const isOnSpool = troubles.length > 0 && refuge?.isUsable() === true;
       const reasons = isOnSpool ? [] : troubles;
       if (stopping) reasons.push('The receiver is stopping.');

@@ -5,7 +5,7 @@ import {
   openLinkSnapshot,
   openSpool,
   startDrain,
-  type DrainTarget,
+  type Intake,
   type LinkSnapshot,
   type Spool,
 } from '@leadgate/intake';
@@ -18,7 +18,7 @@ export interface OpenRefuge extends Refuge {
   /** The links, for a start without Redis. */
   links: LinkSnapshot;
   /** From now on what is spooled goes to Redis, whenever `mayDrain` says that it takes leads. */
-  startDrain(target: DrainTarget, mayDrain: () => boolean): void;
+  startDrain(intake: Intake, mayDrain: () => boolean): void;
 }
 
 /**
@@ -42,8 +42,8 @@ export async function openRefuge(
     links,
     isUsable: () => links.size > 0 && spool.takesRecords(),
     warnings: () => warningsOf(spool, directory),
-    startDrain(target, mayDrain) {
-      const drain = startDrain(spool, target, { rate, mayDrain, logger });
+    startDrain(intake, mayDrain) {
+      const drain = startDrain(spool, intake, { rate, mayDrain, logger });
       onClose('drain of the spool', () => drain.stop());
     },
   };

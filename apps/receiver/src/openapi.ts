@@ -38,7 +38,7 @@ const NO_SERVICES: ReceiverServices = {
   reserver: { reserve: unused },
   producer: { enqueue: unused },
   breaker: { run: unused },
-  strain: unused,
+  backpressure: unused,
   spool: null,
   isOnDisk: unused,
   pushRejected: unused,

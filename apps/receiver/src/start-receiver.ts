@@ -13,19 +13,24 @@ import {
   type Shutdown,
   StartError,
 } from '@leadgate/boot';
-import { createLimits, createReserver, openLinkDirectory, pushRejected } from '@leadgate/intake';
+import {
+  createBreaker,
+  createLimits,
+  createReserver,
+  openLinkDirectory,
+  pushRejected,
+} from '@leadgate/intake';
 import { openProducer } from '@leadgate/queue';
 import { receiverApp } from './app.ts';
 import { readDemo, type Demo } from './assets/read-demo.ts';
 import { readSnippet } from './assets/read-snippet.ts';
 import type { ReceiverConfig } from './config.ts';
-import { createBreaker } from './breaker.ts';
 import { createHealth } from './health.ts';
 import { openRefuge } from './open-refuge.ts';
 import { createReceiverMetrics } from './metrics.ts';
 import { createServer } from './server.ts';
 import { verifyCaptcha } from './spam/verify-captcha.ts';
-import { watchStrain } from './strain.ts';
+import { watchBackpressure } from './backpressure.ts';
 import { createTally, type Tally } from './tally.ts';
 import { createTroubleLog } from './trouble-log.ts';
 
@@ -84,25 +89,21 @@ export async function startReceiver(
     // One Redis is asked once, for the job: replicas that have it have what came before it.
     waitReplicas: isCluster(redis) ? config.REDIS_WAIT_REPLICAS : 0,
   });
-  const strain = watchStrain(
+  const backpressure = watchBackpressure(
     redis,
     producer,
     { maxQueueDepth: config.MAX_QUEUE_DEPTH, maxMemoryPercent: config.MAX_REDIS_MEMORY_PERCENT },
     logger,
   );
-  onClose('strain', () => strain.stop());
+  onClose('backpressure', () => backpressure.stop());
   refuge?.startDrain(
-    {
-      reserve: (request) => reserver.reserve(request),
-      enqueue: (submission) => producer.enqueue(submission),
-      enqueueAlias: (submission) => producer.enqueueAlias(submission),
-    },
-    () => redis.status === 'ready' && strain.current() === null,
+    { reserver, producer },
+    () => redis.status === 'ready' && backpressure.current() === null,
   );
   const health = createHealth({
     redis,
     directoryIsComplete: () => directory.complete,
-    strain: () => strain.current(),
+    backpressure: () => backpressure.current(),
     refuge,
     clock: () => performance.now(),
   });
@@ -128,7 +129,7 @@ export async function startReceiver(
     reserver,
     producer,
     breaker: createBreaker(),
-    strain: () => strain.current(),
+    backpressure: () => backpressure.current(),
     spool: refuge?.spool ?? null,
     isOnDisk: (code) => refuge?.links.has(code) === true,
     verifyCaptcha,

@@ -10,6 +10,11 @@ export const HELD_REASONS = {
 } as const;
 export type HeldReason = keyof typeof HELD_REASONS;
 
+/** A reason as it was written down; `repeated` for one that this release does not know. */
+export const readHeldReason = (text: string): HeldReason =>
+  isHeldReason(text) ? text : 'repeated';
+const isHeldReason = (text: string): text is HeldReason => Object.hasOwn(HELD_REASONS, text);
+
 /**
  * What makes a submission one that waits for an operator: it has an id and an order, and claims no
  * identity. It is kept beside the submissions and not applied.

@@ -1,7 +1,7 @@
 export { PHONE_CLASSES, PhoneClass, readCaptureLink, type CaptureLink } from './capture-link.ts';
 export type { Consent } from './consent.ts';
 export { CUSTOM_FIELD_TYPES, type CustomField, type CustomFieldType } from './custom-field.ts';
-export { HELD_REASONS, type Held, type HeldReason } from './held.ts';
+export { HELD_REASONS, readHeldReason, type Held, type HeldReason } from './held.ts';
 export { decodeApplyJob, encodeApplyJob, type ApplyJob } from './job.ts';
 export {
   ADDRESS_FIELDS,

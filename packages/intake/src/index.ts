@@ -1,3 +1,19 @@
+export {
+  accept,
+  requestAgain,
+  type Acceptance,
+  type AcceptRequest,
+  type Intake,
+} from './accept/accept.ts';
+export {
+  acceptOrSpool,
+  type AcceptTrouble,
+  type Backpressure,
+  type IntakeWithSpool,
+} from './accept/accept-or-spool.ts';
+export { createBreaker, type Breaker } from './accept/breaker.ts';
+export { createRedisDeadline, type WithinDeadline } from './accept/redis-deadline.ts';
+export { withinTime } from './accept/within-time.ts';
 export { openLinkDirectory, type Finding, type LinkDirectory } from './links/link-directory.ts';
 export { openLinkSnapshot, type LinkSnapshot } from './links/link-snapshot.ts';
 export { putLinks } from './links/put-links.ts';
@@ -19,7 +35,6 @@ export {
   type ReservationRequest,
 } from './reservation/reservation.ts';
 export { createReserver, type Reserver } from './reservation/reserver.ts';
-export type { DrainTarget } from './spool/drain-batch.ts';
 export { drainFolder, startDrain, type Drain } from './spool/drain-spool.ts';
 export { openSpoolFolder } from './spool/open-folder.ts';
 export type { SpoolFolder } from './spool/spool-folder.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CaptureLink, Submission } from '@leadgate/contract';
+import { accept, type Acceptance, type Intake } from '@leadgate/intake';
 import type { LeadReading } from '@leadgate/leads';
-import type { Servers } from './servers.ts';
 
 /** What was read of a body that an operator hands in. */
 export type ReadBody = Extract<LeadReading, { kind: 'read' }>;
@@ -19,47 +19,25 @@ export interface HandedIn
   background: boolean;
 }
 
-export type HandingIn =
-  | { kind: 'accepted'; leadId: string }
-  /** Redis does not hold all of the workspace; a worker refills it. */
-  | { kind: 'behind' };
-
-/**
- * Reserves and enqueues a body that an operator hands in, as the receiver does with a posted one,
- * without limits. Rejects when Redis fails: the same again under the same id is harmless.
- */
-export async function acceptBody(
-  { reserver, producer }: Pick<Servers, 'reserver' | 'producer'>,
+/** Accepts a body that an operator hands in, without limits. Rejects when Redis fails. */
+export function acceptBody(
+  intake: Intake,
   { submissionId, link, reading, stamp, background, ...sent }: HandedIn,
-): Promise<HandingIn> {
-  const { workspaceId, linkId } = link;
-  const { identities: identityKeys, lead, notes, consent } = reading;
-  const reservation = await reserver.reserve({
-    submissionId,
-    workspaceId,
-    linkId,
-    offeredLeadId: randomUUID(),
-    identityKeys,
-    limits: [],
-  });
-  // Without limits and an idempotency key there is nothing else that it can be.
-  if (reservation.kind !== 'reserved') return { kind: 'behind' };
-  const { leadId, identities, order } = reservation;
-  await producer.enqueue(
-    {
+): Promise<Acceptance> {
+  const { identities, lead, notes, consent } = reading;
+  return accept(intake, {
+    submission: {
       id: submissionId,
-      workspaceId,
-      linkId,
-      leadId,
-      identities,
-      order,
-      stamp: stamp === null ? order : Math.min(stamp, order),
+      workspaceId: link.workspaceId,
+      linkId: link.linkId,
       lead,
       notes,
       ...(consent !== undefined && { consent }),
       ...sent,
     },
-    { background },
-  );
-  return { kind: 'accepted', leadId };
+    offeredLeadId: randomUUID(),
+    identityKeys: identities,
+    ...(stamp !== null && { stamp }),
+    background,
+  });
 }

@@ -122,6 +122,14 @@ describe('a producer', () => {
     expect(await producer.counts()).toMatchObject({ waiting: 3, background: 2 });
   });
 
+  test('one that was answered with another lead id stands beside the job of its submission', async () => {
+    const submission = sampleSubmission(1);
+    const answeredLeadId = sampleSubmission(2).leadId;
+    await producer.enqueue(submission);
+    for (let i = 0; i < 2; i++) await producer.enqueue({ ...submission, answeredLeadId });
+    expect(await producer.counts()).toMatchObject({ waiting: 2 });
+  });
+
   test('counts through any connection', async () => {
     await producer.enqueue(sampleSubmission());
     const admin = connectRedis(given.url, { role: 'admin' });

@@ -13,7 +13,8 @@ export interface Producer {
   /**
    * Puts the submission in the queue as a job of the same id; resolves when Redis has it. A
    * submission that is waiting, running or failed already is left as it is, so calling again is
-   * always safe. Rejects when Redis failed or did not answer in time: the job may stand all the
+   * always safe; but with an `answeredLeadId` it is a job of that id's own, as the one that stands may
+   * not know of it. Rejects when Redis failed or did not answer in time: the job may stand all the
    * same, and so may others of the group that Redis got with it. In the background, its turn comes
    * when no other waits.
    */
@@ -23,11 +24,6 @@ export interface Producer {
    * own: once a run, however often it is told to. Otherwise as `enqueue`.
    */
   replay(submission: Submission, runId: string): Promise<void>;
-  /**
-   * Has `answeredLeadId` stand for the submission's lead, where the submission was enqueued without
-   * it: a job of that id's own, which a worker applies as a repetition. Otherwise as `enqueue`.
-   */
-  enqueueAlias(submission: Submission & { answeredLeadId: string }): Promise<void>;
   /** Of all shards, those counted in that others write to. */
   counts(): Promise<QueueCounts>;
   /** Leaves the connection open: it is the caller's. */
@@ -69,15 +65,13 @@ export async function openProducer(
     // Not plain functions: what is thrown rejects.
     enqueue: async (submission, { background = false } = {}) => {
       const { addLater, addNow } = shardFor(submission);
-      await (background ? addLater : addNow)(jobOf('apply', submission, submission.id));
+      const { id, answeredLeadId } = submission;
+      const jobId = answeredLeadId === undefined ? id : `alias-${answeredLeadId}`;
+      await (background ? addLater : addNow)(jobOf('apply', submission, jobId));
     },
     replay: async (submission, runId) => {
       const job = jobOf('replay', submission, `${runId}-${submission.id}`);
       await shardFor(submission).addLater(job);
-    },
-    enqueueAlias: async (submission) => {
-      const job = jobOf('apply', submission, `alias-${submission.answeredLeadId}`);
-      await shardFor(submission).addNow(job);
     },
     counts: () => queueCounts(redis),
     close: async () => {

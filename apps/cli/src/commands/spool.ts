@@ -149,7 +149,7 @@ async function drain(
         continue;
       }
       try {
-        const pass = await drainFolder(folder, { ...producer, ...reserver }, options);
+        const pass = await drainFolder(folder, { producer, reserver }, options);
         done.push({ path: folder.path, ...pass });
       } finally {
         await folder.close();

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BodyType, CaptureLink } from '@leadgate/contract';
-import type { LimitUse } from '@leadgate/intake';
+import { createRedisDeadline, type LimitUse, type WithinDeadline } from '@leadgate/intake';
 import { acceptLead, type Outcome } from '../accept-lead.ts';
 import { addressLimitKey, keptAddress, readAddress } from '../address.ts';
 import { admit, type Admission } from '../admit.ts';
@@ -15,7 +15,6 @@ import { wantsPage } from '../pages/wants-page.ts';
 import { prefersLenient } from '../prefer.ts';
 import { secondsToWait } from '../rate-limits.ts';
 import { readBody, type RawBody } from '../read-body.ts';
-import { createRedisDeadline, type WithinDeadline } from '../redis-deadline.ts';
 import type { ReceiverServices } from '../services.ts';
 import { ingestSchema } from './ingest-schema.ts';
 

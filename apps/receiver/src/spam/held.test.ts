@@ -1,6 +1,6 @@
 import type { LinkGuard } from '@leadgate/contract';
 import { describe, expect, test } from 'vitest';
-import { fakeReceiver, reservationOf } from '../fake-services.ts';
+import { fakeReceiver } from '../fake-services.ts';
 
 const NONE: LinkGuard = { honeypot: null, minFillMs: null, captcha: null };
 const guard = (more: Partial<LinkGuard>) => ({ link: { guard: { ...NONE, ...more } } });
@@ -18,7 +18,7 @@ describe('a post that is caught', () => {
     expect(caught.statusCode).toBe(202);
     expect(Object.keys(caught.headers)).toEqual(Object.keys(taken.headers));
     expect(caught.json()).toEqual({ leadId: receiver.enqueued[0]?.leadId });
-    expect(receiver.reserved.map(({ identityKeys }) => identityKeys)).toEqual([[], KEYS]);
+    expect(receiver.reserved.map(({ held }) => held)).toEqual(['honeypot', undefined]);
     expect(receiver.enqueued[0]).toMatchObject({
       held: { reason: 'honeypot', keys: KEYS },
       identities: [],
@@ -112,37 +112,5 @@ describe('a repeat under an idempotency key', () => {
     await receiver.post(ANA, { headers });
     const hashes = receiver.reserved.map(({ idempotency }) => idempotency?.bodyHash);
     expect(new Set(hashes).size).toBe(1);
-  });
-
-  /** A link on which everything was reserved before, as `first` was. */
-  const repeating = (first: string[]) =>
-    fakeReceiver({
-      ...guard({ honeypot: 'website' }),
-      services: {
-        reserver: {
-          reserve: (request) =>
-            Promise.resolve({
-              ...reservationOf({ ...request, identityKeys: first }, 7),
-              kind: 'repeated',
-              submissionId: request.submissionId,
-            }),
-        },
-      },
-    });
-
-  test('of what was held stays held, though it looks good now', async () => {
-    const receiver = await repeating([]);
-    await receiver.post(ANA, { headers });
-    expect(receiver.submission()).toMatchObject({
-      held: { reason: 'repeated', keys: KEYS },
-      identities: [],
-    });
-  });
-
-  test('of what was taken stays taken, though it looks bad now', async () => {
-    const receiver = await repeating(KEYS);
-    await receiver.post(SPAM, { headers });
-    expect(receiver.submission()).not.toHaveProperty('held');
-    expect(receiver.submission().identities.map(({ key }) => key)).toEqual(KEYS);
   });
 });

@@ -1,10 +1,13 @@
-import type { OwnedIdentity } from '@leadgate/contract';
+import { readHeldReason, type OwnedIdentity } from '@leadgate/contract';
 import { identityRef, shortDigest, type IdentityRef } from '../digest.ts';
 import { claimsKey, identitiesKey, limitsKey, recordKey, stateKey } from '../keys.ts';
 import { PACKED_LENGTH, packUuid, unpackUuid } from '../packed-uuid.ts';
 import type { CarriedLimit } from './limits.ts';
 import type { Reservation, ReservationRequest } from './reservation.ts';
 import { RECORD_ORDER } from './reserve-script.ts';
+
+/** In a record, before the reason why it was held; no identity begins with it. */
+const HELD_MARK = '!';
 
 /** What a character of the script's shape can count. */
 const MAX_KEYS = 64;
@@ -16,8 +19,9 @@ export interface PreparedRequest {
   request: ReservationRequest;
   /** Packed. */
   offered: string;
+  /** Of the identities to claim: none of what is held. */
   refs: IdentityRef[];
-  record: { key: string; fingerprint: string; submission: string } | null;
+  record: { key: string; fingerprint: string; submission: string; judged: string } | null;
 }
 
 export interface GroupReply {
@@ -30,18 +34,19 @@ export interface GroupReply {
 
 /** Throws a TypeError or RangeError on a request that the script cannot take. */
 export function prepareRequest(request: ReservationRequest): PreparedRequest {
-  const { identityKeys, idempotency, limits, workspaceId } = request;
+  const { identityKeys, held, idempotency, limits, workspaceId } = request;
   if (identityKeys.length > MAX_KEYS || limits.length > MAX_LIMITS)
     throw new RangeError(`a request has at most ${MAX_KEYS} identities and ${MAX_LIMITS} limits`);
   return {
     request,
     offered: packUuid(request.offeredLeadId),
-    refs: identityKeys.map(identityRef),
+    refs: held === undefined ? identityKeys.map(identityRef) : [],
     record: idempotency
       ? {
           key: recordKey(workspaceId, shortDigest(request.linkId, idempotency.key)),
           fingerprint: shortDigest(idempotency.bodyHash),
           submission: packUuid(request.submissionId),
+          judged: held === undefined ? '' : HELD_MARK + held,
         }
       : null,
   };
@@ -69,7 +74,7 @@ export function encodeGroup(
     }
     if (record) {
       recordKeys.push(record.key);
-      requestArgs.push(record.fingerprint, record.submission);
+      requestArgs.push(record.fingerprint, record.submission, record.judged);
     }
   }
   return {
@@ -109,7 +114,7 @@ export function decodeGroup(reply: unknown, group: readonly PreparedRequest[]): 
         return {
           kind: 'reserved',
           leadId: request.offeredLeadId,
-          identities: request.identityKeys.map((key) => ({ key, owner: request.offeredLeadId })),
+          identities: claimedKeys(request).map((key) => ({ key, owner: request.offeredLeadId })),
           order: order++,
         };
       case 'o': {
@@ -136,6 +141,9 @@ export function decodeGroup(reply: unknown, group: readonly PreparedRequest[]): 
   return { now, reservations, totals: totals.map(Number) };
 }
 
+const claimedKeys = ({ held, identityKeys }: ReservationRequest): readonly string[] =>
+  held === undefined ? identityKeys : [];
+
 /** Owners as the script writes them: '.' the lead, '-' nobody, '+' and a packed lead. */
 function readOwners(text: string, start: number, leadId: string): (string | null)[] {
   const owners: (string | null)[] = [];
@@ -156,11 +164,19 @@ const FIELD_LENGTH = 19;
  * The answer that a record holds. Owners are found by key and not by place: a change of the
  * workspace's country may have given the same body other keys, and those nobody spoke for.
  */
-function readRecord(text: string, { request, refs }: PreparedRequest): Reservation {
+function readRecord(text: string, { request }: PreparedRequest): Reservation {
   // As written, but for the fingerprint in front.
   const orderAt = RECORD_ORDER.start - PACKED_LENGTH;
   const tailAt = RECORD_ORDER.end - PACKED_LENGTH;
   const leadId = unpackUuid(text.slice(PACKED_LENGTH, 2 * PACKED_LENGTH));
+  const repeated = {
+    kind: 'repeated' as const,
+    submissionId: unpackUuid(text.slice(0, PACKED_LENGTH)),
+    leadId,
+    order: Number(text.slice(orderAt, tailAt)),
+  };
+  if (text[tailAt] === HELD_MARK)
+    return { ...repeated, identities: [], held: readHeldReason(text.slice(tailAt + 1)) };
   const owners = new Map<string, string | null>();
   for (let at = tailAt; at < text.length;) {
     const field = text.slice(at, at + FIELD_LENGTH);
@@ -169,15 +185,9 @@ function readRecord(text: string, { request, refs }: PreparedRequest): Reservati
     owners.set(field, readOwners(text.slice(0, end), at + FIELD_LENGTH, leadId)[0] ?? null);
     at = end;
   }
-  const identities = request.identityKeys.map((key, i): OwnedIdentity => ({
+  const identities = request.identityKeys.map((key): OwnedIdentity => ({
     key,
-    owner: owners.get(refs[i]?.field ?? '') ?? null,
+    owner: owners.get(identityRef(key).field) ?? null,
   }));
-  return {
-    kind: 'repeated',
-    submissionId: unpackUuid(text.slice(0, PACKED_LENGTH)),
-    leadId,
-    identities,
-    order: Number(text.slice(orderAt, tailAt)),
-  };
+  return { ...repeated, identities };
 }

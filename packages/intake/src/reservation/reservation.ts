@@ -1,4 +1,4 @@
-import type { OwnedIdentity } from '@leadgate/contract';
+import type { HeldReason, OwnedIdentity } from '@leadgate/contract';
 
 /** One use of something that has a limit of requests a minute. */
 export interface LimitUse {
@@ -16,6 +16,8 @@ export interface ReservationRequest {
   offeredLeadId: string;
   /** Email first. */
   identityKeys: readonly string[];
+  /** It waits for an operator: it gets an order, is of the offered lead, and claims no identity. */
+  held?: HeldReason;
   /** `key` is per link; `bodyHash` tells another body under the same key. */
   idempotency?: { key: string; bodyHash: string };
   limits: readonly LimitUse[];
@@ -24,7 +26,8 @@ export interface ReservationRequest {
 /**
  * - `reserved`: the lead it is for, who owns each of its keys, and its order (microseconds).
  * - `repeated`: this idempotency key came before with the same body, as the submission named here.
- *   Whoever reserved that may have died before enqueuing it: enqueue it again, then answer.
+ *   Whoever reserved that may have died before enqueuing it: enqueue it again, then answer. `held`:
+ *   how it was judged then, which is how it stays, whatever this request says.
  * - `key-reused`: this idempotency key came before with another body.
  * - `limited`: over a limit.
  * - `behind`: Redis does not hold all of the workspace. Nothing was claimed; a refill was asked for.
@@ -37,6 +40,7 @@ export type Reservation =
       leadId: string;
       identities: OwnedIdentity[];
       order: number;
+      held?: HeldReason;
     }
   | { kind: 'key-reused' }
   | { kind: 'limited'; retryAfterSeconds: number }

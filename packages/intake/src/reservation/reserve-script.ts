@@ -1,7 +1,10 @@
 import { script } from '../script.ts';
 import { IDENTITIES_AT_CREATION, MAX_IDENTITIES } from './reservation.ts';
 
-/** Characters of a record: fingerprint, submission, lead (22 each), order (16), then identities. */
+/**
+ * Characters of a record: fingerprint, submission, lead (22 each), order (16), then the identities of
+ * what was taken, or '!' and the reason of what was held.
+ */
 export const RECORD_ORDER = { start: 66, end: 82 };
 const RECORD_SECONDS = 24 * 60 * 60;
 
@@ -27,7 +30,7 @@ const RECORD_SECONDS = 24 * 60 * 60;
  * ARGV: highest order seen, number of requests, of records, of limit keys; the shape; then
  *   for each limit key: key, max, uses that never reached a reservation;
  *   for each request: offered lead, the fields of its identities, and where it has an idempotency
- *   key: fingerprint, submission.
+ *   key: fingerprint, submission, how it was judged (nothing, or '!' and why it is held).
  * Shape, for each request, in characters from '0': number of identities, 1 where it has an
  *   idempotency key, number of limit uses, and for each of those the index of its key in two digits
  *   of base 64.
@@ -94,11 +97,11 @@ for r = 1, requests do
   at = at + 3
   local offered, fields = ARGV[arg], arg
   arg = arg + 1 + identities
-  local answer, recordKey, fingerprint, submission
+  local answer, recordKey, fingerprint, submission, judged
 
   if idempotent then
-    recordKey, fingerprint, submission = KEYS[recordAt], ARGV[arg], ARGV[arg + 1]
-    recordAt, arg = recordAt + 1, arg + 2
+    recordKey, fingerprint, submission, judged = KEYS[recordAt], ARGV[arg], ARGV[arg + 1], ARGV[arg + 2]
+    recordAt, arg = recordAt + 1, arg + 3
     local record = records[recordKey]
     if record then
       if sub(record, 1, 22) == fingerprint then answer = 'p' .. sub(record, 23) else answer = 'x' end
@@ -179,12 +182,12 @@ for r = 1, requests do
     if isNew and mine then answer = 'n' else answer = 'o' .. lead .. flags end
 
     if idempotent then
-      local record = { fingerprint, submission, lead, whole(last) }
+      local record = { fingerprint, submission, lead, whole(last), judged }
       local p = 1
       for i = 1, identities do
         local mark = sub(flags, p, p)
         local width = mark == '+' and 22 or 0
-        record[4 + i] = ARGV[fields + i] .. sub(flags, p, p + width)
+        record[5 + i] = ARGV[fields + i] .. sub(flags, p, p + width)
         p = p + 1 + width
       end
       record = table.concat(record)

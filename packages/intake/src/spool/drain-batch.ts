@@ -1,19 +1,12 @@
-import type { Note, Submission } from '@leadgate/contract';
-import type { Reservation, ReservationRequest } from '../reservation/reservation.ts';
+import {
+  accept,
+  enqueueReserved,
+  NotEnqueued,
+  requestAgain,
+  type Intake,
+} from '../accept/accept.ts';
 import type { SpoolFolder, SpoolRecord } from './spool-folder.ts';
 import type { SpooledSubmission } from './spooled-submission.ts';
-
-/** Where drained submissions go: the way of any other, without limits. */
-export interface DrainTarget {
-  reserve(request: ReservationRequest): Promise<Reservation>;
-  /** Resolves when the job is durable in Redis. */
-  enqueue(submission: Submission): Promise<void>;
-  /**
-   * Has `answeredLeadId` stand for the lead of a submission that is in the queue, or was applied,
-   * under the same id without it.
-   */
-  enqueueAlias(submission: Submission & { answeredLeadId: string }): Promise<void>;
-}
 
 export interface BatchResult {
   drained: number;
@@ -33,12 +26,12 @@ export interface BatchResult {
 export async function drainBatch(
   folder: SpoolFolder,
   records: readonly SpoolRecord[],
-  target: DrainTarget,
+  intake: Intake,
 ): Promise<BatchResult> {
   const settled = await Promise.all(
     records.map(async ({ sequence, spooled }) => ({
       sequence,
-      outcome: spooled === null ? DAMAGED : await settle(spooled, target),
+      outcome: spooled === null ? DAMAGED : await settle(spooled, intake),
     })),
   );
   const result: BatchResult = { drained: 0, damaged: 0, behind: [], failure: null };
@@ -73,120 +66,32 @@ type Settled =
   | { kind: 'failed'; error: Error; reserved?: SpooledSubmission };
 
 const DAMAGED: Settled = { kind: 'damaged' };
+const ENQUEUED: Settled = { kind: 'enqueued' };
 
-function failed(error: unknown, reserved?: SpooledSubmission): Settled {
-  const reason = error instanceof Error ? error : new Error('Redis failed');
-  return { kind: 'failed', error: reason, ...(reserved && { reserved }) };
-}
-
-async function settle(spooled: SpooledSubmission, target: DrainTarget): Promise<Settled> {
-  if (spooled.reserved) return enqueued(spooled, target);
-  let found: Found;
+async function settle(spooled: SpooledSubmission, intake: Intake): Promise<Settled> {
   try {
-    found = await reserve(spooled, target);
+    const { submission, reserved, idempotency } = spooled;
+    if (reserved) {
+      await enqueueReserved(intake, submission);
+      return ENQUEUED;
+    }
+    const request = requestAgain(submission);
+    const { kind } = await accept(intake, { ...request, ...(idempotency && { idempotency }) });
+    if (kind === 'accepted') return ENQUEUED;
+    if (kind === 'behind') return { kind, workspaceId: submission.workspaceId };
+    throw new Error(`a submission without limits that was answered is ${kind}`);
   } catch (error) {
+    if (error instanceof NotEnqueued) {
+      const reserved = { ...spooled, submission: error.submission, reserved: true };
+      return failed(error.cause, reserved);
+    }
     // No id is one, or there are too many keys: not even a healthy Redis could take it.
     if (error instanceof TypeError || error instanceof RangeError) return DAMAGED;
     return failed(error);
   }
-  switch (found.kind) {
-    case 'behind':
-      return found;
-    case 'found':
-      return enqueued({ ...spooled, submission: found.submission, reserved: true }, target);
-    case 'another':
-      return aliased(found.submission, target);
-  }
 }
 
-/**
- * A sender that repeated the post may have had it enqueued already, under the same id and without the
- * lead id that was answered here: that job stands or has run, and this one would tell nobody.
- */
-async function enqueued(reserved: SpooledSubmission, target: DrainTarget): Promise<Settled> {
-  const { submission, idempotency } = reserved;
-  const { answeredLeadId } = submission;
-  try {
-    await Promise.all([
-      target.enqueue(submission),
-      idempotency !== undefined &&
-        answeredLeadId !== undefined &&
-        target.enqueueAlias({ ...submission, answeredLeadId }),
-    ]);
-    return { kind: 'enqueued' };
-  } catch (error) {
-    return failed(error, reserved);
-  }
-}
-
-/** Where enqueuing fails the record stays as it is: its key finds the other submission again. */
-async function aliased(submission: Submission, target: DrainTarget): Promise<Settled> {
-  const { leadId, answeredLeadId } = submission;
-  if (answeredLeadId === undefined || answeredLeadId === leadId) return { kind: 'enqueued' };
-  try {
-    await target.enqueueAlias({ ...submission, answeredLeadId });
-    return { kind: 'enqueued' };
-  } catch (error) {
-    return failed(error);
-  }
-}
-
-type Found =
-  | { kind: 'behind'; workspaceId: string }
-  | { kind: 'found'; submission: Submission }
-  /** The sender repeated it elsewhere, and that was accepted as the submission given. */
-  | { kind: 'another'; submission: Submission };
-
-async function reserve(
-  { submission, idempotency }: SpooledSubmission,
-  target: DrainTarget,
-): Promise<Found> {
-  const { id, workspaceId, linkId, leadId: offeredLeadId, identities } = submission;
-  const request: ReservationRequest = {
-    submissionId: id,
-    workspaceId,
-    linkId,
-    offeredLeadId,
-    identityKeys: identities.map(({ key }) => key),
-    limits: [],
-  };
-  let notes = submission.notes;
-  let reservation = await target.reserve({ ...request, ...(idempotency && { idempotency }) });
-  if (reservation.kind === 'key-reused') {
-    // It had its 202 before anybody could know.
-    notes = [...notes, KEY_OF_ANOTHER_BODY];
-    reservation = await target.reserve(request);
-  }
-  switch (reservation.kind) {
-    case 'reserved':
-      return { kind: 'found', submission: reservedAs({ ...submission, notes }, reservation) };
-    case 'repeated': {
-      const kind = reservation.submissionId === id ? 'found' : 'another';
-      const repeated = { ...submission, id: reservation.submissionId, notes };
-      return { kind, submission: reservedAs(repeated, reservation) };
-    }
-    case 'behind':
-      return { kind: 'behind', workspaceId };
-    case 'key-reused':
-    case 'limited':
-      throw new Error(`a reservation without key and limits was ${reservation.kind}`);
-  }
-}
-
-const KEY_OF_ANOTHER_BODY: Note = { field: '', code: 'key-of-another-body' };
-
-/** The offered id was answered: it has to stand for whichever lead was found. */
-function reservedAs(
-  submission: Submission,
-  { leadId, identities, order }: Pick<Submission, 'leadId' | 'identities' | 'order'>,
-): Submission {
-  return {
-    ...submission,
-    leadId,
-    identities,
-    order,
-    // A receiver's clock may be ahead of Redis's.
-    stamp: Math.min(submission.stamp, order),
-    ...(leadId !== submission.leadId && { answeredLeadId: submission.leadId }),
-  };
+function failed(error: unknown, reserved?: SpooledSubmission): Settled {
+  const reason = error instanceof Error ? error : new Error('Redis failed');
+  return { kind: 'failed', error: reason, ...(reserved && { reserved }) };
 }

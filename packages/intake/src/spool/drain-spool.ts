@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../log.ts';
-import { drainBatch, type DrainTarget } from './drain-batch.ts';
+import type { Intake } from '../accept/accept.ts';
+import { drainBatch } from './drain-batch.ts';
 import type { SpoolFolder } from './spool-folder.ts';
 import type { Spool } from './spool.ts';
 
@@ -25,7 +26,7 @@ export interface Pass {
  */
 export async function drainFolder(
   folder: SpoolFolder,
-  target: DrainTarget,
+  intake: Intake,
   { rate, signal }: { rate: number; signal?: AbortSignal },
 ): Promise<Pass> {
   const pass: Pass = { drained: 0, damaged: 0, behind: 0 };
@@ -42,7 +43,7 @@ export async function drainFolder(
       ({ spooled }) => spooled === null || !behind.has(spooled.submission.workspaceId),
     );
     pass.behind += read.length - batch.length;
-    const result = await drainBatch(folder, batch, target);
+    const result = await drainBatch(folder, batch, intake);
     pass.drained += result.drained;
     pass.damaged += result.damaged;
     pass.behind += result.behind.length;
@@ -65,7 +66,7 @@ export interface Drain {
  */
 export function startDrain(
   spool: Spool,
-  target: DrainTarget,
+  intake: Intake,
   { rate, mayDrain, logger }: { rate: number; mayDrain: () => boolean; logger: Log },
 ): Drain {
   const stopping = new AbortController();
@@ -109,7 +110,7 @@ export function startDrain(
   async function drainAll(): Promise<Pass> {
     const all: Pass = { drained: 0, damaged: 0, behind: 0 };
     for (const folder of spool.folders()) {
-      const pass = await drainFolder(folder, target, { rate, signal });
+      const pass = await drainFolder(folder, intake, { rate, signal });
       all.drained += pass.drained;
       all.damaged += pass.damaged;
       all.behind += pass.behind;

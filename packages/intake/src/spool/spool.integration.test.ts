@@ -16,7 +16,7 @@ import { sampleSubmission } from '@leadgate/testkit';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Log } from '../log.ts';
 import { drainFolder } from './drain-spool.ts';
-import type { DrainTarget } from './drain-batch.ts';
+import type { Intake } from '../accept/accept.ts';
 import { openSpool, spoolFolders, type Spool } from './spool.ts';
 import type { SpooledSubmission } from './spooled-submission.ts';
 
@@ -55,10 +55,9 @@ const keep = (spool: Spool, count: number, from = 0) =>
 /** Drains everything into a list of submission ids. */
 async function drain(spool: Spool): Promise<string[]> {
   const ids: string[] = [];
-  const target: DrainTarget = {
-    reserve: () => Promise.reject(new Error('nothing has to be reserved')),
-    enqueue: ({ id }) => Promise.resolve(void ids.push(id)),
-    enqueueAlias: () => Promise.reject(new Error('nothing is an alias')),
+  const target: Intake = {
+    reserver: { reserve: () => Promise.reject(new Error('nothing has to be reserved')) },
+    producer: { enqueue: ({ id }) => Promise.resolve(void ids.push(id)) },
   };
   for (const folder of spool.folders()) await drainFolder(folder, target, { rate: 1_000_000 });
   await spool.dropDrained();

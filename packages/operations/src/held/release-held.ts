@@ -1,3 +1,4 @@
+import { accept, requestAgain } from '@leadgate/intake';
 import { decideHeld, showHeld, submissionsThere, type HeldDetails } from '@leadgate/store';
 import type { Servers } from '../servers.ts';
 
@@ -32,29 +33,13 @@ export async function releaseHeld(servers: Servers, heldId: string): Promise<Rel
 }
 
 async function release(
-  { store, reserver, producer }: Servers,
+  servers: Servers,
   { heldId, submission, answeredLeadId }: HeldDetails,
 ): Promise<ReleasedHeld> {
-  const { held, ...asSent } = submission;
-  const reservation = await reserver.reserve({
-    submissionId: heldId,
-    workspaceId: asSent.workspaceId,
-    linkId: asSent.linkId,
-    offeredLeadId: answeredLeadId,
-    identityKeys: held?.keys ?? [],
-    limits: [],
-  });
-  if (reservation.kind !== 'reserved') return { kind: 'behind' };
-  const { leadId, identities, order } = reservation;
-  await producer.enqueue({
-    ...asSent,
-    leadId,
-    ...(leadId !== answeredLeadId && { answeredLeadId }),
-    identities,
-    order,
-    stamp: Math.min(asSent.stamp, order),
-  });
+  const { held: _, ...request } = requestAgain(submission);
+  const acceptance = await accept(servers, { ...request, offeredLeadId: answeredLeadId });
+  if (acceptance.kind !== 'accepted') return { kind: 'behind' };
   // After the job stands: marked before, a crash in between would lose the lead.
-  await decideHeld(store, heldId, 'released');
-  return { kind: 'released', submissionId: heldId, leadId, answeredLeadId };
+  await decideHeld(servers.store, heldId, 'released');
+  return { kind: 'released', submissionId: heldId, leadId: acceptance.leadId, answeredLeadId };
 }

@@ -15,7 +15,7 @@ import { openText } from './open-text.ts';
 import { readRows, type Row, type RowFormat } from './read-rows.ts';
 
 export interface ImportServers extends Servers {
-  producer: Pick<Producer, 'enqueue' | 'counts'>;
+  producer: Servers['producer'] & Pick<Producer, 'counts'>;
 }
 
 export interface ImportOptions extends Omit<MappingRules, 'fields'> {
@@ -257,7 +257,7 @@ async function takeRow(
     body,
     bodyType: 'json',
   });
-  if (outcome.kind === 'behind') throw new Error('Redis does not hold all of the workspace');
+  if (outcome.kind !== 'accepted') throw new Error('Redis does not hold all of the workspace');
 }
 
 const ROOM_POLL_MS = 200;

@@ -66,10 +66,10 @@ export async function replayRejected(
     ...(address !== null && { address }),
     requestId: rejectedId,
   });
-  if (accepted.kind === 'behind') return accepted;
+  if (accepted.kind !== 'accepted') return { kind: 'behind' };
   // After the job stands: marked before, a crash in between would lose the lead.
   await markReplayed(servers.store, rejectedId, submissionId);
-  return { ...accepted, submissionId };
+  return accepted;
 }
 
 const PAGE = 200;

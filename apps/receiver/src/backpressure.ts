@@ -1,21 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fullest, mastersOf, type Logger, type RedisConnection } from '@leadgate/boot';
+import type { Backpressure } from '@leadgate/intake';
 import type { Producer } from '@leadgate/queue';
 import type { Redis } from 'ioredis';
 
-/** Why no further lead should go to Redis now. */
-export interface Strain {
-  code: 'overloaded' | 'unavailable';
-  reason: string;
-}
-
-export interface StrainWatch {
+export interface BackpressureWatch {
   /** As of the last look, at most a few seconds ago; null: Redis can take more. */
-  current(): Strain | null;
+  current(): Backpressure | null;
   stop(): Promise<void>;
 }
 
-export interface StrainLimits {
+export interface BackpressureLimits {
   /** Jobs waiting. */
   maxQueueDepth: number;
   /** Percent of maxmemory. */
@@ -41,27 +36,27 @@ interface NodeLoad {
 const LOOK_EVERY_MS = 1_000;
 /** A look that is older says nothing: Redis may have been restarted since. */
 const BELIEVED_FOR_MS = 5_000;
-/** Strain ends below this share of its limit, so that it does not come and go with every look. */
+/** Backpressure ends below this share of its limit, so that it does not come and go with every look. */
 const RELIEF = 0.95;
 
 /** Looks at the queue and at Redis's memory every second, so that no request has to. */
-export function watchStrain(
+export function watchBackpressure(
   redis: RedisConnection,
   producer: Pick<Producer, 'counts'>,
-  limits: StrainLimits,
+  limits: BackpressureLimits,
   logger: Pick<Logger, 'info' | 'warn'>,
-): StrainWatch {
+): BackpressureWatch {
   const stopping = new AbortController();
-  let strain: Strain | null = null;
+  let backpressure: Backpressure | null = null;
   let lookedAt = 0;
 
   const look = async (): Promise<void> => {
-    const before = strain;
-    strain = strainOf(await readLoad(redis, producer), limits, before !== null);
+    const before = backpressure;
+    backpressure = backpressureOf(await readLoad(redis, producer), limits, before !== null);
     lookedAt = performance.now();
-    if (strain?.code === before?.code) return;
-    if (strain === null) logger.info('Redis can take leads again');
-    else logger.warn(`no leads go to Redis for now: ${strain.reason}`);
+    if (backpressure?.code === before?.code) return;
+    if (backpressure === null) logger.info('Redis can take leads again');
+    else logger.warn(`no leads go to Redis for now: ${backpressure.reason}`);
   };
   const watching = (async () => {
     while (!stopping.signal.aborted) {
@@ -72,7 +67,7 @@ export function watchStrain(
   })();
 
   return {
-    current: () => (performance.now() - lookedAt < BELIEVED_FOR_MS ? strain : null),
+    current: () => (performance.now() - lookedAt < BELIEVED_FOR_MS ? backpressure : null),
     async stop() {
       stopping.abort();
       await watching;
@@ -81,21 +76,21 @@ export function watchStrain(
 }
 
 /**
- * Pure. `isStrained`: it was until now. A full node of a Cluster is enough: which leads it would take
+ * Pure. `isActive`: it was until now. A full node of a Cluster is enough: which leads it would take
  * is not known before they are reserved.
  */
-export function strainOf(
+export function backpressureOf(
   { waiting, nodes }: Load,
-  { maxQueueDepth, maxMemoryPercent }: StrainLimits,
-  isStrained: boolean,
-): Strain | null {
+  { maxQueueDepth, maxMemoryPercent }: BackpressureLimits,
+  isActive: boolean,
+): Backpressure | null {
   const evicting = nodes.find((node) => (node.evictionPolicy ?? 'noeviction') !== 'noeviction');
   if (evicting !== undefined)
     return {
       code: 'unavailable',
       reason: `Redis may throw leads away (maxmemory-policy ${evicting.evictionPolicy}).`,
     };
-  const share = isStrained ? RELIEF : 1;
+  const share = isActive ? RELIEF : 1;
   const { usedMemory, maxmemory } = fullest(nodes) ?? { usedMemory: 0, maxmemory: 0 };
   if (maxmemory > 0 && usedMemory >= (share * maxmemory * maxMemoryPercent) / 100)
     return {

@@ -1,0 +1,124 @@
+import type { Spool } from '../spool/spool.ts';
+import type { SpooledSubmission } from '../spool/spooled-submission.ts';
+import { accept, NotEnqueued, type Acceptance, type AcceptRequest, type Intake } from './accept.ts';
+import type { Breaker } from './breaker.ts';
+import type { WithinDeadline } from './redis-deadline.ts';
+import { withinTime } from './within-time.ts';
+
+/** Why no further submission should go to Redis now. */
+export interface Backpressure {
+  code: 'overloaded' | 'unavailable';
+  reason: string;
+}
+
+/** What went wrong on the way: told to operators, and not to the sender in so many words. */
+export type AcceptTrouble =
+  /** Redis did not take a submission; it is in the spool. */
+  | 'spooled'
+  /** Redis did not take a submission; its sender was told to try again. */
+  | 'not-enqueued'
+  /** Nor did the spool, which should have. */
+  | 'not-spooled';
+
+/** An intake that has somewhere else to leave what Redis does not take. */
+export interface IntakeWithSpool extends Intake {
+  /** Keeps posts from waiting for a Redis that has just failed others. */
+  breaker: Breaker;
+  backpressure: () => Backpressure | null;
+  /** Null if there is no such place. */
+  spool: Pick<Spool, 'append'> | null;
+  onTrouble: (trouble: AcceptTrouble, error: unknown) => void;
+  /** Milliseconds since 1970. */
+  clock: () => number;
+}
+
+/** `unavailable`, `overloaded`: it is durable nowhere; its sender is to try again. */
+export type AcceptOutcome =
+  Exclude<Acceptance, { kind: 'behind' }> | { kind: Backpressure['code'] };
+
+/** A sender has its answer within a second; most of it may have gone to waiting for Redis. */
+const ANSWER_WITHIN_MS = 1_000;
+const LEAST_SPOOL_MS = 300;
+
+/**
+ * Accepts a submission, and leaves it in the spool, under the ids that are answered, if Redis does not
+ * take it, or may not have taken it, or should not be asked. It is durable when this says `accepted`.
+ * `maySpool`: whether a process that starts without Redis would know its link. Never rejects because
+ * of Redis.
+ */
+export async function acceptOrSpool(
+  intake: IntakeWithSpool,
+  request: AcceptRequest,
+  { within, maySpool }: { within: WithinDeadline; maySpool: () => boolean },
+): Promise<AcceptOutcome> {
+  const start = performance.now();
+  const spoolUnreserved = (error: unknown, code = codeOf(error)): Promise<AcceptOutcome> =>
+    keep(asIfNew(request, intake.clock()), error, code);
+  const pressure = intake.backpressure();
+  if (pressure !== null) return spoolUnreserved(new Error(pressure.reason), pressure.code);
+  try {
+    const acceptance = await intake.breaker.run(() => accept(intake, request, within));
+    return acceptance.kind === 'behind'
+      ? spoolUnreserved(new Error('Redis is behind: it has to be refilled first'))
+      : acceptance;
+  } catch (error) {
+    if (!(error instanceof NotEnqueued)) return spoolUnreserved(error);
+    const { submission, cause } = error;
+    return keep({ submission, reserved: true }, cause, codeOf(cause));
+  }
+
+  async function keep(
+    spooled: SpooledSubmission,
+    error: unknown,
+    code: Backpressure['code'],
+  ): Promise<AcceptOutcome> {
+    if (intake.spool !== null && maySpool()) {
+      const left = ANSWER_WITHIN_MS - (performance.now() - start);
+      try {
+        const kept = await withinTime(
+          intake.spool.append(spooled),
+          Math.max(LEAST_SPOOL_MS, left),
+          'the disk of the spool did not answer in time',
+        );
+        if (kept === 'kept') {
+          intake.onTrouble('spooled', error);
+          const { id: submissionId, leadId } = spooled.submission;
+          return { kind: 'accepted', submissionId, leadId };
+        }
+        intake.onTrouble('not-spooled', new Error('the spool is full'));
+      } catch (failure) {
+        intake.onTrouble('not-spooled', failure);
+      }
+    }
+    intake.onTrouble('not-enqueued', error);
+    return { kind: code };
+  }
+}
+
+/** A full Redis is one that has too much to do. */
+function codeOf(error: unknown): Backpressure['code'] {
+  if (!(error instanceof Error)) return 'unavailable';
+  if (/(^|: )OOM /.test(error.message)) return 'overloaded';
+  return error.cause === undefined ? 'unavailable' : codeOf(error.cause);
+}
+
+/** As if nobody had been known; the reservation follows when the spool is drained. */
+function asIfNew(
+  { submission, offeredLeadId, identityKeys, held, idempotency, stamp }: AcceptRequest,
+  now: number,
+): SpooledSubmission {
+  const order = now * 1_000;
+  const keys = [...identityKeys];
+  return {
+    submission: {
+      ...submission,
+      leadId: offeredLeadId,
+      identities: held === undefined ? keys.map((key) => ({ key, owner: offeredLeadId })) : [],
+      order,
+      stamp: Math.min(stamp ?? order, order),
+      ...(held !== undefined && { held: { reason: held, keys } }),
+    },
+    reserved: false,
+    ...(idempotency !== undefined && { idempotency }),
+  };
+}

@@ -1,0 +1,181 @@
+import type { HeldReason, Note, Submission } from '@leadgate/contract';
+import type { LimitUse, Reservation } from '../reservation/reservation.ts';
+import type { Reserver } from '../reservation/reserver.ts';
+
+/** The two ends of Redis that a submission is handed to. */
+export interface Intake {
+  reserver: Pick<Reserver, 'reserve'>;
+  producer: {
+    /** Resolves when Redis has the job. Calling again is always safe. */
+    enqueue(submission: Submission, options?: { background?: boolean }): Promise<void>;
+  };
+}
+
+/** A submission before its reservation. */
+export interface AcceptRequest {
+  /** Its id: UUIDv7. */
+  submission: Omit<Submission, ReservedField>;
+  /** The lead it is for if none of its identities is known. */
+  offeredLeadId: string;
+  /** The sender has the offered id already: it has to stand for whichever lead is found. */
+  isAnswered?: boolean;
+  /** Email first. */
+  identityKeys: readonly string[];
+  /** Why an operator has to decide on it first. It claims no identity until then. */
+  held?: HeldReason;
+  /** `key` is per link; `bodyHash` tells another body under the same key. */
+  idempotency?: { key: string; bodyHash: string };
+  limits?: readonly LimitUse[];
+  /** Microseconds since 1970: the time the facts are from, if not now. Never later than the order. */
+  stamp?: number;
+  /** Its turn comes when no live traffic waits. */
+  background?: boolean;
+}
+
+type ReservedField = 'leadId' | 'answeredLeadId' | 'identities' | 'order' | 'stamp' | 'held';
+
+/**
+ * - `accepted`: it is in the queue. A repeat under an idempotency key is the submission of the first.
+ * - `key-reused`: the idempotency key belongs to another body.
+ * - `limited`: over a limit.
+ * - `behind`: Redis does not hold all of the workspace; a worker refills it.
+ */
+export type Acceptance =
+  | { kind: 'accepted'; submissionId: string; leadId: string }
+  | { kind: 'key-reused' }
+  | { kind: 'limited'; retryAfterSeconds: number }
+  | { kind: 'behind' };
+
+/** Carries the submission as it was reserved, under which it has to be enqueued later. */
+export class NotEnqueued extends Error {
+  override readonly name = 'NotEnqueued';
+  readonly submission: Submission;
+
+  constructor(submission: Submission, cause: unknown) {
+    const reason = cause instanceof Error ? `: ${cause.message.slice(0, 200)}` : '';
+    super(`a reserved submission was not enqueued${reason}`, { cause });
+    this.submission = submission;
+  }
+}
+
+/** Waits for one answer of Redis, and may give up on it. */
+type Wait = <T>(answer: Promise<T>) => Promise<T>;
+const patiently: Wait = (answer) => answer;
+
+/**
+ * Reserves a submission's lead and order, and puts it in the queue: it is durable when this says
+ * `accepted`. Every submission comes in here, whoever sends it. Calling again under the same id is
+ * harmless. Rejects with NotEnqueued if it was reserved and no more, else with what the reservation
+ * rejects with.
+ */
+export async function accept(
+  intake: Intake,
+  request: AcceptRequest,
+  wait = patiently,
+): Promise<Acceptance> {
+  const reservation = await wait(reserve(intake, request));
+  switch (reservation.kind) {
+    case 'behind':
+    case 'limited':
+      return reservation;
+    case 'key-reused':
+      // It had its 202 before anything could know.
+      return request.isAnswered === true
+        ? accept(intake, withoutKey(request), wait)
+        : { kind: 'key-reused' };
+    case 'reserved':
+    case 'repeated': {
+      const submission = reservedAs(request, reservation);
+      await enqueueReserved(intake, submission, { ...request, wait });
+      return { kind: 'accepted', submissionId: submission.id, leadId: submission.leadId };
+    }
+  }
+}
+
+/**
+ * Puts in the queue what was reserved before. A repeat is enqueued again, as the one that reserved it
+ * first may have died before enqueuing. Rejects with NotEnqueued.
+ */
+export async function enqueueReserved(
+  { producer }: Pick<Intake, 'producer'>,
+  submission: Submission,
+  { background = false, wait = patiently }: { background?: boolean; wait?: Wait } = {},
+): Promise<void> {
+  try {
+    await wait(producer.enqueue(submission, { background }));
+  } catch (error) {
+    throw new NotEnqueued(submission, error);
+  }
+}
+
+/**
+ * The request of a submission that was answered without a reservation, or whose reservation does not
+ * count any more: it keeps its id and its stamp, and the lead id that was answered is on offer.
+ */
+export function requestAgain(submission: Submission): AcceptRequest {
+  const { leadId, answeredLeadId: _, identities, order: __, stamp, held, ...asSent } = submission;
+  return {
+    submission: asSent,
+    offeredLeadId: leadId,
+    isAnswered: true,
+    identityKeys: held?.keys ?? identities.map(({ key }) => key),
+    ...(held !== undefined && { held: held.reason }),
+    stamp,
+  };
+}
+
+function reserve(
+  { reserver }: Intake,
+  { submission, offeredLeadId, identityKeys, held, idempotency, limits = [] }: AcceptRequest,
+): Promise<Reservation> {
+  return reserver.reserve({
+    submissionId: submission.id,
+    workspaceId: submission.workspaceId,
+    linkId: submission.linkId,
+    offeredLeadId,
+    identityKeys,
+    ...(held !== undefined && { held }),
+    ...(idempotency !== undefined && { idempotency }),
+    limits,
+  });
+}
+
+function withoutKey({ idempotency: _, submission, ...rest }: AcceptRequest): AcceptRequest {
+  const notes = [...submission.notes, KEY_OF_ANOTHER_BODY];
+  return { ...rest, submission: { ...submission, notes } };
+}
+
+const KEY_OF_ANOTHER_BODY: Note = { field: '', code: 'key-of-another-body' };
+
+/** A repeat is what it was judged to be the first time, held or taken, whatever it looks like now. */
+function reservedAs(
+  { submission, offeredLeadId, isAnswered, identityKeys, stamp, ...request }: AcceptRequest,
+  reservation: Extract<Reservation, { kind: 'reserved' | 'repeated' }>,
+): Submission {
+  const { leadId, identities, order } = reservation;
+  const isRepeat = reservation.kind === 'repeated';
+  const id = isRepeat ? reservation.submissionId : submission.id;
+  const held = isRepeat ? reservation.held : request.held;
+  return {
+    ...submission,
+    id,
+    // The id itself follows a post through the logs; a repeat has one of its own.
+    ...(id !== submission.id && { requestId: submission.id }),
+    leadId,
+    ...(isAnswered === true && leadId !== offeredLeadId && { answeredLeadId: offeredLeadId }),
+    identities,
+    order,
+    // A receiver's clock may be ahead of Redis's.
+    stamp: Math.min(stamp ?? order, order),
+    notes: [...submission.notes, ...identities.flatMap(noteOf)],
+    ...(held !== undefined && { held: { reason: held, keys: [...identityKeys] } }),
+  };
+}
+
+const FIELD_OF_KEY: Readonly<Record<string, string>> = { email: '/email', phone: '/telephone' };
+
+/** A key that was left to nobody is told, or the lead would seem to have it. */
+function noteOf({ key, owner }: Submission['identities'][number]): Note[] {
+  const field = FIELD_OF_KEY[key.slice(0, key.indexOf(':'))] ?? '';
+  return owner === null ? [{ field, code: 'too-many-identities' }] : [];
+}
