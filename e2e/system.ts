@@ -72,7 +72,7 @@ export interface SystemOptions {
   workerEnv?: Record<string, string>;
   /** Servers of the test's own, to be killed or filled; else the shared ones. */
   redis?: Pick<OwnServer, 'url'> | Pick<OwnCluster, 'urls'>;
-  postgres?: OwnServer;
+  postgres?: Pick<OwnServer, 'url'> & { isMigrated?: true };
 }
 
 const OPEN_LINK: LinkSettings & { expiresAt: null } = {
@@ -226,8 +226,11 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   };
 }
 
-async function ownDatabase(server: OwnServer): Promise<{ url: string; drop: () => Promise<void> }> {
-  await migrate(server.url, { directory: join(root, 'prisma/migrations') });
+async function ownDatabase(
+  server: NonNullable<SystemOptions['postgres']>,
+): Promise<{ url: string; drop: () => Promise<void> }> {
+  if (server.isMigrated !== true)
+    await migrate(server.url, { directory: join(root, 'prisma/migrations') });
   return { url: server.url, drop: () => Promise.resolve() };
 }
 

@@ -35,6 +35,22 @@ const MIGRATIONS_TABLE = `
     applied_steps_count integer NOT NULL DEFAULT 0
   )`;
 
+/** The role of the processes, if the one that migrates is another: deploy/postgres/roles.sql. */
+const APPLICATION = 'leadgate_app';
+
+/**
+ * Rows and nothing else, of tables to come too. How an action ended is added to an entry of the audit
+ * log, which is else left as it is.
+ */
+const RIGHTS = `
+  GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${APPLICATION};
+  ALTER DEFAULT PRIVILEGES IN SCHEMA public
+    GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ${APPLICATION};
+  REVOKE INSERT, UPDATE, DELETE ON _prisma_migrations FROM ${APPLICATION};
+  REVOKE UPDATE, DELETE ON audit_entry FROM ${APPLICATION};
+  GRANT UPDATE (outcome) ON audit_entry TO ${APPLICATION};
+  GRANT EXECUTE ON FUNCTION make_partition, drop_partition TO ${APPLICATION}`;
+
 /**
  * Applies the migrations of a directory (`<name>/migration.sql`, by name) that the database does
  * not have, each in a transaction of its own, and keeps the record that `prisma migrate deploy`
@@ -58,10 +74,20 @@ export async function migrate(
     await client.query(MIGRATIONS_TABLE);
     const missing = pending(migrations, await readRecord(client));
     for (const migration of missing) await applyMigration(client, migration);
+    await giveRights(client);
     return { applied: missing.map(({ name }) => name) };
   } finally {
     await client.end();
   }
+}
+
+async function giveRights(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query(
+    'SELECT FROM pg_roles WHERE rolname = $1 AND rolname <> current_user',
+    [APPLICATION],
+  );
+  if (rowCount === 0) return;
+  await client.query(RIGHTS);
 }
 
 async function connect(url: string): Promise<pg.Client> {

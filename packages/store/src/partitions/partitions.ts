@@ -49,7 +49,8 @@ export async function makePartitions(
     await withTableLock(store, async (tx) => {
       // Another worker may have made it while this one waited.
       if ((await listPartitions(tx, table)).includes(partition.name)) return;
-      await attach(tx, table, partition);
+      const { name, from, to } = partition;
+      await tx.$executeRaw`SELECT make_partition(${table}, ${name}, ${from}::uuid, ${to}::uuid)`;
     });
   return missing.map(({ name }) => name);
 }
@@ -70,27 +71,6 @@ function monthsOf(table: Partitioned, first: Month, last: Month): Partition[] {
     from: firstIdAt(startOfMonth(month)),
     to: firstIdAt(startOfMonth(month + 1)),
   }));
-}
-
-/**
- * Attaching locks the default partition, which is not in use, and lets the table be read and
- * written; CREATE TABLE … PARTITION OF would lock all of it.
- */
-async function attach(tx: Prisma.TransactionClient, table: Partitioned, partition: Partition) {
-  const { from, to } = partition;
-  const name = Prisma.raw(partition.name);
-  const whole = Prisma.raw(table);
-  const fallback = Prisma.raw(`${table}_default`);
-  await tx.$executeRaw`CREATE TABLE ${name} (LIKE ${whole} INCLUDING ALL)`;
-  // What came while there was no such partition, before the first worker started, moves along.
-  await tx.$executeRaw`
-    WITH moved AS (
-      DELETE FROM ${fallback}
-      WHERE (${from}::uuid IS NULL OR id >= ${from}::uuid) AND id < ${to}::uuid RETURNING *)
-    INSERT INTO ${name} SELECT * FROM moved`;
-  // Bounds cannot be parameters.
-  const bounds = Prisma.raw(`FROM (${from === null ? 'MINVALUE' : `'${from}'`}) TO ('${to}')`);
-  await tx.$executeRaw`ALTER TABLE ${whole} ATTACH PARTITION ${name} FOR VALUES ${bounds}`;
 }
 
 /**

@@ -147,7 +147,7 @@ async function dropOld(
     // Another worker may have dropped it meanwhile, and a late row may have come.
     if (!(await listPartitions(tx, table)).includes(partition)) return false;
     if (await hasLater(tx)) return false;
-    await tx.$executeRaw`DROP TABLE ${name}`;
+    await tx.$executeRaw`SELECT drop_partition(${table}, ${partition})`;
     return true;
   });
 }
