@@ -1,5 +1,5 @@
 import { withoutValues } from '../failure-of.ts';
-import { Prisma } from '../generated/client.ts';
+import type { Prisma } from '../generated/client.ts';
 import type { Store } from '../open-store.ts';
 import { firstIdAt, monthOf, monthOfName, nameOfMonth, startOfMonth, type Month } from './month.ts';
 
