@@ -120,8 +120,9 @@ function findingsOf(durability: RedisDurability): DurabilityFindings {
   const warnings: string[] = [];
   if (durability.isPartOfCluster)
     fatal.push('Redis is a node of a Cluster: set REDIS_CLUSTER to 1.');
-  if (isOlderThan(version, 6, 2))
-    fatal.push(`Redis ${version} is too old: run Redis 6.2 or newer, or Valkey.`);
+  // Scripts whose first line has flags; Valkey says 7.2 there, whatever its own version.
+  if (isOlderThan(version, 7))
+    fatal.push(`Redis ${version} cannot run the scripts of Leadgate: run Redis 7.0 or newer, or Valkey.`);
   if (evictionPolicy === 'unknown')
     warnings.push('Redis does not tell its eviction policy: make sure that it is noeviction.');
   else if (evictionPolicy !== 'noeviction')
@@ -145,9 +146,7 @@ function findingsOf(durability: RedisDurability): DurabilityFindings {
   return { fatal, warnings };
 }
 
-function isOlderThan(version: string, major: number, minor: number): boolean {
-  const parts = /^(\d+)\.(\d+)/.exec(version);
-  if (!parts) return false;
-  const [theirMajor, theirMinor] = [Number(parts[1]), Number(parts[2])];
-  return theirMajor < major || (theirMajor === major && theirMinor < minor);
+function isOlderThan(version: string, major: number): boolean {
+  const parts = /^(\d+)\./.exec(version);
+  return parts !== null && Number(parts[1]) < major;
 }

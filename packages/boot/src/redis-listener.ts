@@ -1,10 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { RedisNode } from './redis-address.ts';
 
-/** A node that hangs keeps its connections: nothing but its silence tells. */
-const PING_EVERY_MS = 5_000;
-const PONG_WITHIN_MS = 2_000;
-
 /**
  * A connection for listening to what is published anywhere in a Cluster. Each attempt goes to another
  * node: of those that the one before knew, and those that are given.
@@ -30,21 +26,11 @@ export function listenToOneOf(
   redis.on('ready', () => {
     void nodesKnownBy(redis).then((known) => (nodes = withoutTwins([...known, ...given])));
   });
-  const pinging = setInterval(() => {
-    if (redis.status === 'ready') void leaveIfSilent(redis);
-  }, PING_EVERY_MS).unref();
-  redis.once('end', () => clearInterval(pinging));
   return redis;
 }
 
 function withoutTwins(nodes: readonly RedisNode[]): RedisNode[] {
   return [...new Map(nodes.map((node) => [`${node.host}:${node.port}`, node])).values()];
-}
-
-async function leaveIfSilent(redis: Redis): Promise<void> {
-  const timer = setTimeout(() => redis.disconnect(true), PONG_WITHIN_MS);
-  await redis.ping().catch(() => undefined);
-  clearTimeout(timer);
 }
 
 /** Asked over another connection: one that listens is not to be asked. */

@@ -16,6 +16,13 @@ import { StartError } from './start-error.ts';
  */
 export type RedisRole = 'producer' | 'worker' | 'subscriber' | 'admin';
 
+/**
+ * A server that is gone without a word (a host that died, packets that are dropped) is told from a slow
+ * one by time alone: TCP would try for a quarter of an hour. A connection that has asked and hears nothing
+ * for so long is closed, and made anew.
+ */
+const SILENT_AFTER_MS = 5_000;
+
 const ROLES = {
   // Other mixes hang while Redis is away, or fail for ever after it is back. No auto-pipelining:
   // callers group for themselves, and it would hold a command back until the last batch is through.
@@ -23,11 +30,12 @@ const ROLES = {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: 500,
+    socketTimeout: 2_000,
   },
-  // No commandTimeout: it breaks blocking reads.
-  worker: { maxRetriesPerRequest: null },
-  subscriber: { maxRetriesPerRequest: null },
-  admin: { maxRetriesPerRequest: 5, commandTimeout: 10_000 },
+  // No commandTimeout: it breaks blocking reads. They must not last as long as socketTimeout.
+  worker: { maxRetriesPerRequest: null, socketTimeout: SILENT_AFTER_MS },
+  subscriber: { maxRetriesPerRequest: null, socketTimeout: SILENT_AFTER_MS },
+  admin: { maxRetriesPerRequest: 5, commandTimeout: 10_000, socketTimeout: SILENT_AFTER_MS },
 } satisfies Record<RedisRole, RedisOptions>;
 
 /** After a failover, and while the slots are spread anew, a command is tried again this often. */
@@ -50,8 +58,8 @@ const LOOK_FOR_NODES_MS = 2_000;
 
 const LONGEST_RETRY_MS: Record<RedisRole, number> = {
   producer: 500,
-  worker: 2_000,
-  subscriber: 2_000,
+  worker: 1_000,
+  subscriber: 1_000,
   admin: 500,
 };
 
@@ -87,6 +95,8 @@ export function connectRedis(
     ...ROLES[role],
     ...(connectionName !== undefined && { connectionName }),
     connectTimeout: 5_000,
+    // From asking a connection to close to closing it without an answer.
+    disconnectTimeout: 500,
     keepAlive: 10_000,
   };
   const retryStrategy = (times: number): number => retryDelay(times, LONGEST_RETRY_MS[role]);
@@ -95,12 +105,14 @@ export function connectRedis(
   if (address.kind === 'server') {
     const redis = new Redis(address.url, { ...options, retryStrategy, reconnectOnError });
     logStateChanges(redis, facts, logger);
+    keepAsking(redis);
     return redis;
   }
   const nodeOptions = { ...options, ...address.login, ...(address.tls && { tls: {} }) };
   if (role === 'subscriber') {
     const redis = listenToOneOf(address.nodes, { ...nodeOptions, retryStrategy });
     logStateChanges(redis, facts, logger);
+    keepAsking(redis);
     return redis;
   }
   const redis = new Cluster(address.nodes, {
@@ -117,11 +129,22 @@ export function connectRedis(
   givenNodes.set(redis, address.nodes);
   // Masters connect with their first command otherwise, which a producer does not wait for.
   redis.on('+node', (node: Redis) => {
+    keepAsking(node);
     if (node.options.readOnly !== true) node.connect().catch(() => undefined);
   });
   logStateChanges(redis, facts, logger);
   logNodes(redis, facts, logger);
   return redis;
+}
+
+const ASK_EVERY_MS = 2_500;
+
+/** One that has nothing to ask, or only listens, would never notice that it is not heard. */
+function keepAsking(redis: Redis): void {
+  const asking = setInterval(() => {
+    if (redis.status === 'ready') redis.ping().catch(() => undefined);
+  }, ASK_EVERY_MS).unref();
+  redis.once('end', () => clearInterval(asking));
 }
 
 /** For telling where a Cluster was looked for: others are known only once one of these has answered. */

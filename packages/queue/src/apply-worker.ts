@@ -8,7 +8,17 @@ import type { Log } from './log.ts';
 import { unpackJob } from './packed-job.ts';
 import { PREFIX, queueName, type JobName } from './queue-names.ts';
 
-type BullWorker = Worker<unknown, void, JobName>;
+/**
+ * Of a blocking read, in seconds: shorter than what a connection may be silent, so that only a dead one
+ * is. BullMQ would wait up to ten for a delayed job.
+ */
+const LONGEST_BLOCK_S = 3;
+
+class BullWorker extends Worker<unknown, void, JobName> {
+  override get maximumBlockTimeout(): number {
+    return LONGEST_BLOCK_S;
+  }
+}
 
 /** What is known of a job besides its submission. */
 export interface JobInfo {
@@ -107,7 +117,7 @@ export async function startShardWorker(
     onIdle?.(now);
   };
 
-  const worker: BullWorker = new Worker(
+  const worker = new BullWorker(
     queueName(shard),
     async (job, token) => {
       noteIdle(false);
@@ -128,6 +138,7 @@ export async function startShardWorker(
       stalledInterval: lockMs / 2,
       // Milliseconds until the next try once Redis refused a connection; the default is 15,000.
       runRetryDelay: 1_000,
+      drainDelay: LONGEST_BLOCK_S,
       skipVersionCheck: true,
       removeOnComplete: { count: 0 },
       // No removeOnFail: a failed job is somebody's lead.
