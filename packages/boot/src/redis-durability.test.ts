@@ -29,9 +29,11 @@ test.each(['allkeys-lru', 'volatile-lru', 'volatile-ttl'])(
   },
 );
 
-test('a Redis too old for the queue is fatal, and one that is newer than 9 is not', () => {
-  expect(findings({ version: '6.0.16' }).fatal).toHaveLength(1);
-  expect(findings({ version: '6.2.0' }).fatal).toEqual([]);
+test('a Redis too old for the scripts is fatal, and one that is newer than 9 is not', () => {
+  expect(findings({ version: '6.2.14' }).fatal).toEqual([
+    'Redis 6.2.14 cannot run the scripts of Leadgate: run Redis 7.0 or newer, or Valkey.',
+  ]);
+  expect(findings({ version: '7.0.0' }).fatal).toEqual([]);
   expect(findings({ version: '10.0.1' }).fatal).toEqual([]);
   expect(findings({ version: 'unknown' }).fatal).toEqual([]);
 });

@@ -122,7 +122,9 @@ function findingsOf(durability: RedisDurability): DurabilityFindings {
     fatal.push('Redis is a node of a Cluster: set REDIS_CLUSTER to 1.');
   // Scripts whose first line has flags; Valkey says 7.2 there, whatever its own version.
   if (isOlderThan(version, 7))
-    fatal.push(`Redis ${version} cannot run the scripts of Leadgate: run Redis 7.0 or newer, or Valkey.`);
+    fatal.push(
+      `Redis ${version} cannot run the scripts of Leadgate: run Redis 7.0 or newer, or Valkey.`,
+    );
   if (evictionPolicy === 'unknown')
     warnings.push('Redis does not tell its eviction policy: make sure that it is noeviction.');
   else if (evictionPolicy !== 'noeviction')

@@ -80,7 +80,7 @@ describe.concurrent('a Redis that is gone without a word', () => {
       () => subscriber.disconnect(),
       () => publisher.disconnect(),
     );
-    const heard = vi.fn();
+    const heard = vi.fn<(message: string) => void>();
     subscriber.on('message', (_channel: string, message: string) => heard(message));
     await subscriber.subscribe('news');
     proxy.silence();

@@ -1,6 +1,12 @@
 import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
-import { sampleSubmission, startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
+import {
+  sampleSubmission,
+  startRedisServer,
+  startSilentProxy,
+  testRedis,
+  type OwnServer,
+} from '@leadgate/testkit';
 import { Queue } from 'bullmq';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
@@ -295,6 +301,21 @@ describe('a worker of the queue whose Redis', () => {
     await vi.waitFor(async () => expect(await producer.counts()).toMatchObject(emptyQueue), 15_000);
     expect(applied.size).toBe(4);
   });
+
+  test('falls silent while it waits for a job that is due later: it takes the next one soon after', async () => {
+    const proxy = await startSilentProxy(server.url);
+    closes.push(() => proxy.close());
+    const { producer, queue } = await open(server.url);
+    const worker = await startWorker(proxy.url, { apply: () => Promise.resolve() });
+    await queue.add('apply', {}, { delay: 600_000, jobId: 'much-later' });
+    closes.push(() => queue.remove('much-later'));
+    await producer.enqueue(sampleSubmission(5));
+    await vi.waitFor(() => expect(worker.progress().processed).toBe(1));
+    proxy.silence();
+    proxy.admit();
+    await producer.enqueue(sampleSubmission(6));
+    await vi.waitFor(() => expect(worker.progress().processed).toBe(2), 15_000);
+  }, 30_000);
 
   test('is full: backs off instead of asking in a loop, and drains once there is room', async () => {
     const { redis, producer } = await open(server.url);
