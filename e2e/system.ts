@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
+import { LINK_DEFAULTS, type LinkSettings } from '@leadgate/contract';
 import { queueCounts } from '@leadgate/queue';
 import { openWorkspace, putLinks } from '@leadgate/intake';
 import { isPhoneCountry } from '@leadgate/leads';
@@ -13,7 +14,6 @@ import {
   linkEntries,
   migrate,
   openStore,
-  type LinkSettings,
   type Store,
 } from '@leadgate/store';
 import { testDatabase, testRedis, type OwnCluster, type OwnServer } from '@leadgate/testkit';
@@ -75,17 +75,7 @@ export interface SystemOptions {
   postgres?: Pick<OwnServer, 'url'> & { isMigrated?: true };
 }
 
-const OPEN_LINK: LinkSettings & { expiresAt: null } = {
-  label: '',
-  mode: 'strict',
-  requireIdentity: false,
-  origins: [],
-  allowServers: true,
-  redirectUrl: null,
-  linkLimit: null,
-  addressLimit: null,
-  expiresAt: null,
-};
+const OPEN_LINK = { ...LINK_DEFAULTS, expiresAt: null };
 
 /** Starts receivers and workers as processes, from what was built. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {

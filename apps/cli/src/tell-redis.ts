@@ -1,6 +1,4 @@
 import type { RedisConnection } from '@leadgate/boot';
-import { linkEntries } from '@leadgate/store';
-import { putLinks } from '@leadgate/intake';
 import { explain } from './explain.ts';
 import { remark, type Context } from './command.ts';
 
@@ -19,10 +17,4 @@ export async function tellRedis(
     const why = explain(error, session).sentence.replace(/\.$/, '');
     remark(io, `stored in Postgres; ${otherwise}. For now: ${why}.`);
   }
-}
-
-/** As `tellRedis`, for the entries of a link. */
-export async function tellLink(context: Context, linkId: string): Promise<void> {
-  const entries = await linkEntries(context.session.store(), linkId);
-  await tellRedis(context, (redis) => putLinks(redis, entries));
 }

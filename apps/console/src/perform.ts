@@ -1,4 +1,5 @@
 import {
+  mayRun,
   Refusal,
   runOperation,
   type Call,
@@ -6,10 +7,11 @@ import {
   type Given,
   type Operation,
 } from '@leadgate/operations';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import { actorOf } from './auth/actor.ts';
 import { forRole } from './mask/mask.ts';
+import { ProblemError, problemOf } from './problem.ts';
 
 /** Runs an operation for whoever makes a request; its result masked as their role needs it. */
 export async function perform<I extends TObject, O>(
@@ -24,6 +26,18 @@ export async function perform<I extends TObject, O>(
   return forRole(actorOf(reply.request).role, result);
 }
 
+/** As `perform`, for pages: a refusal is thrown, and answered as a problem. */
+export async function outputOf<I extends TObject, O>(
+  reply: FastifyReply,
+  operation: Operation<I, O>,
+  input: Given<Static<I>>,
+  connections: Connections,
+): Promise<O> {
+  const result = await perform(reply, operation, input, connections);
+  if (!(result instanceof Refusal)) return result;
+  throw new ProblemError(result.code, problemOf(result));
+}
+
 /** Who calls, as operations know it. What takes long ends with the connection. */
 function callOf(reply: FastifyReply): Call {
   const { request } = reply;
@@ -36,3 +50,6 @@ function callOf(reply: FastifyReply): Call {
     warn: (sentence, err) => request.log.warn({ err, requestId: request.id }, sentence),
   };
 }
+
+/** Whether whoever makes a request may act. */
+export const acts = (request: FastifyRequest): boolean => mayRun(actorOf(request).role, 'operator');

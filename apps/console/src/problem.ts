@@ -1,4 +1,5 @@
 import type { FieldError } from '@leadgate/contract';
+import type { Refusal } from '@leadgate/operations';
 import type { FastifyReply } from 'fastify';
 import { Type, type Static } from 'typebox';
 
@@ -55,6 +56,11 @@ export class ProblemError extends Error {
     this.code = code;
     this.details = details;
   }
+}
+
+/** What a problem says of a refusal. */
+export function problemOf({ detail, errors }: Refusal): ProblemDetails {
+  return { detail, ...(errors !== null && { errors: [...errors] }) };
 }
 
 /** Answers with a problem and its status. */

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { LinkGuard } from './link-guard.ts';
+import { LinkRules } from './link-settings.ts';
 
 /**
  * Telephones that no person has, though people type them. Each is noted; a workspace decides which
@@ -29,17 +30,7 @@ export const CaptureLink = Type.Object({
   state: Type.Union([Type.Literal('open'), Type.Literal('disabled')]),
   /** Milliseconds since 1970: the code is closed from then on. Null: never. */
   expiresAt: Type.Union([Type.Integer(), Type.Null()]),
-  mode: Type.Union([Type.Literal('strict'), Type.Literal('lenient')]),
-  requireIdentity: Type.Boolean(),
-  /** Origins (scheme://host[:port]) that may post. Empty: any. */
-  origins: Type.Array(Type.String()),
-  /** With a list of origins: whether a request without an Origin header may post. */
-  allowServers: Type.Boolean(),
-  /** Where a plain HTML form is sent after a 202. */
-  redirectUrl: Type.Union([Type.String(), Type.Null()]),
-  /** Requests a minute; null: the receiver's default. */
-  linkLimit: Type.Union([Type.Integer(), Type.Null()]),
-  addressLimit: Type.Union([Type.Integer(), Type.Null()]),
+  ...LinkRules.properties,
   /** Absent where nothing is held back. */
   guard: Type.Optional(LinkGuard),
 });

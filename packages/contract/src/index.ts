@@ -15,6 +15,13 @@ export {
   type UtmField,
 } from './lead.ts';
 export type { LinkGuard } from './link-guard.ts';
+export {
+  LINK_DEFAULTS,
+  LinkGuardChanges,
+  LinkGuardView,
+  LinkRules,
+  LinkSettings,
+} from './link-settings.ts';
 export { NOTE_CODES, type Note, type NoteCode } from './note.ts';
 export {
   PROBLEMS,

@@ -12,6 +12,7 @@ export {
   type Role,
   type Scope,
 } from './operation.ts';
+export type { LinkView } from './link.ts';
 export { allOperations, loadNoun, type Nouns } from './registry.ts';
 export { mayRun, onRecord, runOperation, tellRedis, type Given } from './run.ts';
 export { leadsAsCsv, leadsAsNdjson } from './export/lead-csv.ts';

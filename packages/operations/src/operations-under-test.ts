@@ -1,15 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Submission } from '@leadgate/contract';
+import { LINK_DEFAULTS, type LinkSettings, type Submission } from '@leadgate/contract';
 import { createReserver, openWorkspace } from '@leadgate/intake';
 import { applySubmissions, emptyLead, isPhoneCountry, resolveCustomFields } from '@leadgate/leads';
-import {
-  applyGroup,
-  createLink,
-  createWorkspace,
-  openStore,
-  type LinkSettings,
-  type Store,
-} from '@leadgate/store';
+import { applyGroup, createLink, createWorkspace, openStore, type Store } from '@leadgate/store';
 import { Redis } from 'ioredis';
 import type { ImportServers } from './import/import-rows.ts';
 
@@ -62,7 +55,12 @@ export function operationsUnderTest(urls: {
       if (creation.kind !== 'created') throw new Error(creation.kind);
       const workspaceId = creation.workspace.id;
       await openWorkspace(redis, workspaceId);
-      const linking = await createLink(store, workspaceId, { ...SETTINGS, ...settings });
+      const linking = await createLink(store, workspaceId, {
+        ...LINK_DEFAULTS,
+        label: 'Landing',
+        expiresAt: null,
+        ...settings,
+      });
       if (linking.kind !== 'created') throw new Error(linking.kind);
       return { workspaceId, linkId: linking.link.id };
     },
@@ -72,15 +70,3 @@ export function operationsUnderTest(urls: {
     },
   };
 }
-
-const SETTINGS = {
-  label: 'Landing',
-  mode: 'strict' as const,
-  requireIdentity: false,
-  origins: [],
-  allowServers: true,
-  redirectUrl: null,
-  linkLimit: null,
-  addressLimit: null,
-  expiresAt: null,
-};

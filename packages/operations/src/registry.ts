@@ -1,13 +1,16 @@
+import type { link } from './link.ts';
 import type { workspace } from './workspace.ts';
 import type { Operation } from './operation.ts';
 
 /** The operations of each noun. */
 export interface Nouns {
+  link: typeof link;
   workspace: typeof workspace;
 }
 
 /** A noun is loaded when an operation of it is needed: a command line needs one. */
 const LOADERS: { [N in keyof Nouns]: () => Promise<Nouns[N]> } = {
+  link: async () => (await import('./link.ts')).link,
   workspace: async () => (await import('./workspace.ts')).workspace,
 };
 
@@ -19,5 +22,5 @@ export function loadNoun<N extends keyof Nouns>(noun: N): Promise<Nouns[N]> {
 /** Every operation there is. */
 export async function allOperations(): Promise<Operation[]> {
   const nouns = await Promise.all(Object.values(LOADERS).map((load) => load()));
-  return nouns.flatMap((noun): Operation[] => Object.values(noun));
+  return nouns.flatMap((noun) => Object.values<Operation>(noun));
 }

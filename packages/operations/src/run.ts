@@ -39,8 +39,10 @@ export async function runOperation<I extends TObject, O>(
   if (!mayRun(call.actor.role, operation.role))
     return new Refusal('not-allowed', `A ${call.actor.role} may not do this.`);
   const input = cleaned(given);
-  if (!Value.Check(operation.input, input)) return invalid(faultsOf(operation.input, input));
-  const run = async () => operation.run(input, connections, call);
+  const run = async () =>
+    Value.Check(operation.input, input)
+      ? operation.run(input, connections, call)
+      : invalid(faultsOf(operation.input, input));
   if (!operation.recorded || Reflect.get(input, 'dryRun') === true) return run();
   return onRecord(
     { action: operation.name, subject: subjectOf(operation, input) },

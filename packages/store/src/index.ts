@@ -34,15 +34,12 @@ export {
   type LinkEntry,
 } from './links/link-entries.ts';
 export type {
-  CaptchaSettings,
   Link,
   LinkCode,
-  LinkGuardSettings,
-  LinkSettings,
 } from './links/link.ts';
 export { listLinks } from './links/list-links.ts';
 export { rotateLink, type LinkRotation } from './links/rotate-link.ts';
-export { updateLink, type LinkChanges, type LinkUpdate } from './links/update-link.ts';
+export { updateLink } from './links/update-link.ts';
 export { wholeGuard } from './links/whole-guard.ts';
 export { setLinkState } from './links/set-link-state.ts';
 export { addOperator, type NewOperator, type OperatorAddition } from './operators/add-operator.ts';

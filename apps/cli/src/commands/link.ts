@@ -1,40 +1,35 @@
-import {
-  createLink,
-  expireLink,
-  listLinks,
-  rotateLink,
-  setLinkState,
-  wholeGuard,
-  type Link,
-} from '@leadgate/store';
+import { loadNoun, type LinkView } from '@leadgate/operations';
+import type { LinkGuardChanges } from '@leadgate/contract';
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { call } from '../call.ts';
 import { addCommand, addNoun, answer, collect, type Context, type JsonOption } from '../command.ts';
-import { Failure } from '../failure.ts';
 import { findLinkNamed } from '../find-link.ts';
 import { findWorkspace } from '../find-workspace.ts';
-import { addGuardOptions, readGuardOptions, type GuardOptions } from '../link-guard-options.ts';
-import { answerLink, linkTable, printedLink } from '../print/link.ts';
-import { addLinkSet } from './link-set.ts';
+import { pairs, table } from '../print/table.ts';
 import { shortTime } from '../print/time.ts';
 import { readDuration } from '../read/duration.ts';
 import { readMoment } from '../read/moment.ts';
+import { readSecret } from '../read/secret.ts';
 import { wholeNumber } from '../read/whole-number.ts';
-import { refused } from '../refused.ts';
-import { tellLink } from '../tell-redis.ts';
 
-interface CreateOptions extends JsonOption, GuardOptions {
+interface SettingOptions extends JsonOption {
   label?: string;
-  mode: 'strict' | 'lenient';
+  mode?: 'strict' | 'lenient';
   requireIdentity?: boolean;
   origin?: string[];
-  allowServers: boolean;
-  redirectUrl?: string;
-  expires?: Date;
-  linkLimit?: number;
-  addressLimit?: number;
+  anyOrigin?: boolean;
+  allowServers?: boolean;
+  redirectUrl?: string | false;
+  linkLimit?: number | false;
+  addressLimit?: number | false;
+  honeypot?: string | false;
+  minFill?: number | false;
+  captcha?: boolean;
+  captchaUrl?: string;
+  captchaSecretFile?: string;
+  captchaFail?: 'open' | 'closed';
 }
 
-const WEEK = 604_800;
 const LINK = 'code or id of the link, or its capture URL';
 const WHEN = '2027-01-31, 2027-01-31T18:00:00-03:00, or from now: 30d, 12h';
 
@@ -45,63 +40,67 @@ export function addLinkCommands(program: Command, context: Context): void {
     'Create and change capture links, which landing pages post leads to.',
   );
 
-  const createCommand = addCommand(link, 'create', {
+  const create = addCommand(link, 'create', {
     summary: 'Create an open capture link.',
     examples: [
       'link create "My agency" --label "Landing page, spring"',
       'link create "My agency" --origin https://lp.example.com --no-allow-servers --expires 90d',
     ],
-  })
-    .argument('<workspace>', 'name or id of the workspace')
-    .option('--label <label>', 'what operators see; need not be unique')
-    .addOption(
-      new Option(
-        '--mode <mode>',
-        'strict refuses a lead with a bad field; lenient sets the field aside',
-      )
-        .choices(['strict', 'lenient'])
-        .default('strict'),
-    )
-    .option('--require-identity', 'refuse leads without email and telephone')
-    .option(
-      '--origin <origin>',
-      'an origin (scheme://host[:port]) that may post; may be repeated (default: any)',
-      collect,
-    )
-    .option('--allow-servers', 'with origins: take posts without an Origin header too', true)
-    .option('--no-allow-servers', 'with origins: refuse posts without an Origin header')
-    .option('--redirect-url <url>', 'where a plain HTML form goes after its lead was taken')
-    .option('--expires <when>', `when it ends: ${WHEN}`, momentAhead)
-    .option('--link-limit <n>', 'posts a minute on this link', wholeNumber)
-    .option('--address-limit <n>', 'posts a minute from one network address', wholeNumber);
-  addGuardOptions(createCommand).action((workspace: string, options: CreateOptions) =>
-    create(context, workspace, options),
-  );
-  addLinkSet(link, context, LINK);
+  }).argument('<workspace>', 'name or id of the workspace');
+  addSettings(create)
+    .option('--expires <when>', `when it ends: ${WHEN}`, moment)
+    .action(async (named: string, { expires, ...options }: SettingOptions & { expires?: Date }) => {
+      const { id: workspaceId } = await findWorkspace(context.session.store(), named);
+      const { create } = await loadNoun('link');
+      const settings = await settingsOf(options, context.io.cwd);
+      const input = { workspaceId, ...settings, expiresAt: expires };
+      answerLink(context, options, await call(context, create, input));
+    });
+
+  const set = addCommand(link, 'set', {
+    summary: 'Change settings of a link; what is not named stays.',
+    details: 'Receivers follow at once.',
+    examples: [
+      'link set 3kTn0Yt1oS7cXUoVqj2a8Q --redirect-url https://lp.example.com/obrigado',
+      'link set 3kTn0Yt1oS7cXUoVqj2a8Q --honeypot website --min-fill 3',
+      'link set 3kTn0Yt1oS7cXUoVqj2a8Q --captcha-url https://challenges.cloudflare.com/turnstile/v0/siteverify --captcha-secret-file turnstile.txt',
+    ],
+  }).argument('<link>', LINK);
+  addSettings(set)
+    .option('--no-require-identity', 'take leads without email and telephone')
+    .addOption(new Option('--any-origin', 'any origin may post').conflicts('origin'))
+    .option('--no-redirect-url', 'a plain HTML form goes to a page of thanks')
+    .option('--no-link-limit', 'the receiver’s default')
+    .option('--no-address-limit', 'the receiver’s default')
+    .option('--no-honeypot', 'no such field')
+    .option('--no-min-fill', 'no such minimum')
+    .option('--no-captcha', 'no CAPTCHA; its secret is forgotten')
+    .action(async (named: string, options: SettingOptions) => {
+      const settings = await settingsOf(options, context.io.cwd);
+      await change(context, 'set', named, options, settings);
+    });
 
   addCommand(link, 'list', {
     summary: 'List capture links, closed ones too.',
     examples: ['link list', 'link list "My agency"'],
   })
-    .argument('[workspace]', 'name or id of the workspace; all where left out')
-    .action((workspace: string | undefined, options: JsonOption) =>
-      list(context, workspace, options),
-    );
+    .argument('[workspace]', 'name or id of the workspace; all if left out')
+    .action((named: string | undefined, options: JsonOption) => list(context, named, options));
 
   addCommand(link, 'show', {
     summary: 'Show a link: where to post, its settings, its codes.',
     examples: ['link show 3kTn0Yt1oS7cXUoVqj2a8Q'],
   })
     .argument('<link>', LINK)
-    .action((named: string, options: JsonOption) => show(context, named, options));
+    .action((named: string, options: JsonOption) => change(context, 'show', named, options));
 
-  for (const { verb, state, summary } of [
-    { verb: 'disable', state: 'disabled', summary: 'Close a link until it is enabled again.' },
-    { verb: 'enable', state: 'open', summary: 'Open a disabled link.' },
+  for (const [verb, summary] of [
+    ['disable', 'Close a link until it is enabled again.'],
+    ['enable', 'Open a disabled link.'],
   ] as const)
     addCommand(link, verb, { summary, examples: [`link ${verb} 3kTn0Yt1oS7cXUoVqj2a8Q`] })
       .argument('<link>', LINK)
-      .action((named: string, options: JsonOption) => setState(context, named, state, options));
+      .action((named: string, options: JsonOption) => change(context, verb, named, options));
 
   addCommand(link, 'rotate', {
     summary: 'Give a link a new code at once; the old one stays valid for the overlap.',
@@ -116,8 +115,8 @@ export function addLinkCommands(program: Command, context: Context): void {
       'how long old codes stay valid: 0, 12h, 2d (default: 7d)',
       duration,
     )
-    .action((named: string, options: JsonOption & { overlap?: number }) =>
-      rotate(context, named, options),
+    .action((named: string, { overlap, ...options }: JsonOption & { overlap?: number }) =>
+      change(context, 'rotate', named, options, { overlapSeconds: overlap }),
     );
 
   addCommand(link, 'expire', {
@@ -129,120 +128,183 @@ export function addLinkCommands(program: Command, context: Context): void {
   })
     .argument('<link>', LINK)
     .addOption(
-      new Option('--at <when>', `when it ends: ${WHEN}`).argParser(momentAhead).conflicts('never'),
+      new Option('--at <when>', `when it ends: ${WHEN}`).argParser(moment).conflicts('never'),
     )
     .option('--never', 'it does not end')
-    .action((named: string, options: JsonOption & { at?: Date; never?: boolean }) =>
-      expire(context, named, options),
+    .action(
+      (named: string, { at, never, ...options }: JsonOption & { at?: Date; never?: boolean }) =>
+        change(context, 'expire', named, options, { at: never === true ? null : (at ?? 'now') }),
     );
 }
 
-async function create(
-  context: Context,
-  workspaceName: string,
-  options: CreateOptions,
-): Promise<void> {
-  const store = context.session.store();
-  const workspace = await findWorkspace(store, workspaceName);
-  const outcome = await createLink(store, workspace.id, {
-    label: options.label ?? '',
-    mode: options.mode,
-    requireIdentity: options.requireIdentity ?? false,
-    origins: options.origin ?? [],
-    allowServers: options.allowServers,
-    redirectUrl: options.redirectUrl ?? null,
-    linkLimit: options.linkLimit ?? null,
-    addressLimit: options.addressLimit ?? null,
-    expiresAt: options.expires ?? null,
-    guard: wholeGuard(await readGuardOptions(options, context.io.cwd)),
-  });
-  if (outcome.kind === 'invalid') throw refused(outcome.errors);
-  if (outcome.kind === 'unknown-workspace') throw new Failure('The workspace is gone.');
-  await tellLink(context, outcome.link.id);
-  answerLink(context, outcome.link, options);
+/** The settings of a link as options; what takes one away again is for `set` only. */
+function addSettings(command: Command): Command {
+  return command
+    .option('--label <label>', 'what operators see; need not be unique')
+    .addOption(
+      new Option(
+        '--mode <mode>',
+        'strict refuses a lead with a bad field; lenient sets the field aside',
+      ).choices(['strict', 'lenient']),
+    )
+    .option('--require-identity', 'refuse leads without email and telephone')
+    .option(
+      '--origin <origin>',
+      'an origin (scheme://host[:port]) that may post; repeat it to name them all (default: any)',
+      collect,
+    )
+    .option('--allow-servers', 'with origins: take posts without an Origin header too')
+    .option('--no-allow-servers', 'with origins: refuse posts without an Origin header')
+    .option('--redirect-url <url>', 'where a plain HTML form goes after its lead was taken')
+    .option('--link-limit <n>', 'posts a minute on this link', wholeNumber)
+    .option('--address-limit <n>', 'posts a minute from one network address', wholeNumber)
+    .option('--honeypot <field>', 'hold posts that fill in this field, which no person sees')
+    .option(
+      '--min-fill <seconds>',
+      'hold posts whose form was sent sooner after the page opened',
+      seconds,
+    )
+    .option('--captcha-url <url>', 'check the CAPTCHA here: of Turnstile, hCaptcha or reCAPTCHA')
+    .option('--captcha-secret-file <file>', 'file with the CAPTCHA’s secret; - for standard input')
+    .addOption(
+      new Option(
+        '--captcha-fail <way>',
+        'if the CAPTCHA cannot be checked: open takes the lead, closed holds it (default: open)',
+      ).choices(['open', 'closed']),
+    );
+}
+
+/** The settings that options name; `--no-…` takes one away. */
+async function settingsOf(options: SettingOptions, cwd: string) {
+  const { label, mode, requireIdentity, allowServers, origin, anyOrigin } = options;
+  const { redirectUrl, linkLimit, addressLimit } = options;
+  return {
+    ...{ label, mode, requireIdentity, allowServers },
+    origins: anyOrigin === true ? [] : origin,
+    redirectUrl: redirectUrl === false ? null : redirectUrl,
+    linkLimit: linkLimit === false ? null : linkLimit,
+    addressLimit: addressLimit === false ? null : addressLimit,
+    guard: await guardOf(options, cwd),
+  };
+}
+
+async function guardOf(
+  { honeypot, minFill, captcha, captchaUrl, captchaSecretFile, captchaFail }: SettingOptions,
+  cwd: string,
+): Promise<LinkGuardChanges | undefined> {
+  const asked = {
+    ...(captchaUrl !== undefined && { verifyUrl: captchaUrl }),
+    ...(captchaSecretFile !== undefined && { secret: await readSecret(captchaSecretFile, cwd) }),
+    ...(captchaFail !== undefined && { fail: captchaFail }),
+  };
+  const guard: LinkGuardChanges = {
+    ...(honeypot !== undefined && { honeypot: honeypot || null }),
+    ...(minFill !== undefined && { minFillSeconds: minFill || null }),
+    ...(captcha === false && { captcha: null }),
+    ...(Object.keys(asked).length > 0 && { captcha: asked }),
+  };
+  return Object.keys(guard).length === 0 ? undefined : guard;
 }
 
 async function list(
-  { io, session }: Context,
-  workspaceName: string | undefined,
+  context: Context,
+  named: string | undefined,
   options: JsonOption,
 ): Promise<void> {
-  const store = session.store();
-  const workspace =
-    workspaceName === undefined ? undefined : await findWorkspace(store, workspaceName);
-  const { receiverUrl } = session.servers();
-  const links = (await listLinks(store, workspace?.id)).map((link) =>
-    printedLink(link, receiverUrl),
-  );
+  const { io, session } = context;
+  const workspace = named === undefined ? null : await findWorkspace(session.store(), named);
+  const links = await call(context, (await loadNoun('link')).list, { workspaceId: workspace?.id });
   answer(io, options, links, () =>
     links.length === 0
       ? 'There is no link yet: leadgate link create WORKSPACE.\n'
-      : linkTable(links),
+      : table(
+          ['label', 'workspace', 'status', 'mode', 'ends', 'code', 'id'],
+          links.map((link) => [
+            link.label,
+            link.workspaceName,
+            link.status,
+            link.mode,
+            link.expiresAt === null ? null : shortTime(link.expiresAt),
+            link.code,
+            link.id,
+          ]),
+        ),
   );
 }
 
-async function show(context: Context, named: string, options: JsonOption): Promise<void> {
-  answerLink(context, await findLinkNamed(context.session.store(), named), options);
-}
-
-async function setState(
+/** Does something to one link, and shows it. */
+async function change<V extends 'show' | 'set' | 'disable' | 'enable' | 'rotate' | 'expire'>(
   context: Context,
+  verb: V,
   named: string,
-  state: Link['state'],
   options: JsonOption,
+  input: object = {},
 ): Promise<void> {
-  const store = context.session.store();
-  const { id } = await findLinkNamed(store, named);
-  const link = await setLinkState(store, id, state);
-  await tellLink(context, id);
-  answerChanged(context, link, options);
+  const { id: linkId } = await findLinkNamed(context.session.store(), named);
+  const operation = (await loadNoun('link'))[verb];
+  const words = {
+    conflict: `The link has ended, and so would its new code: leadgate link expire ${linkId} --never (or --at) first.`,
+  };
+  answerLink(context, options, await call(context, operation, { linkId, ...input }, { words }));
 }
 
-async function rotate(
-  context: Context,
-  named: string,
-  options: JsonOption & { overlap?: number },
-): Promise<void> {
-  const store = context.session.store();
-  const { id } = await findLinkNamed(store, named);
-  const outcome = await rotateLink(store, id, options.overlap ?? WEEK);
-  if (outcome.kind === 'unknown-link') throw new Failure('The link is gone.');
-  if (outcome.kind === 'expired')
-    throw new Failure(
-      `The link has ended, and so would its new code: leadgate link expire ${id} --never (or --at) first.`,
-    );
-  await tellLink(context, id);
-  answerLink(context, outcome.link, options);
+function answerLink({ io }: Context, options: JsonOption, link: LinkView): void {
+  answer(io, options, link, () => linkText(link));
 }
 
-async function expire(
-  context: Context,
-  named: string,
-  options: JsonOption & { at?: Date; never?: boolean },
-): Promise<void> {
-  const store = context.session.store();
-  const { id } = await findLinkNamed(store, named);
-  const end = options.never === true ? null : (options.at ?? 'now');
-  const link = await expireLink(store, id, end);
-  await tellLink(context, id);
-  answerChanged(context, link, options);
+function linkText(link: LinkView): string {
+  const limit = (value: number | null) =>
+    value === null ? 'the receiver’s default' : `${value} a minute`;
+  const { honeypot, minFillSeconds, captcha } = link.guard;
+  const settings = pairs([
+    ['Capture URL', link.captureUrl ?? `…/ingest/${link.code} (set RECEIVER_URL to see it whole)`],
+    ['Status', link.status],
+    ['Ends', endOf(link)],
+    ['Label', link.label],
+    ['Workspace', link.workspaceName],
+    ['Mode', link.mode],
+    ['Identity', link.requireIdentity ? 'an email or telephone is required' : 'not required'],
+    ['Origins', link.origins.length === 0 ? 'any' : link.origins.join(', ')],
+    ['Servers', link.allowServers || link.origins.length === 0 ? 'allowed' : 'not allowed'],
+    ['Redirect URL', link.redirectUrl],
+    ['Link limit', limit(link.linkLimit)],
+    ['Address limit', limit(link.addressLimit)],
+    ['Honeypot', honeypot],
+    ['Minimum fill time', minFillSeconds === null ? null : `${minFillSeconds} s`],
+    [
+      'CAPTCHA',
+      captcha &&
+        `${captcha.verifyUrl}, ${captcha.fail === 'open' ? 'takes' : 'holds'} what cannot be checked`,
+    ],
+    ['Code', link.code],
+    ['Id', link.id],
+    ['Created', shortTime(link.createdAt)],
+  ]);
+  const old = link.codes.slice(1);
+  if (old.length === 0) return settings;
+  const replaced = table(
+    ['replaced code', 'status', 'ends'],
+    old.map((code) => [code.code, code.expired ? 'expired' : 'still valid', endOf(code)]),
+  );
+  return `${settings}\n${replaced}`;
 }
 
-function answerChanged(context: Context, link: Link | null, options: JsonOption): void {
-  if (link === null) throw new Failure('The link is gone.');
-  answerLink(context, link, options);
-}
+const endOf = ({ expiresAt }: { expiresAt: Date | null }): string =>
+  expiresAt === null ? 'never' : shortTime(expiresAt);
 
-function momentAhead(text: string): Date {
-  const now = new Date();
-  const moment = readMoment(text, now);
-  if (moment === null) throw new InvalidArgumentError(`Write it as ${WHEN}.`);
-  if (moment <= now) throw new InvalidArgumentError(`It is past: ${shortTime(moment)}.`);
-  return moment;
+function moment(text: string): Date {
+  const found = readMoment(text, new Date());
+  if (found !== null) return found;
+  throw new InvalidArgumentError(`Write it as ${WHEN}.`);
 }
 
 function duration(text: string): number {
-  const seconds = readDuration(text);
-  if (seconds === null) throw new InvalidArgumentError('Write it as 0, 90s, 30m, 12h, 7d or 2w.');
-  return seconds;
+  const found = readDuration(text);
+  if (found !== null) return found;
+  throw new InvalidArgumentError('Write it as 0, 90s, 30m, 12h, 7d or 2w.');
+}
+
+function seconds(text: string): number {
+  if (/^\d{1,3}(\.\d{1,3})?$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Write seconds: 3 or 2.5.');
 }

@@ -31,7 +31,7 @@ export function createGate(
     request.actor = actor;
     if (actor.kind === 'operator' && !isSafe(request) && !isSameOrigin(request))
       return sendProblem(reply, 'cross-site');
-    const needed = access.role ?? (isSafe(request) ? 'viewer' : 'operator');
+    const needed = access.role ?? access.operation?.role ?? (isSafe(request) ? 'viewer' : 'operator');
     if (!mayRun(actor.role, needed)) return sendProblem(reply, 'not-allowed');
     return undefined;
   };

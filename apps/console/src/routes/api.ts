@@ -8,7 +8,7 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type, type TObject, type TSchema } from 'typebox';
 import { perform } from '../perform.ts';
-import { sendProblem } from '../problem.ts';
+import { problemOf, sendProblem } from '../problem.ts';
 
 /** What every route of the API may answer besides what it promises. */
 const PROBLEM_ANSWERS = { '4xx': Type.Ref('Problem'), '5xx': Type.Ref('Problem') };
@@ -19,7 +19,7 @@ export async function addOperations(app: FastifyInstance, connections: Connectio
     app.route({
       method: operation.method,
       url: `/api${operation.path}`,
-      config: { operation, role: operation.role },
+      config: { operation },
       schema: schemaOf(operation),
       handler: async (request, reply) => {
         const input = inputOf(request);
@@ -64,11 +64,6 @@ const entriesOf = (part: unknown): [string, unknown][] =>
 
 /** Sends what an operation came to. */
 function answer(reply: FastifyReply, operation: Operation, result: unknown): FastifyReply {
-  if (result instanceof Refusal) return sendRefusal(reply, result);
+  if (result instanceof Refusal) return sendProblem(reply, result.code, problemOf(result));
   return reply.code(operation.status).send(operation.output === null ? null : result);
-}
-
-/** Sends why an operation did nothing. */
-function sendRefusal(reply: FastifyReply, { code, detail, errors }: Refusal): FastifyReply {
-  return sendProblem(reply, code, { detail, ...(errors !== null && { errors: [...errors] }) });
 }

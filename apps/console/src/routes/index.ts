@@ -15,7 +15,6 @@ import { importRoutes } from './imports.ts';
 import { healthRoutes } from './health.ts';
 import { leadRoutes } from './leads.ts';
 import { linkPageRoutes } from './link-pages.ts';
-import { linkRoutes } from './links.ts';
 import { livePageRoutes } from './live-pages.ts';
 import { meRoutes } from './me.ts';
 import { metricsRoutes } from './metrics.ts';
@@ -33,7 +32,6 @@ import { tokenRoutes } from './tokens.ts';
 const API = [
   meRoutes,
   fieldRoutes,
-  linkRoutes,
   leadRoutes,
   duplicateRoutes,
   exportRoutes,

@@ -1,24 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FieldError } from '@leadgate/contract';
-import { putLinks } from '@leadgate/intake';
-import {
-  createLink,
-  expireLink,
-  findLink,
-  linkEntries,
-  listLinks,
-  listWorkspaces,
-  rotateLink,
-  setLinkState,
-  updateLink,
-  wholeGuard,
-} from '@leadgate/store';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { actorOf } from '../auth/actor.ts';
-import { viewLink } from '../link-view.ts';
+import { loadNoun, Refusal } from '@leadgate/operations';
+import type { FastifyReply } from 'fastify';
 import { sendPage } from '../pages/layout.ts';
-import { linkPage, linksPage, newLinkPage } from '../pages/link-pages.ts';
-import { ProblemError } from '../problem.ts';
 import {
   EMPTY_FORM,
   formOf,
@@ -26,35 +10,35 @@ import {
   readLinkForm,
   sentForm,
   type LinkForm,
-} from '../read-link-form.ts';
+} from '../pages/link-form.ts';
+import { linkPage, linksPage, newLinkPage } from '../pages/link-pages.ts';
+import { acts, outputOf, perform } from '../perform.ts';
+import { ProblemError, problemOf } from '../problem.ts';
 import type { ApiServices } from '../services.ts';
-import { tellRedis } from '../tell-redis.ts';
 import { idParams } from './route-schema.ts';
 
-const OVERLAP_SECONDS = 7 * 86_400;
-
-const PAST: FieldError = {
-  pointer: '/expires',
-  code: 'invalid',
-  detail: 'The last day is over already.',
-};
-
 /** The pages of capture links, and the forms and buttons on them. */
-export const linkPageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, services) => {
-  const { store, redis, receiverUrl } = services;
+export const linkPageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
+  app,
+  { connections },
+) => {
+  const [link, workspace] = await Promise.all([loadNoun('link'), loadNoun('workspace')]);
   const hide = true;
-  const acts = (request: FastifyRequest) => actorOf(request).role === 'operator';
-  const follow = (request: FastifyRequest, linkId: string) =>
-    tellRedis(request, async () => putLinks(redis, await linkEntries(store, linkId)));
+  const schema = { hide, params: idParams('linkId') };
 
   app.get('/links', { schema: { hide } }, async (request, reply) => {
-    const links = (await listLinks(store)).map((link) => viewLink(link, receiverUrl));
+    const links = await outputOf(reply, link.list, {}, connections);
     const body = linksPage(links, acts(request));
     return sendPage(reply, { title: 'Capture links', path: '/links', body });
   });
 
-  const showNew = async (reply: FastifyReply, form: LinkForm, errors: FieldError[] = []) => {
-    const body = newLinkPage(await listWorkspaces(store), { form, errors });
+  const showNew = async (
+    reply: FastifyReply,
+    form: LinkForm,
+    errors: readonly FieldError[] = [],
+  ) => {
+    const workspaces = await outputOf(reply, workspace.list, {}, connections);
+    const body = newLinkPage(workspaces, { form, errors });
     return sendPage(reply, { title: 'New capture link', path: '/links', body });
   };
 
@@ -64,98 +48,75 @@ export const linkPageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app
 
   app.post(
     '/links/new',
-    {
-      config: { action: 'link.create', subject: ['workspaceId', 'label'] },
-      schema: { hide, body: LinkFormBody },
-    },
+    { config: { operation: link.create }, schema: { hide, body: LinkFormBody } },
     async (request, reply) => {
       const form = sentForm(request.body);
       const { settings, guard, expiresAt } = readLinkForm(request.body);
-      if (isPast(expiresAt)) return showNew(reply.code(422), form, [PAST]);
-      const outcome = await createLink(store, form.workspaceId, {
-        ...settings,
-        expiresAt,
-        guard: wholeGuard(guard),
-      });
-      if (outcome.kind === 'invalid') return showNew(reply.code(422), form, outcome.errors);
-      if (outcome.kind === 'unknown-workspace') throw new ProblemError('not-found');
-      await follow(request, outcome.link.id);
-      return reply.redirect(`/links/${outcome.link.id}`, 303);
+      const input = { workspaceId: form.workspaceId, ...settings, guard, expiresAt };
+      const made = await perform(reply, link.create, input, connections);
+      if (!(made instanceof Refusal)) return reply.redirect(`/links/${made.id}`, 303);
+      if (made.errors !== null) return showNew(reply.code(422), form, made.errors);
+      throw new ProblemError(made.code, problemOf(made));
     },
   );
 
   const showLink = async (
     reply: FastifyReply,
     linkId: string,
-    { form, errors = [] }: { form?: LinkForm; errors?: FieldError[] } = {},
+    { form, errors = [] }: { form?: LinkForm; errors?: readonly FieldError[] } = {},
   ) => {
-    const link = await findLink(store, linkId);
-    if (link === null) throw new ProblemError('not-found');
-    const view = viewLink(link, receiverUrl);
-    const body = linkPage(view, { form: form ?? formOf(view), errors }, acts(reply.request));
+    const view = await outputOf(reply, link.show, { linkId }, connections);
+    const filled = { form: form ?? formOf(view), errors };
+    const body = linkPage(view, filled, acts(reply.request));
     const title = view.label === '' ? 'Capture link' : view.label;
     return sendPage(reply, { title, path: '/links', body });
   };
 
-  app.get('/links/:linkId', { schema: { hide, params: idParams('linkId') } }, (request, reply) =>
-    showLink(reply, request.params.linkId),
-  );
+  app.get('/links/:linkId', { schema }, (request, reply) => showLink(reply, request.params.linkId));
 
   app.post(
     '/links/:linkId/set',
-    {
-      config: { action: 'link.set' },
-      schema: { hide, params: idParams('linkId'), body: LinkFormBody },
-    },
+    { config: { operation: link.set }, schema: { ...schema, body: LinkFormBody } },
     async (request, reply) => {
       const { linkId } = request.params;
       const form = sentForm(request.body);
       const { settings, guard, expiresAt } = readLinkForm(request.body);
-      const before = await findLink(store, linkId);
-      if (before === null) throw new ProblemError('not-found');
-      const isNewEnd = formOf(viewLink(before, receiverUrl)).expires !== form.expires;
-      if (isNewEnd && isPast(expiresAt))
-        return showLink(reply.code(422), linkId, { form, errors: [PAST] });
-      const outcome = await updateLink(store, linkId, { ...settings, guard });
-      if (outcome.kind === 'invalid')
-        return showLink(reply.code(422), linkId, { form, errors: outcome.errors });
-      if (isNewEnd) await expireLink(store, linkId, expiresAt);
-      await follow(request, linkId);
+      const before = await outputOf(reply, link.show, { linkId }, connections);
+      const isNewEnd = formOf(before).expires !== form.expires;
+      for (const step of [
+        () => perform(reply, link.set, { linkId, ...settings, guard }, connections),
+        () => isNewEnd && perform(reply, link.expire, { linkId, at: expiresAt }, connections),
+      ]) {
+        const done = await step();
+        if (done instanceof Refusal)
+          return showLink(reply.code(422), linkId, { form, errors: faultsOf(done) });
+      }
       return reply.redirect(`/links/${linkId}`, 303);
     },
   );
 
   app.post(
     '/links/:linkId/rotate',
-    { config: { action: 'link.rotate' }, schema: { hide, params: idParams('linkId') } },
+    { config: { operation: link.rotate }, schema },
     async (request, reply) => {
       const { linkId } = request.params;
-      const outcome = await rotateLink(store, linkId, OVERLAP_SECONDS);
-      if (outcome.kind === 'unknown-link') throw new ProblemError('not-found');
-      if (outcome.kind === 'expired')
-        return showLink(reply.code(422), linkId, {
-          errors: [{ pointer: '', code: 'expired', detail: 'It has ended: give it an end first.' }],
-        });
-      await follow(request, linkId);
-      return reply.redirect(`/links/${linkId}`, 303);
+      const done = await perform(reply, link.rotate, { linkId }, connections);
+      return done instanceof Refusal && done.code === 'conflict'
+        ? showLink(reply.code(422), linkId, { errors: faultsOf(done) })
+        : reply.redirect(`/links/${linkId}`, 303);
     },
   );
 
-  for (const [verb, state] of [
-    ['disable', 'disabled'],
-    ['enable', 'open'],
-  ] as const)
+  for (const verb of ['disable', 'enable'] as const)
     app.post(
       `/links/:linkId/${verb}`,
-      { config: { action: `link.${verb}` }, schema: { hide, params: idParams('linkId') } },
+      { config: { operation: link[verb] }, schema },
       async (request, reply) => {
-        const { linkId } = request.params;
-        if ((await setLinkState(store, linkId, state)) === null)
-          throw new ProblemError('not-found');
-        await follow(request, linkId);
+        await outputOf(reply, link[verb], request.params, connections);
         return reply.redirect('/links', 303);
       },
     );
 };
 
-const isPast = (end: Date | null): boolean => end !== null && end.getTime() <= Date.now();
+const faultsOf = ({ code, detail, errors }: Refusal): readonly FieldError[] =>
+  errors ?? [{ pointer: '', code, detail }];

@@ -1,6 +1,6 @@
+import type { LinkSettings } from '@leadgate/contract';
 import { describe, expect, test } from 'vitest';
 import { checkLinkSettings } from './check-link-settings.ts';
-import type { LinkSettings } from './link.ts';
 
 const settings: LinkSettings = {
   label: 'Instagram',

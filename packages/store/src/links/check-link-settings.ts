@@ -1,6 +1,5 @@
-import type { FieldError } from '@leadgate/contract';
+import type { FieldError, LinkSettings } from '@leadgate/contract';
 import { displayText, displayTextFault } from '../display-text.ts';
-import type { LinkSettings } from './link.ts';
 
 // Postgres' integer.
 const MAX_LIMIT = 2_147_483_647;

@@ -1,11 +1,11 @@
-import type { FieldError } from '@leadgate/contract';
+import type { FieldError, LinkSettings } from '@leadgate/contract';
 import { randomUUID } from 'node:crypto';
 import type { Store } from '../open-store.ts';
 import { captureCode } from './capture-code.ts';
 import { checkLinkSettings } from './check-link-settings.ts';
 import { checkLinkGuard } from './check-link-guard.ts';
 import { guardColumns } from './guard-columns.ts';
-import type { Link, LinkGuardSettings, LinkSettings } from './link.ts';
+import type { Link, LinkGuardSettings } from './link.ts';
 import { linkParts, readLink } from './read-link.ts';
 
 export type LinkCreation =

@@ -1,4 +1,4 @@
-import type { CaptureLink } from '@leadgate/contract';
+import { LinkRules, type CaptureLink } from '@leadgate/contract';
 import { Prisma } from '../generated/client.ts';
 import type { Store } from '../open-store.ts';
 
@@ -39,14 +39,20 @@ interface EntryRow extends Omit<CaptureLink, 'expiresAt' | 'guard'> {
   guard: CaptureLink['guard'] | null;
 }
 
+/** The settings that receivers read: columns of their names, in the way of Postgres. */
+const RULES = Prisma.raw(
+  Object.keys(LinkRules.properties)
+    .map(
+      (name) => `l.${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)} AS "${name}"`,
+    )
+    .join(', '),
+);
+
 async function selectEntries(store: Store, filter: Prisma.Sql): Promise<LinkEntry[]> {
   const rows = await store.prisma.$queryRaw<EntryRow[]>`
     SELECT k.code, l.id AS "linkId", w.id AS "workspaceId", w.country,
-           w.dummy_phones AS "dummyPhones", w.dummy_classes AS "dummyClasses", l.state, l.mode,
+           w.dummy_phones AS "dummyPhones", w.dummy_classes AS "dummyClasses", l.state, ${RULES},
            ceil(extract(epoch FROM k.expires_at) * 1000)::float8 AS "expiresAt",
-           l.require_identity AS "requireIdentity", l.origins, l.allow_servers AS "allowServers",
-           l.redirect_url AS "redirectUrl", l.link_limit AS "linkLimit",
-           l.address_limit AS "addressLimit",
            CASE WHEN coalesce(l.honeypot, l.min_fill_ms::text, l.captcha_url) IS NOT NULL
              THEN jsonb_build_object(
                'honeypot', l.honeypot, 'minFillMs', l.min_fill_ms,

@@ -1,3 +1,4 @@
+import { LinkSettings } from '@leadgate/contract';
 import type { Prisma } from '../generated/client.ts';
 import type { Link } from './link.ts';
 
@@ -17,16 +18,9 @@ export function readLink(row: LinkRow): Link {
     id: row.id,
     workspaceId: row.workspaceId,
     workspaceName: row.workspace.name,
-    label: row.label,
+    ...settingsOf(row),
     // The table's checks allow these only.
     state: row.state as Link['state'],
-    mode: row.mode as Link['mode'],
-    requireIdentity: row.requireIdentity,
-    origins: row.origins,
-    allowServers: row.allowServers,
-    redirectUrl: row.redirectUrl,
-    linkLimit: row.linkLimit,
-    addressLimit: row.addressLimit,
     guard: {
       honeypot: row.honeypot,
       minFillSeconds: minFillMs === null ? null : minFillMs / 1_000,
@@ -38,4 +32,12 @@ export function readLink(row: LinkRow): Link {
     createdAt: row.createdAt,
     codes: row.codes.map(({ code, expiresAt, createdAt }) => ({ code, expiresAt, createdAt })),
   };
+}
+
+/** The settings of a link, which are the columns of their names. */
+export function settingsOf(row: Omit<LinkRow, 'workspace' | 'codes'>): LinkSettings {
+  const names = new Set(Object.keys(LinkSettings.properties));
+  const settings = Object.entries(row).filter(([name]) => names.has(name));
+  // The table's checks allow nothing else.
+  return Object.fromEntries(settings) as LinkSettings;
 }

@@ -1,20 +1,14 @@
-import type { FieldError } from '@leadgate/contract';
+import type { FieldError, LinkGuardChanges, LinkSettings } from '@leadgate/contract';
 import type { Store } from '../open-store.ts';
 import { checkLinkGuard } from './check-link-guard.ts';
 import { checkLinkSettings } from './check-link-settings.ts';
 import { findLink } from './find-link.ts';
 import { guardColumns } from './guard-columns.ts';
-import type { Link, LinkGuardSettings, LinkSettings } from './link.ts';
+import type { Link } from './link.ts';
+import { settingsOf } from './read-link.ts';
 
 /** What is to change; what is left out stays. */
-export type LinkChanges = Partial<LinkSettings> & {
-  guard?: {
-    honeypot?: LinkGuardSettings['honeypot'];
-    minFillSeconds?: LinkGuardSettings['minFillSeconds'];
-    /** Null takes it away. Without a secret, the one that is there stays. */
-    captcha?: null | { verifyUrl?: string; secret?: string; fail?: 'open' | 'closed' };
-  };
-};
+export type LinkChanges = Partial<LinkSettings> & { guard?: LinkGuardChanges };
 
 export type LinkUpdate =
   | { kind: 'updated'; link: Link }
@@ -43,17 +37,7 @@ export async function updateLink(
               asked.fail ??
               (row.captchaFail === 'closed' ? ('closed' as const) : ('open' as const)),
           };
-    const checked = checkLinkSettings({
-      label: row.label,
-      mode: row.mode === 'lenient' ? 'lenient' : 'strict',
-      requireIdentity: row.requireIdentity,
-      origins: row.origins,
-      allowServers: row.allowServers,
-      redirectUrl: row.redirectUrl,
-      linkLimit: row.linkLimit,
-      addressLimit: row.addressLimit,
-      ...changes,
-    });
+    const checked = checkLinkSettings({ ...settingsOf(row), ...changes });
     const errors = [
       ...(checked.kind === 'invalid' ? checked.errors : []),
       ...checkLinkGuard({

@@ -1,0 +1,250 @@
+import { LINK_DEFAULTS, LinkGuardChanges, LinkGuardView, LinkSettings } from '@leadgate/contract';
+import {
+  createLink,
+  expireLink,
+  findLink,
+  linkEntries,
+  listLinks,
+  rotateLink,
+  setLinkState,
+  updateLink,
+  wholeGuard,
+  type Link,
+} from '@leadgate/store';
+import { Type } from 'typebox';
+import {
+  invalid,
+  NOTHING_NAMED,
+  operation,
+  Refusal,
+  type Call,
+  type Connections,
+} from './operation.ts';
+import { tellRedis } from './run.ts';
+import { At, Nullable, Time, Uuid } from './schema.ts';
+
+const CodeView = Type.Object({
+  code: Type.String(),
+  captureUrl: Nullable(Type.String()),
+  createdAt: At,
+  expiresAt: Nullable(At),
+  expired: Type.Boolean(),
+});
+
+const LinkOutput = Type.Object({
+  id: Uuid,
+  workspaceId: Uuid,
+  workspaceName: Type.String(),
+  state: Type.String(),
+  status: Type.String({ description: 'open, disabled or expired.' }),
+  code: Type.String({ description: 'The code in use.' }),
+  captureUrl: Nullable(Type.String()),
+  createdAt: At,
+  expiresAt: Nullable(At),
+  ...LinkSettings.properties,
+  guard: LinkGuardView,
+  codes: Type.Array(CodeView),
+});
+
+/** A link with the code in use and where it is posted to. */
+export interface LinkView extends Omit<Link, 'codes'> {
+  status: 'open' | 'disabled' | 'expired';
+  code: string;
+  /** Null if nothing says where the receiver is. */
+  captureUrl: string | null;
+  expiresAt: Date | null;
+  /** Newest first: the code in use, then those that a rotation replaced. */
+  codes: (Link['codes'][number] & { captureUrl: string | null; expired: boolean })[];
+}
+
+function viewLink(link: Link, receiverUrl: string | null): LinkView {
+  const now = new Date();
+  const codes = link.codes.map((code) => ({
+    ...code,
+    captureUrl: receiverUrl === null ? null : `${receiverUrl}/ingest/${code.code}`,
+    expired: code.expiresAt !== null && code.expiresAt <= now,
+  }));
+  const [current] = codes;
+  if (current === undefined) throw new Error('a link has lost its code');
+  const { code, captureUrl, expiresAt, expired } = current;
+  const status = link.state === 'disabled' ? 'disabled' : expired ? 'expired' : 'open';
+  return { ...link, status, code, captureUrl, expiresAt, codes };
+}
+
+const UNKNOWN = new Refusal('not-found', 'There is no such link.');
+
+/** An end that is past already: a slip, as a link is ended at once by saying so. */
+function pastEnd(pointer: string, end: Date | null): Refusal | null {
+  if (end === null || end.getTime() > Date.now()) return null;
+  const detail = `The end is past: ${end.toISOString()}.`;
+  return invalid([{ pointer, code: 'past', detail }]);
+}
+
+const dateOf = (text: string | null | undefined): Date | null =>
+  typeof text === 'string' ? new Date(text) : null;
+
+/** A link that was changed, once receivers were told of it. */
+async function changed(
+  link: Link | null,
+  connections: Connections,
+  call: Call,
+): Promise<LinkView | Refusal> {
+  if (link === null) return UNKNOWN;
+  const entries = await linkEntries(connections.store, link.id);
+  await tellRedis(connections, call, async (redis) => {
+    const { putLinks } = await import('@leadgate/intake');
+    await putLinks(redis, entries);
+  });
+  return viewLink(link, connections.receiverUrl);
+}
+
+const changes = {
+  ...Type.Partial(LinkSettings).properties,
+  guard: Type.Optional(LinkGuardChanges),
+};
+
+const WEEK_SECONDS = 604_800;
+
+const setState = (verb: 'disable' | 'enable', state: Link['state'], summary: string) =>
+  operation({
+    name: `link.${verb}`,
+    id: `${verb}Link`,
+    method: 'POST',
+    path: `/links/:linkId/${verb}`,
+    summary,
+    scope: 'linkId',
+    input: Type.Object({ linkId: Uuid }),
+    output: LinkOutput,
+    run: async ({ linkId }, connections, call) =>
+      changed(await setLinkState(connections.store, linkId, state), connections, call),
+  });
+
+/** Capture links, which landing pages post leads to. */
+export const link = {
+  list: operation({
+    name: 'link.list',
+    id: 'listLinks',
+    method: 'GET',
+    path: '/links',
+    summary: 'List capture links, closed ones too',
+    scope: 'workspaceId',
+    input: Type.Object({ workspaceId: Type.Optional(Uuid) }),
+    output: Type.Array(LinkOutput),
+    run: async ({ workspaceId }, { store, receiverUrl }) =>
+      (await listLinks(store, workspaceId)).map((one) => viewLink(one, receiverUrl)),
+  }),
+
+  create: operation({
+    name: 'link.create',
+    id: 'createLink',
+    method: 'POST',
+    path: '/workspaces/:workspaceId/links',
+    summary: 'Create an open capture link',
+    scope: 'workspaceId',
+    subject: ['label'],
+    input: Type.Object({
+      workspaceId: Uuid,
+      ...changes,
+      expiresAt: Type.Optional(Nullable(Time)),
+    }),
+    output: LinkOutput,
+    status: 201,
+    run: async ({ workspaceId, guard, expiresAt: end, ...settings }, connections, call) => {
+      const expiresAt = dateOf(end);
+      const past = pastEnd('/expiresAt', expiresAt);
+      if (past !== null) return past;
+      const outcome = await createLink(connections.store, workspaceId, {
+        ...LINK_DEFAULTS,
+        ...settings,
+        expiresAt,
+        guard: wholeGuard(guard),
+      });
+      if (outcome.kind === 'invalid') return invalid(outcome.errors);
+      if (outcome.kind === 'unknown-workspace')
+        return new Refusal('not-found', 'There is no such workspace.');
+      return changed(outcome.link, connections, call);
+    },
+  }),
+
+  show: operation({
+    name: 'link.show',
+    id: 'showLink',
+    method: 'GET',
+    path: '/links/:linkId',
+    summary: 'Show a capture link',
+    scope: 'linkId',
+    input: Type.Object({ linkId: Uuid }),
+    output: LinkOutput,
+    run: async ({ linkId }, { store, receiverUrl }) => {
+      const found = await findLink(store, linkId);
+      return found === null ? UNKNOWN : viewLink(found, receiverUrl);
+    },
+  }),
+
+  set: operation({
+    name: 'link.set',
+    id: 'changeLink',
+    method: 'PATCH',
+    path: '/links/:linkId',
+    summary: 'Change settings of a link; what is not named stays',
+    scope: 'linkId',
+    input: Type.Object({ linkId: Uuid, ...changes }),
+    output: LinkOutput,
+    run: async ({ linkId, ...settings }, connections, call) => {
+      if (Object.keys(settings).length === 0) return NOTHING_NAMED;
+      const outcome = await updateLink(connections.store, linkId, settings);
+      if (outcome.kind === 'invalid') return invalid(outcome.errors);
+      return changed(outcome.kind === 'updated' ? outcome.link : null, connections, call);
+    },
+  }),
+
+  disable: setState(
+    'disable',
+    'disabled',
+    'Close a link until it is enabled: posts are answered 410',
+  ),
+  enable: setState('enable', 'open', 'Open a disabled link again'),
+
+  rotate: operation({
+    name: 'link.rotate',
+    id: 'rotateLink',
+    method: 'POST',
+    path: '/links/:linkId/rotate',
+    summary: 'Give a link a new code; the old one works on for the overlap',
+    scope: 'linkId',
+    subject: ['overlapSeconds'],
+    input: Type.Object({
+      linkId: Uuid,
+      overlapSeconds: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 31_536_000, description: 'A week by default.' }),
+      ),
+    }),
+    output: LinkOutput,
+    run: async ({ linkId, overlapSeconds = WEEK_SECONDS }, connections, call) => {
+      const outcome = await rotateLink(connections.store, linkId, overlapSeconds);
+      if (outcome.kind === 'expired')
+        return new Refusal('conflict', 'The link is expired: give it an end first.');
+      return changed(outcome.kind === 'rotated' ? outcome.link : null, connections, call);
+    },
+  }),
+
+  expire: operation({
+    name: 'link.expire',
+    id: 'expireLink',
+    method: 'POST',
+    path: '/links/:linkId/expire',
+    summary: 'End a link at a time, at once, or never',
+    scope: 'linkId',
+    subject: ['at'],
+    input: Type.Object({
+      linkId: Uuid,
+      at: Type.Union([Time, Type.Literal('now'), Type.Null()]),
+    }),
+    output: LinkOutput,
+    run: async ({ linkId, at }, connections, call) => {
+      const end = at === 'now' ? at : dateOf(at);
+      const past = end === 'now' ? null : pastEnd('/at', end);
+      return past ?? changed(await expireLink(connections.store, linkId, end), connections, call);
+    },
+  }),
+};
