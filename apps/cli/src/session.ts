@@ -32,6 +32,8 @@ export interface Session {
 }
 
 const REDIS_TIMEOUT_MS = 3_000;
+/** Somebody waits for it, and nothing waits behind it. */
+const STATEMENT_TIMEOUT_MS = 15_000;
 
 export function openSession(io: Io): Session {
   let servers: Servers | undefined;
@@ -42,7 +44,12 @@ export function openSession(io: Io): Session {
   const find = () => (servers ??= findServers(io));
   const redisSettings = () => readRedisSettings(io);
   const databaseUrl = () => urlOf(find().databaseUrl, POSTGRES);
-  const getStore = () => (store ??= openStore({ url: databaseUrl(), poolSize: 4 }));
+  const getStore = () =>
+    (store ??= openStore({
+      url: databaseUrl(),
+      poolSize: 4,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    }));
   const getRedis = () => (redis ??= connect(urlOf(find().redisUrl, REDIS), redisSettings()));
 
   return {

@@ -50,7 +50,7 @@ test('a session is in UTC with its own options kept, and is not asked for them b
   };
   await admin.query(`DO $$ BEGIN EXECUTE
     format('ALTER DATABASE %I SET timezone = ''America/Recife''', current_database()); END $$`);
-  expect(await settings('')).toMatchObject({ zone: 'UTC', timeout: '15s' });
+  expect(await settings('')).toMatchObject({ zone: 'UTC', timeout: '8s' });
   expect(await settings('?options=-c%20work_mem%3D9MB')).toMatchObject({
     zone: 'UTC',
     memory: '9MB',

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { PrismaClient } from './generated/client.ts';
@@ -25,8 +26,19 @@ export interface Store {
   close: () => Promise<void>;
 }
 
-const STATEMENT_TIMEOUT_MS = 15_000;
+const STATEMENT_TIMEOUT_MS = 8_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+
+/**
+ * A server that is gone without a word (a host that died, packets that are dropped) is told from a slow
+ * one by time alone: TCP would try for a quarter of an hour. Postgres ends a statement before a
+ * connection is given up, so what is silent for so long is gone.
+ */
+const SILENT_AFTER_STATEMENT_MS = 2_000;
+/** What is idle may have gone silent unnoticed: not much of it is kept for the next statement. */
+const IDLE_TIMEOUT_MS = 2_000;
+/** The rows of a process that is gone, or stopped, in the middle of a transaction are free after this. */
+const IDLE_IN_TRANSACTION_MS = 5_000;
 
 /**
  * Said once a connection: transactions in which each statement sees what was committed before it, and
@@ -46,7 +58,9 @@ export function openStore(options: StoreOptions): Store {
       ...connectionOf(url, statementTimeoutMs),
       max: poolSize,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      idleTimeoutMillis: IDLE_TIMEOUT_MS,
       keepAlive: true,
+      stream: () => boundedSocket(statementTimeoutMs + SILENT_AFTER_STATEMENT_MS),
       application_name: 'leadgate',
     },
     {
@@ -71,6 +85,18 @@ export function openStore(options: StoreOptions): Store {
 }
 
 /**
+ * A socket that fails when nothing comes or goes for so long. pg's own `query_timeout` would leave the
+ * connection of a transaction in the pool, with its answer still to come.
+ */
+function boundedSocket(silentAfterMs: number): Socket {
+  const socket = new Socket();
+  socket.setTimeout(silentAfterMs, () => {
+    socket.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' }));
+  });
+  return socket;
+}
+
+/**
  * Prisma writes and reads times as UTC without saying so: a session in another time zone stores
  * them shifted. PgBouncer refuses start-up parameters; behind it the role carries these settings
  * (ALTER ROLE … SET).
@@ -86,8 +112,7 @@ function connectionOf(url: string, statementTimeoutMs: number) {
     connectionString: connection.href,
     options: [...(given === null ? [] : [given]), ...SESSION].join(' '),
     statement_timeout: statementTimeoutMs,
-    // A process that is stopped in a transaction must not hold its rows from the others.
-    idle_in_transaction_session_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: Math.min(statementTimeoutMs, IDLE_IN_TRANSACTION_MS),
   };
 }
 
