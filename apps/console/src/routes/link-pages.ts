@@ -81,15 +81,13 @@ export const linkPageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
       const { linkId } = request.params;
       const form = sentForm(request.body);
       const { settings, guard, expiresAt } = readLinkForm(request.body);
-      const before = await outputOf(reply, link.show, { linkId }, connections);
-      const isNewEnd = formOf(before).expires !== form.expires;
-      for (const step of [
-        () => perform(reply, link.set, { linkId, ...settings, guard }, connections),
-        () => isNewEnd && perform(reply, link.expire, { linkId, at: expiresAt }, connections),
-      ]) {
-        const done = await step();
-        if (done instanceof Refusal)
-          return showLink(reply.code(422), linkId, { form, errors: faultsOf(done) });
+      const set = await perform(reply, link.set, { linkId, ...settings, guard }, connections);
+      if (set instanceof Refusal)
+        return showLink(reply.code(422), linkId, { form, errors: faultsOf(set) });
+      if (formOf(set).expires !== form.expires) {
+        const ended = await perform(reply, link.expire, { linkId, at: expiresAt }, connections);
+        if (ended instanceof Refusal)
+          return showLink(reply.code(422), linkId, { form, errors: faultsOf(ended) });
       }
       return reply.redirect(`/links/${linkId}`, 303);
     },
