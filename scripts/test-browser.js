@@ -17,6 +17,7 @@ against a stand-in of the receiver and against a real one; against another real 
 const PROGRAMS = /** @type {const} */ ([
   ['bash', 'bash'],
   ['curl', 'curl'],
+  ['openssl', 'openssl'],
   ['php', 'php-cli'],
   ['python3', 'python3'],
 ]);

@@ -150,3 +150,20 @@ describe('where it can be made durable nowhere, the sender is told to try again'
     }
   });
 });
+
+test('a lead that a browser kept for days is of when it was filled in, and wins over nothing newer', async () => {
+  const day = 24 * 60 * 60 * 1_000;
+  for (const [_ageMs, age] of [
+    [3 * day, 3 * day],
+    [90 * day, 7 * day],
+    ['soon', 0],
+  ] as const) {
+    const receiver = await fakeReceiver();
+    await receiver.post({ ...ANA, _ageMs });
+    const { stamp, order, notes } = receiver.submission();
+    expect({ stamp, notes }).toEqual({
+      stamp: age === 0 ? order : (NOW - age) * 1_000,
+      notes: [],
+    });
+  }
+});

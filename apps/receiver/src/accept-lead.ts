@@ -46,6 +46,7 @@ export interface Post {
   code: string;
   link: CaptureLink;
   limits: LimitUse[];
+  joinLimit: LimitUse;
   bytes: Buffer;
   bodyType: BodyType;
   /** The header Idempotency-Key. */
@@ -159,6 +160,7 @@ async function store(
 ): Promise<Outcome> {
   const { linkId, workspaceId, guard } = post.link;
   const verdict = await judge(guard, reading.signs, intake.verifyCaptcha);
+  const { ageMs } = reading.signs;
   const notes = [...reading.notes];
   if (verdict.kind === 'taken-unchecked') notes.push({ field: '', code: 'captcha-unchecked' });
   const { lead, text, consent, idempotency, identities: identityKeys } = reading;
@@ -179,9 +181,11 @@ async function store(
       },
       offeredLeadId: randomUUID(),
       identityKeys,
+      ...(ageMs !== null && { stamp: (post.receivedAt - ageMs) * 1_000 }),
       ...(verdict.kind === 'held' && { held: verdict.reason }),
       ...(idempotency && { idempotency }),
       limits: post.limits,
+      joinLimit: post.joinLimit,
     },
     { within, maySpool: () => intake.isOnDisk(post.code) },
   );
@@ -191,7 +195,6 @@ async function store(
     case 'limited':
       return refused('rate-limited', { retryAfterSeconds: acceptance.retryAfterSeconds });
     case 'key-reused':
-      keepRejected(intake, post, { code: 'idempotency-key-reused', errors: [] }, text);
       return refused('idempotency-key-reused');
     case 'unavailable':
     case 'overloaded':

@@ -85,6 +85,13 @@ export const LeadBody = Type.Object(
           'Milliseconds from the page’s opening to the sending of its form, for links with a minimum. No part of the lead.',
       }),
     ),
+    _ageMs: Type.Optional(
+      Type.Unsafe<unknown>({
+        type: ['number', 'string', 'null'],
+        description:
+          'Milliseconds since it was filled in, for what was kept until it could be sent: facts of then do not win over newer ones. Up to seven days. No part of the lead.',
+      }),
+    ),
     _idempotencyKey: Type.Optional(
       Type.Unsafe<unknown>({
         type: ['string', 'null'],

@@ -17,3 +17,14 @@ export function secondsToWait(
   const { current, ttlMs } = limits.count(workspaceId, key, max);
   return current > max ? Math.ceil(ttlMs / 1_000) : null;
 }
+
+/**
+ * Posts for one that may bring together what was known apart: an honest campaign has one in fifty of
+ * them, or fewer, and who asks whether people are known has nothing else (decision 36).
+ */
+const POSTS_FOR_A_JOIN = 50;
+
+/** Of an address: its limit of posts that bring identities together, from that of posts. */
+export function joinLimitOf({ key, max }: LimitUse): LimitUse {
+  return { key: `join:${key}`, max: Math.ceil(max / POSTS_FOR_A_JOIN) };
+}

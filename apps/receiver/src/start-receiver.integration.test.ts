@@ -101,7 +101,8 @@ describe('on a Redis that is well', () => {
     expect(again.headers.get('submission-id')).toBe(first.headers.get('submission-id'));
     const other = await receiver.post({ email: 'ana@example.com' }, key);
     expect(other.body.code).toBe('idempotency-key-reused');
-    expect((await queueCounts(redis)).waiting).toBe(1);
+    const jobs = await takeJobs(url, 2);
+    expect(jobs.map(({ held }) => held?.reason)).toEqual([undefined, 'key-reused']);
   });
 
   test('a crash between reserving and enqueuing loses nothing: a retry enqueues the same submission', async () => {

@@ -1,6 +1,6 @@
 import type { Problem } from './problem.ts';
 
-/** A lead on its way: exactly the bytes that every attempt, beacon and later visit sends. */
+/** A lead on its way: the bytes that every attempt and beacon sends, and a later visit with its age. */
 export interface Delivery {
   url: string;
   /** JSON, with `_idempotencyKey` in it. */
@@ -81,7 +81,7 @@ async function attempt(url: string, body: string): Promise<Settled | undefined> 
     });
     const { status, headers } = response;
     // In seconds, as the service gives it; a date (RFC 9110, 10.2.3) counts as none.
-    quietUntil = Date.now() + (Number(headers.get('Retry-After')) * 1000 || 0);
+    quietUntil = Date.now() + (+headers.get('Retry-After')! * 1000 || 0);
     const { leadId, ...problem } = (await response.json()) as Problem & { leadId?: string };
     if (leadId) return { kind: 'accepted', leadId };
     // Without a code it is not the service that speaks, but something on the way to it.

@@ -288,6 +288,10 @@ describe('a lead that cannot be sent', () => {
     receiver.setDown(false);
     const second = await visit(site);
     await hear(second, 'accepted');
+    // Of when it was filled in: its key may be forgotten by now, and newer facts known.
+    expect(sent()).toEqual([
+      { ...ANA, _idempotencyKey: A_KEY, _filledMs: A_WHILE, _ageMs: A_WHILE },
+    ]);
     expect(await unsent(second)).toEqual([]);
     await second.close();
 

@@ -6,7 +6,7 @@ const KEY = 'leadgate';
  */
 export function readStored(area: 'localStorage' | 'sessionStorage'): unknown {
   try {
-    return JSON.parse(window[area].getItem(KEY) || '');
+    return JSON.parse(window[area].getItem(KEY)!);
   } catch {
     return undefined;
   }

@@ -32,10 +32,12 @@ export function standIn(links: Links): (post: Post) => Answer {
     const {
       _idempotencyKey: key = randomUUID(),
       _filledMs: _,
+      _ageMs: __,
       ...lead
     } = (isForm ? Object.fromEntries(new URLSearchParams(body)) : JSON.parse(body)) as {
       _idempotencyKey?: string;
       _filledMs?: number;
+      _ageMs?: number;
       telephone?: string;
       birthday?: string;
     };

@@ -9,6 +9,8 @@ export const NOTE_CODES = {
   'placeholder-phone': 'No person has this phone: one repeated digit, or no number of any plan.',
   'dummy-phone': 'The workspace says that this phone identifies nobody; it was kept and is no key.',
   'too-many-identities': 'The lead has as many identities as it may; this one was not remembered.',
+  'not-matched':
+    'Its sender brought too many known people together; this one was kept and identifies nobody.',
   'unknown-custom-field': 'No custom field has this id, name or label; it was ignored.',
   'ambiguous-custom-field': 'More than one custom field has this label; it was ignored.',
   'overridden-custom-field': 'Another key of the same body names the same custom field and wins.',

@@ -20,7 +20,8 @@ export const PROBLEMS = {
   'invalid-lead': { status: 422, title: 'Some fields cannot be accepted.' },
   'idempotency-key-reused': {
     status: 422,
-    title: 'This Idempotency-Key was used with another body.',
+    title:
+      'This Idempotency-Key was used with another body. Send another lead under a key of its own.',
   },
   'identity-required': { status: 422, title: 'This link needs an email or a telephone.' },
   'rate-limited': { status: 429, title: 'Too many requests. Try again later.' },

@@ -58,8 +58,9 @@ const KNOWN_KEYS = new Set<string>([
   'consent',
   // A beacon cannot set the Idempotency-Key header and sends this instead.
   '_idempotencyKey',
-  // How long a form took: the receiver's, and in a refused body that is taken after all.
+  // How long a form took, and how long ago: the receiver's, and in a refused body that is taken after all.
   '_filledMs',
+  '_ageMs',
 ]);
 
 /**

@@ -574,15 +574,20 @@ describe('an idempotency key', () => {
     expect((await receiver.post(ANA, { headers })).statusCode).toBe(503);
   });
 
-  test('seen before with another body is 422', async () => {
+  test('seen before with another body is 422, and what it came with is held', async () => {
     const receiver = await fakeReceiver({
-      services: { reserver: { reserve: () => Promise.resolve({ kind: 'key-reused' }) } },
+      services: {
+        reserver: {
+          reserve: (request) =>
+            Promise.resolve(request.held ? reservationOf(request, 1) : { kind: 'key-reused' }),
+        },
+      },
     });
     expect((await receiver.post(ANA, { headers })).json()).toMatchObject({
       status: 422,
       code: 'idempotency-key-reused',
     });
-    expect(receiver.rejected).toMatchObject([{ code: 'idempotency-key-reused' }]);
+    expect(receiver.submission().held?.reason).toBe('key-reused');
   });
 
   test('that cannot be remembered is 422, beside the bad fields, in either mode', async () => {

@@ -13,7 +13,7 @@ import { readMediaType } from '../media-type.ts';
 import { sendThanksPage } from '../pages/answer-page.ts';
 import { wantsPage } from '../pages/wants-page.ts';
 import { prefersLenient } from '../prefer.ts';
-import { secondsToWait } from '../rate-limits.ts';
+import { joinLimitOf, secondsToWait } from '../rate-limits.ts';
 import { readBody, type RawBody } from '../read-body.ts';
 import type { ReceiverServices } from '../services.ts';
 import { ingestSchema } from './ingest-schema.ts';
@@ -89,6 +89,7 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
         code: request.params.code,
         link: arrival.link,
         limits: [arrival.linkUse, arrival.addressUse],
+        joinLimit: joinLimitOf(arrival.addressUse),
         bytes: body?.bytes ?? NOTHING,
         bodyType: arrival.bodyType,
         idempotencyKey: request.headers['idempotency-key'],

@@ -12,7 +12,7 @@ describe('the signs of a post', () => {
     };
     expect(takeSigns(body, 'website')).toEqual({
       body: { email: 'ana@example.com', customFields: { plan: 'gold' } },
-      signs: { trapped: true, filledMs: 1234.5, captchaToken: 'token' },
+      signs: { trapped: true, filledMs: 1234.5, ageMs: null, captchaToken: 'token' },
     });
   });
 

@@ -4,16 +4,21 @@ export interface Signs {
   trapped: boolean;
   /** Milliseconds from the page's opening to the sending of its form; null where it is not said. */
   filledMs: number | null;
+  /** Milliseconds since it was filled in, of one that was kept by a browser; null: it is of now. */
+  ageMs: number | null;
   captchaToken: string | null;
 }
 
 /** Beside the lead, and no part of it: it differs from one try to the next. */
 const FILLED_MS = '_filledMs';
+const AGE_MS = '_ageMs';
+/** As long as the snippet keeps what it could not send. */
+const LONGEST_AGE_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /** Where the widgets of Turnstile, hCaptcha and reCAPTCHA put their answer. */
 const CAPTCHA_FIELDS = ['cf-turnstile-response', 'h-captcha-response', 'g-recaptcha-response'];
 
-const SIGNS: ReadonlySet<string> = new Set([FILLED_MS, ...CAPTCHA_FIELDS]);
+const SIGNS: ReadonlySet<string> = new Set([FILLED_MS, AGE_MS, ...CAPTCHA_FIELDS]);
 
 const LONGEST_TOKEN = 4_096;
 
@@ -24,7 +29,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * snippet sends what it does not know as a custom field, so they are looked for there too.
  */
 export function takeSigns(body: unknown, honeypot: string | null): { body: unknown; signs: Signs } {
-  const none: Signs = { trapped: false, filledMs: null, captchaToken: null };
+  const none: Signs = { trapped: false, filledMs: null, ageMs: null, captchaToken: null };
   if (!isFields(body)) return { body, signs: none };
   const custom = body['customFields'];
   const names = honeypot === null ? SIGNS : new Set([...SIGNS, honeypot]);
@@ -35,9 +40,11 @@ export function takeSigns(body: unknown, honeypot: string | null): { body: unkno
     [body, custom].flatMap((fields) =>
       isFields(fields) && Object.hasOwn(fields, name) ? [fields[name]] : [],
     );
+  const ageMs = readMilliseconds(sent(AGE_MS)[0]);
   const signs: Signs = {
     trapped: honeypot !== null && sent(honeypot).some(isFilledIn),
     filledMs: readMilliseconds(sent(FILLED_MS)[0]),
+    ageMs: ageMs === null ? null : Math.min(Math.floor(ageMs), LONGEST_AGE_MS),
     captchaToken: CAPTCHA_FIELDS.flatMap(sent).find(isToken) ?? null,
   };
   return { body: { ...without(body, names), ...customWithout(custom, names) }, signs };

@@ -1,6 +1,6 @@
 import type { Spool } from '../spool/spool.ts';
 import type { SpooledSubmission } from '../spool/spooled-submission.ts';
-import { accept, NotEnqueued, type Acceptance, type AcceptRequest, type Intake } from './accept.ts';
+import { accept, NotEnqueued, NotHeld, type Acceptance, type AcceptRequest, type Intake } from './accept.ts';
 import type { Breaker } from './breaker.ts';
 import type { WithinDeadline } from './redis-deadline.ts';
 import { withinTime } from './within-time.ts';
@@ -62,6 +62,11 @@ export async function acceptOrSpool(
       ? spoolUnreserved(new Error('Redis is behind: it has to be refilled first'))
       : acceptance;
   } catch (error) {
+    if (error instanceof NotHeld) {
+      // In the spool it would be answered 202, which it must not be.
+      intake.onTrouble('not-enqueued', error.cause);
+      return { kind: codeOf(error) };
+    }
     if (!(error instanceof NotEnqueued)) return spoolUnreserved(error);
     const { submission, cause } = error;
     return keep({ submission, reserved: true }, cause, codeOf(cause));

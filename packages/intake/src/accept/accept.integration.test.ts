@@ -13,7 +13,7 @@ import { createReserver, type Reserver } from '../reservation/reserver.ts';
 import { drainFolder } from '../spool/drain-spool.ts';
 import { openSpool, type Spool } from '../spool/spool.ts';
 import { acceptOrSpool, type IntakeWithSpool } from './accept-or-spool.ts';
-import { accept, NotEnqueued, type AcceptRequest } from './accept.ts';
+import { accept, NotEnqueued, NotHeld, type AcceptRequest } from './accept.ts';
 import { createRedisDeadline } from './redis-deadline.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent', pretty: false });
@@ -105,6 +105,19 @@ test('what was held first, and looks good when it is repeated, is held and owns 
   });
 });
 
+test('a lead that meets a used key is refused, and waits for an operator, once however often it comes', async () => {
+  const workspaceId = await newWorkspace();
+  const intake = { reserver, producer };
+  await accept(intake, requestOf(workspaceId, { email: 'stranger@example.com', key: '231-0' }));
+  const real = requestOf(workspaceId, { email: 'ana@example.com', key: '231-0' });
+  expect(await accept(intake, real)).toEqual({ kind: 'key-reused' });
+  const again = { ...real, submission: { ...real.submission, id: randomUUID() } };
+  expect(await accept(intake, again)).toEqual({ kind: 'key-reused' });
+  const held = (await takeAll(workspaceId)).filter((one) => one.held !== undefined);
+  expect(new Set(held.map(({ id }) => id))).toEqual(new Set([real.submission.id]));
+  expect(held[0]?.held).toEqual({ reason: 'key-reused', keys: ['email:ana@example.com'] });
+});
+
 test('an email that found no room on its lead is noted', async () => {
   const workspaceId = await newWorkspace();
   const intake = { reserver, producer };
@@ -173,6 +186,13 @@ class Model {
     return judged;
   }
 
+  /** What meets a used key is held, once for each body. */
+  hold({ held = 'key-reused', idempotency, ...request }: AcceptRequest): Judged {
+    const { key = '', bodyHash = '' } = idempotency ?? {};
+    const ofItsOwn = { key: `used ${bodyHash} ${key}`, bodyHash };
+    return this.judgeAnswered({ ...request, held, idempotency: ofItsOwn });
+  }
+
   judgeAnswered(request: AcceptRequest): Judged {
     const judged = this.judge(request);
     if (judged !== null) return judged;
@@ -221,12 +241,13 @@ async function sameAsModel(history: Step[]): Promise<void> {
       continue;
     }
     const judged = model.judge(request);
-    if (judged === null) expect(outcome).toEqual({ kind: 'key-reused' });
-    else if (fate === 'enqueued') {
-      expected.set(judged.id, judged);
-      const { id: submissionId, leadId } = judged;
-      expect(outcome).toEqual({ kind: 'accepted', submissionId, leadId });
-    }
+    const kept = judged ?? model.hold(request);
+    if (fate === 'killed') continue;
+    expected.set(kept.id, kept);
+    const { id: submissionId, leadId } = kept;
+    expect(outcome).toEqual(
+      judged === null ? { kind: 'key-reused' } : { kind: 'accepted', submissionId, leadId },
+    );
   }
 
   const jobs = await takeAll(workspaceId);
@@ -247,7 +268,7 @@ async function post(request: AcceptRequest, fate: 'enqueued' | 'killed' | 'spool
   if (fate === 'killed') {
     const dying = { enqueue: () => Promise.reject(new Error('killed')) };
     return accept({ reserver, producer: dying }, request).catch((error: unknown) => {
-      expect(error).toBeInstanceOf(NotEnqueued);
+      expect(error instanceof NotHeld ? error.cause : error).toBeInstanceOf(NotEnqueued);
       return null;
     });
   }

@@ -26,6 +26,7 @@ export interface AcceptRequest {
   /** `key` is per link; `bodyHash` tells another body under the same key. */
   idempotency?: { key: string; bodyHash: string };
   limits?: readonly LimitUse[];
+  joinLimit?: LimitUse;
   /** Microseconds since 1970: the time the facts are from, if not now. Never later than the order. */
   stamp?: number;
   /** Its turn comes when no live traffic waits. */
@@ -36,7 +37,7 @@ type ReservedField = 'leadId' | 'answeredLeadId' | 'identities' | 'order' | 'sta
 
 /**
  * - `accepted`: it is in the queue. A repeat under an idempotency key is the submission of the first.
- * - `key-reused`: the idempotency key belongs to another body.
+ * - `key-reused`: the idempotency key belongs to another body. It is held, for an operator to release.
  * - `limited`: over a limit.
  * - `behind`: Redis does not hold all of the workspace; a worker refills it.
  */
@@ -58,6 +59,14 @@ export class NotEnqueued extends Error {
   }
 }
 
+/** What met a used idempotency key could not be kept: its sender has to try again. */
+export class NotHeld extends Error {
+  override readonly name = 'NotHeld';
+  constructor(cause: unknown) {
+    super('a post under a used key was not kept', { cause });
+  }
+}
+
 /** Waits for one answer of Redis, and may give up on it. */
 type Wait = <T>(answer: Promise<T>) => Promise<T>;
 const patiently: Wait = (answer) => answer;
@@ -65,8 +74,8 @@ const patiently: Wait = (answer) => answer;
 /**
  * Reserves a submission's lead and order, and puts it in the queue: it is durable when this says
  * `accepted`. Every submission comes in here, whoever sends it. Calling again under the same id is
- * harmless. Rejects with NotEnqueued if it was reserved and no more, else with what the reservation
- * rejects with.
+ * harmless. Rejects with NotEnqueued if it was reserved and no more, with NotHeld if its key is used and
+ * it could not be kept, else with what the reservation rejects with.
  */
 export async function accept(
   intake: Intake,
@@ -79,10 +88,10 @@ export async function accept(
     case 'limited':
       return reservation;
     case 'key-reused':
-      // It had its 202 before anything could know.
-      return request.isAnswered === true
-        ? accept(intake, withoutKey(request), wait)
-        : { kind: 'key-reused' };
+      // What was answered had its 202 before anything could know.
+      if (request.isAnswered === true) return accept(intake, withoutKey(request), wait);
+      await hold(intake, request, wait);
+      return reservation;
     case 'reserved':
     case 'repeated': {
       const submission = reservedAs(request, reservation);
@@ -90,6 +99,32 @@ export async function accept(
       return { kind: 'accepted', submissionId: submission.id, leadId: submission.leadId };
     }
   }
+}
+
+/**
+ * Keeps what met a used key: a key can be guessed, and a stranger who used it first would have the
+ * lead refused. It is held under a key of its body's own, so that however often its sender tries, it
+ * is one. Rejects with NotHeld.
+ */
+async function hold(
+  intake: Intake,
+  { idempotency: used, limits: _, ...request }: AcceptRequest,
+  wait: Wait,
+): Promise<void> {
+  const bodyHash = used?.bodyHash ?? '';
+  const key = `\0${bodyHash} ${used?.key ?? ''}`;
+  const again: AcceptRequest = {
+    ...request,
+    held: request.held ?? 'key-reused',
+    idempotency: { key, bodyHash },
+  };
+  let kind: string;
+  try {
+    ({ kind } = await accept(intake, again, wait));
+  } catch (error) {
+    throw new NotHeld(error);
+  }
+  if (kind !== 'accepted') throw new NotHeld(new Error(`what met a used key is ${kind}`));
 }
 
 /**
@@ -126,8 +161,9 @@ export function requestAgain(submission: Submission): AcceptRequest {
 
 function reserve(
   { reserver }: Intake,
-  { submission, offeredLeadId, identityKeys, held, idempotency, limits = [] }: AcceptRequest,
+  { submission, offeredLeadId, identityKeys, ...request }: AcceptRequest,
 ): Promise<Reservation> {
+  const { held, idempotency, limits = [], joinLimit } = request;
   return reserver.reserve({
     submissionId: submission.id,
     workspaceId: submission.workspaceId,
@@ -137,6 +173,7 @@ function reserve(
     ...(held !== undefined && { held }),
     ...(idempotency !== undefined && { idempotency }),
     limits,
+    ...(joinLimit !== undefined && { joinLimit }),
   });
 }
 
@@ -156,6 +193,11 @@ function reservedAs(
   const isRepeat = reservation.kind === 'repeated';
   const id = isRepeat ? reservation.submissionId : submission.id;
   const held = isRepeat ? reservation.held : request.held;
+  const code = 'joinLimited' in reservation ? 'not-matched' : 'too-many-identities';
+  const unowned = identities.flatMap(({ key, owner }): Note[] =>
+    // A key that was left to nobody is told, or the lead would seem to have it.
+    owner === null ? [{ field: fieldOf(key), code }] : [],
+  );
   return {
     ...submission,
     id,
@@ -167,15 +209,9 @@ function reservedAs(
     order,
     // A receiver's clock may be ahead of Redis's.
     stamp: Math.min(stamp ?? order, order),
-    notes: [...submission.notes, ...identities.flatMap(noteOf)],
+    notes: [...submission.notes, ...unowned],
     ...(held !== undefined && { held: { reason: held, keys: [...identityKeys] } }),
   };
 }
 
-const FIELD_OF_KEY: Readonly<Record<string, string>> = { email: '/email', phone: '/telephone' };
-
-/** A key that was left to nobody is told, or the lead would seem to have it. */
-function noteOf({ key, owner }: Submission['identities'][number]): Note[] {
-  const field = FIELD_OF_KEY[key.slice(0, key.indexOf(':'))] ?? '';
-  return owner === null ? [{ field, code: 'too-many-identities' }] : [];
-}
+const fieldOf = (key: string): string => (key.startsWith('email:') ? '/email' : '/telephone');

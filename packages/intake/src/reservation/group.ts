@@ -3,7 +3,7 @@ import { identityRef, shortDigest, type IdentityRef } from '../digest.ts';
 import { claimsKey, identitiesKey, limitsKey, recordKey, stateKey } from '../keys.ts';
 import { PACKED_LENGTH, packUuid, unpackUuid } from '../packed-uuid.ts';
 import type { CarriedLimit } from './limits.ts';
-import type { Reservation, ReservationRequest } from './reservation.ts';
+import type { LimitUse, Reservation, ReservationRequest } from './reservation.ts';
 import { RECORD_ORDER } from './reserve-script.ts';
 
 /** In a record, before the reason why it was held; no identity begins with it. */
@@ -22,6 +22,8 @@ export interface PreparedRequest {
   /** Of the identities to claim: none of what is held. */
   refs: IdentityRef[];
   record: { key: string; fingerprint: string; submission: string; judged: string } | null;
+  /** Null where there is nothing to bring together. */
+  joinLimit: LimitUse | null;
 }
 
 export interface GroupReply {
@@ -37,10 +39,12 @@ export function prepareRequest(request: ReservationRequest): PreparedRequest {
   const { identityKeys, held, idempotency, limits, workspaceId } = request;
   if (identityKeys.length > MAX_KEYS || limits.length > MAX_LIMITS)
     throw new RangeError(`a request has at most ${MAX_KEYS} identities and ${MAX_LIMITS} limits`);
+  const refs = held === undefined ? identityKeys.map(identityRef) : [];
   return {
     request,
     offered: packUuid(request.offeredLeadId),
-    refs: held === undefined ? identityKeys.map(identityRef) : [],
+    refs,
+    joinLimit: refs.length > 1 ? (request.joinLimit ?? null) : null,
     record: idempotency
       ? {
           key: recordKey(workspaceId, shortDigest(request.linkId, idempotency.key)),
@@ -64,9 +68,11 @@ export function encodeGroup(
   const identityKeys: string[] = [];
   const requestArgs: string[] = [];
   let shape = '';
-  for (const { request, offered, refs, record } of group) {
-    shape += char(refs.length) + char(record ? 1 : 0) + char(request.limits.length);
-    for (const { key } of request.limits) shape += limitIndex.get(key) ?? digits(0);
+  for (const { request, offered, refs, record, joinLimit } of group) {
+    const has = (record ? 1 : 0) + (joinLimit ? 2 : 0);
+    shape += char(refs.length) + char(has) + char(request.limits.length);
+    for (const { key } of joinLimit ? [...request.limits, joinLimit] : request.limits)
+      shape += limitIndex.get(key) ?? digits(0);
     requestArgs.push(offered);
     for (const { bucket, field } of refs) {
       identityKeys.push(identitiesKey(workspaceId, bucket));
@@ -124,7 +130,13 @@ export function decodeGroup(reply: unknown, group: readonly PreparedRequest[]): 
           key,
           owner: owners[k] ?? null,
         }));
-        return { kind: 'reserved', leadId, identities, order: order++ };
+        return {
+          kind: 'reserved',
+          leadId,
+          identities,
+          order: order++,
+          ...(answer.endsWith('~') && { joinLimited: true as const }),
+        };
       }
       case 'p':
         return readRecord(answer.slice(1), prepared);
@@ -144,12 +156,12 @@ export function decodeGroup(reply: unknown, group: readonly PreparedRequest[]): 
 const claimedKeys = ({ held, identityKeys }: ReservationRequest): readonly string[] =>
   held === undefined ? identityKeys : [];
 
-/** Owners as the script writes them: '.' the lead, '-' nobody, '+' and a packed lead. */
+/** Owners as the script writes them: '.' the lead, '-' and '~' nobody, '+' and a packed lead. */
 function readOwners(text: string, start: number, leadId: string): (string | null)[] {
   const owners: (string | null)[] = [];
   for (let at = start; at < text.length; at++) {
     if (text[at] === '.') owners.push(leadId);
-    else if (text[at] === '-') owners.push(null);
+    else if (text[at] === '-' || text[at] === '~') owners.push(null);
     else {
       owners.push(unpackUuid(text.slice(at + 1, at + 1 + PACKED_LENGTH)));
       at += PACKED_LENGTH;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { testRedis } from '@leadgate/testkit';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limitsKey } from '../keys.ts';
 import { createLimits } from './limits.ts';
 import { openWorkspace } from './open-workspace.ts';
@@ -133,4 +133,88 @@ test('a receiver knows from its reservations what another let through', async ()
     return mine.count(workspaceId, 'link:1', 50).current;
   });
   expect(current).toBe(42);
+});
+
+describe('who brings known people together', () => {
+  const address = { key: 'address:1', max: 6_000 };
+  const joinLimit = { key: 'join:address:1', max: 120 };
+  const post = async (workspaceId: string, identityKeys: string[], joins?: LimitUse) => {
+    const reservation = await createReserver(redis).reserve({
+      submissionId: randomUUID(),
+      workspaceId,
+      linkId: 'link',
+      offeredLeadId: randomUUID(),
+      identityKeys,
+      limits: [address],
+      ...(joins && { joinLimit: joins }),
+    });
+    if (reservation.kind !== 'reserved') throw new Error(reservation.kind);
+    return reservation;
+  };
+
+  test('cannot ask whether a person is known more often than that, nor get the phones of others', async () => {
+    const known = times(400, (i) => `phone:known ${i}`);
+    const unknown = times(400, (i) => `phone:unknown ${i}`);
+    const { told, taken } = await inOneMinute(async (workspaceId) => {
+      await Promise.all(known.map((phone) => post(workspaceId, [phone])));
+      const mine = await post(workspaceId, ['email:mine 0']);
+      let told = 0;
+      let taken = 0;
+      for (let i = 0; i < 400; i++) {
+        // A lead has fifty identities at most: a new one of mine every so often.
+        const email = `email:mine ${Math.floor(i / 40)}`;
+        const me = i % 40 === 0 ? await post(workspaceId, [email]) : mine;
+        const leadOf = async (phone: string) => {
+          const asked = await post(workspaceId, [email, phone], joinLimit);
+          const alone = await post(workspaceId, [phone]);
+          return { isOne: asked.leadId === alone.leadId, me };
+        };
+        const [a, b] = [await leadOf(known[i]!), await leadOf(unknown[i]!)];
+        if (a.isOne !== b.isOne) told += 1;
+        if (b.isOne) taken += 1;
+      }
+      return { told, taken };
+    });
+    // Each asks twice here, of one who is known and of one who is not.
+    expect(told).toBe(60);
+    expect(taken).toBe(60);
+  });
+
+  test('does not hear from a new email that its phone is known, however it asks', async () => {
+    const told = await inOneMinute(async (workspaceId) => {
+      const few = { ...joinLimit, max: 1 };
+      await post(workspaceId, ['phone:known']);
+      await post(workspaceId, ['email:mine', 'phone:known'], few);
+      const answers = [];
+      for (const phone of ['phone:known', 'phone:unknown']) {
+        const both = await post(workspaceId, [`email:new with ${phone}`, phone], few);
+        const email = await post(workspaceId, [`email:new with ${phone}`]);
+        const alone = await post(workspaceId, [phone]);
+        answers.push([both.leadId === email.leadId, both.leadId === alone.leadId]);
+      }
+      return answers;
+    });
+    expect(told[0]).toEqual(told[1]);
+  });
+
+  test('a carrier’s address is not harmed: 5,000 posts, one in fifty of them of someone with a new phone', async () => {
+    const left = await inOneMinute(async (workspaceId) => {
+      const reservers = [createReserver(redis), createReserver(other)];
+      const all = await Promise.all(
+        times(5_000, (i) =>
+          reservers[i % 2]!.reserve({
+            submissionId: randomUUID(),
+            workspaceId,
+            linkId: 'link',
+            offeredLeadId: randomUUID(),
+            identityKeys: [i % 50 === 49 ? `email:${i - 1}` : `email:${i}`, `phone:${i}`],
+            limits: [address],
+            joinLimit,
+          }),
+        ),
+      );
+      return all.filter((one) => one.kind !== 'reserved' || one.joinLimited === true);
+    });
+    expect(left).toEqual([]);
+  });
 });

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const use = (key: string, max = 10) => ({ request: { limits: [{ key, max }] } });
+const use = (key: string, max = 10) => ({ joinLimit: null, request: { limits: [{ key, max }] } });
 const carried = (limits: Limits, workspaceId: string, ...keys: string[]) =>
   limits.depart(
     workspaceId,

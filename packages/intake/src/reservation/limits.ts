@@ -69,7 +69,7 @@ export class Limits {
   /** For the reserver: takes along what a group of a workspace has to count. */
   depart(
     workspaceId: string,
-    group: readonly { request: { limits: readonly LimitUse[] } }[],
+    group: readonly { request: { limits: readonly LimitUse[] }; joinLimit: LimitUse | null }[],
   ): Departure {
     this.#now();
     const limits = new Map<string, CarriedLimit>();
@@ -79,7 +79,9 @@ export class Limits {
       const before = away.get(key)?.uses ?? 0;
       away.set(key, { position, uses: before + uses });
     };
-    for (const { request } of group)
+    for (const { request, joinLimit } of group) {
+      // Which of them counts is for Redis to find: there is nothing to estimate here.
+      if (joinLimit !== null) limits.set(joinLimit.key, { ...joinLimit, extra: 0 });
       for (const { key, max } of request.limits) {
         if (!limits.has(key)) limits.set(key, { key, max, extra: 0 });
         const position = this.#follow(workspaceId, key);
@@ -88,6 +90,7 @@ export class Limits {
         else if (position.older > 0) position.older -= 1;
         send(key, position, 1);
       }
+    }
     for (const { key, position } of this.#takeRiders(workspaceId)) {
       const extra = position.abandoned;
       position.abandoned = 0;

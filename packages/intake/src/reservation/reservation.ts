@@ -21,10 +21,16 @@ export interface ReservationRequest {
   /** `key` is per link; `bodyHash` tells another body under the same key. */
   idempotency?: { key: string; bodyHash: string };
   limits: readonly LimitUse[];
+  /**
+   * Of the source: counted when the identities are not all of one lead before this request, so that
+   * their meeting tells who is known. Over it, only the first identity counts (decision 36).
+   */
+  joinLimit?: LimitUse;
 }
 
 /**
  * - `reserved`: the lead it is for, who owns each of its keys, and its order (microseconds).
+ *   `joinLimited`: all but the first of them were left out, as the source was over its `joinLimit`.
  * - `repeated`: this idempotency key came before with the same body, as the submission named here.
  *   Whoever reserved that may have died before enqueuing it: enqueue it again, then answer. `held`:
  *   how it was judged then, which is how it stays, whatever this request says.
@@ -33,7 +39,13 @@ export interface ReservationRequest {
  * - `behind`: Redis does not hold all of the workspace. Nothing was claimed; a refill was asked for.
  */
 export type Reservation =
-  | { kind: 'reserved'; leadId: string; identities: OwnedIdentity[]; order: number }
+  | {
+      kind: 'reserved';
+      leadId: string;
+      identities: OwnedIdentity[];
+      order: number;
+      joinLimited?: true;
+    }
   | {
       kind: 'repeated';
       submissionId: string;

@@ -21,7 +21,9 @@ const RECORD_SECONDS = 24 * 60 * 60;
  *    order is within the clock: the claims it speaks of were written by the script that wrote it.
  *    With an order beyond the clock, it outlived them;
  * 4. its identities: the first that is owned says the lead, else it is the offered one. The free ones
- *    become that lead's while there is room.
+ *    become that lead's while there is room. A source whose posts brought too many identities together
+ *    is heard on the first one only, whatever is known of the others: what it gets tells nothing of
+ *    them.
  *
  * A workspace that is behind loses its marker, so that no receiver claims on it, and keeps the
  * highest order it was told of, so that its clock starts above it after the refill.
@@ -32,8 +34,8 @@ const RECORD_SECONDS = 24 * 60 * 60;
  *   for each request: offered lead, the fields of its identities, and where it has an idempotency
  *   key: fingerprint, submission, how it was judged (nothing, or '!' and why it is held).
  * Shape, for each request, in characters from '0': number of identities, 1 where it has an
- *   idempotency key, number of limit uses, and for each of those the index of its key in two digits
- *   of base 64.
+ *   idempotency key and 2 more where it has a limit of joins, number of limit uses, and for each of
+ *   those, and for that of joins, the index of its key in two digits of base 64.
  * Returns: time (µs), first order given (the others follow it one by one), the answers joined by
  *   newlines, then the totals of the limit keys. Answers: n (the offered lead owns all), o + lead +
  *   owners, p + record without fingerprint, x (key reused), l (limited), b (behind). Owners: '.'
@@ -92,8 +94,9 @@ local owners, room, answers, first = {}, {}, {}, 0
 local claims, claimCounts, newRecords = {}, {}, {}
 
 for r = 1, requests do
-  local identities, idempotent, uses = byte(shape, at, at + 2)
-  identities, idempotent, uses = identities - 48, idempotent == 49, uses - 48
+  local identities, has, uses = byte(shape, at, at + 2)
+  identities, has, uses = identities - 48, has - 48, uses - 48
+  local idempotent, joins = has % 2 == 1, has >= 2
   at = at + 3
   local offered, fields = ARGV[arg], arg
   arg = arg + 1 + identities
@@ -126,11 +129,19 @@ for r = 1, requests do
     end
   end
 
+  if joins then
+    local high, low = byte(shape, at, at + 1)
+    joins = (high - 48) * 64 + low - 47
+    at = at + 2
+  end
+
   if not answer and not open then answer = 'b' end
 
   if not answer then
     local lead
-    for i = 1, identities do
+    local heard = identities
+    if joins and counts[joins] >= max[joins] then heard = 1 end
+    for i = 1, heard do
       local field = ARGV[fields + i]
       local owner = owners[field]
       if owner == nil then
@@ -139,12 +150,21 @@ for r = 1, requests do
       end
       if owner and not lead then lead = owner end
     end
+    if joins and lead then
+      for i = 1, heard do
+        if owners[ARGV[fields + i]] ~= lead then
+          counts[joins] = counts[joins] + 1
+          counted = true
+          break
+        end
+      end
+    end
 
     local isNew = not lead
     lead = lead or offered
     local taken, claimed = ${-IDENTITIES_AT_CREATION}, false
     local flags, mine = '', true
-    for i = 1, identities do
+    for i = 1, heard do
       local field = ARGV[fields + i]
       local owner = owners[field]
       if not owner then
@@ -166,6 +186,10 @@ for r = 1, requests do
         mine = false
         if owner then flags = flags .. '+' .. owner else flags = flags .. '-' end
       end
+    end
+    if heard < identities then
+      mine = false
+      flags = flags .. string.rep('~', identities - heard)
     end
     if claimed then
       if taken < 0 then taken = 0 end
@@ -211,7 +235,10 @@ for name, record in pairs(newRecords) do call('SET', name, record, 'EX', ${RECOR
 if open and last > clock then call('HSET', KEYS[1], 'clock', whole(last)) end
 if counted then
   local pairsOf = { 'window', window }
-  for i = 1, limitCount do pairsOf[2 * i + 1], pairsOf[2 * i + 2] = names[i + 1], counts[i] end
+  for i = 1, limitCount do
+    local n = #pairsOf
+    if counts[i] > 0 then pairsOf[n + 1], pairsOf[n + 2] = names[i + 1], counts[i] end
+  end
   if newWindow then call('UNLINK', KEYS[3]) end
   call('HSET', KEYS[3], unpack(pairsOf))
   if newWindow then call('EXPIRE', KEYS[3], 120) end

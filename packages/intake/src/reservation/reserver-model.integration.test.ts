@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { testRedis } from '@leadgate/testkit';
+import type { HeldReason } from '@leadgate/contract';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stateKey } from '../keys.ts';
@@ -30,7 +31,7 @@ class Model {
   readonly #uses = new Map<string, number>();
   readonly #records = new Map<
     string,
-    { bodyHash: string; submissionId: string; reserved: Reserved }
+    { bodyHash: string; submissionId: string; held: HeldReason | undefined; reserved: Reserved }
   >();
 
   set open(open: boolean) {
@@ -44,37 +45,51 @@ class Model {
     if (record) {
       this.#count(request);
       if (record.bodyHash !== idempotency.bodyHash) return { kind: 'key-reused' };
+      const { leadId, order } = record.reserved;
+      const repeated = { kind: 'repeated' as const, submissionId: record.submissionId };
+      if (record.held) return { ...repeated, leadId, order, identities: [], held: record.held };
       const owners = new Map(record.reserved.identities.map(({ key, owner }) => [key, owner]));
       const identities = request.identityKeys.map((key) => ({
         key,
         owner: owners.get(key) ?? null,
       }));
-      return {
-        ...record.reserved,
-        kind: 'repeated',
-        submissionId: record.submissionId,
-        identities,
-      };
+      return { ...repeated, leadId, order, identities };
     }
     if (request.limits.some(({ key, max }) => (this.#uses.get(key) ?? 0) >= max))
       return { kind: 'limited', retryAfterSeconds: 0 };
     this.#count(request);
     if (!this.#open) return { kind: 'behind' };
-    const known = request.identityKeys.flatMap((key) => this.#owners.get(key) ?? []);
-    const leadId = known[0] ?? request.offeredLeadId;
-    const identities = request.identityKeys.map((key) => ({
+    const reserved: Reserved =
+      request.held === undefined
+        ? this.#claimAll(request, order)
+        : { kind: 'reserved', leadId: request.offeredLeadId, identities: [], order };
+    const { bodyHash } = idempotency ?? {};
+    if (bodyHash !== undefined)
+      this.#records.set(recordName, { bodyHash, submissionId, held: request.held, reserved });
+    return reserved;
+  }
+
+  #claimAll({ identityKeys, offeredLeadId, joinLimit }: ReservationRequest, order: number) {
+    const isOver =
+      joinLimit !== undefined &&
+      identityKeys.length > 1 &&
+      (this.#uses.get(joinLimit.key) ?? 0) >= joinLimit.max;
+    const heard = isOver ? identityKeys.slice(0, 1) : identityKeys;
+    const owners = heard.map((key) => this.#owners.get(key));
+    const leadId = owners.find((owner) => owner !== undefined) ?? offeredLeadId;
+    const meet = leadId !== offeredLeadId && owners.some((owner) => owner !== leadId);
+    if (meet && joinLimit && identityKeys.length > 1) this.#count({ limits: [joinLimit] });
+    const identities = identityKeys.map((key) => ({
       key,
-      owner: this.#claim(key, leadId),
+      owner: heard.includes(key) ? this.#claim(key, leadId) : null,
     }));
     // Two places are kept for what a lead is created with, be they taken or not.
     this.#identities.set(leadId, Math.max(2, this.#identities.get(leadId) ?? 0));
     const reserved: Reserved = { kind: 'reserved', leadId, identities, order };
-    const { bodyHash } = idempotency ?? {};
-    if (bodyHash !== undefined) this.#records.set(recordName, { bodyHash, submissionId, reserved });
-    return reserved;
+    return isOver ? { ...reserved, joinLimited: true as const } : reserved;
   }
 
-  #count({ limits }: ReservationRequest): void {
+  #count({ limits }: Pick<ReservationRequest, 'limits'>): void {
     for (const { key } of limits) this.#uses.set(key, (this.#uses.get(key) ?? 0) + 1);
   }
 
@@ -100,6 +115,7 @@ const requestArb = fc.record({
   bodyHash: fc.constantFrom('x', 'y'),
   linkId: fc.constantFrom('link a', 'link b'),
   address: fc.constantFrom('address:1', 'address:2'),
+  held: fc.boolean(),
 });
 const stepArb = fc.oneof(
   { weight: 8, arbitrary: fc.array(requestArb, { minLength: 1, maxLength: 12 }) },
@@ -152,7 +168,7 @@ async function sameAsModel(history: Step[]): Promise<boolean> {
 type Request = typeof requestArb extends fc.Arbitrary<infer T> ? T : never;
 
 function toRequest(workspaceId: string, request: Request): ReservationRequest {
-  const { email, phone, fresh, key, bodyHash, linkId, address } = request;
+  const { email, phone, fresh, key, bodyHash, linkId, address, held } = request;
   const identityKeys = [email, phone].filter((k) => k !== null);
   if (fresh > 40) for (let i = 40; i < fresh; i++) identityKeys.push(`phone:${randomUUID()}`);
   return {
@@ -162,6 +178,8 @@ function toRequest(workspaceId: string, request: Request): ReservationRequest {
     offeredLeadId: randomUUID(),
     identityKeys,
     ...(key !== null && { idempotency: { key, bodyHash } }),
+    ...(held && { held: 'honeypot' as const }),
+    joinLimit: { key: `join:${address}`, max: 4 },
     limits: [
       { key: linkId, max: 40 },
       { key: address, max: 30 },
