@@ -240,11 +240,12 @@ describe('a form of a page', () => {
 
   test('cannot write into the page that tells it what is wrong', async () => {
     const receiver = await fakeReceiver();
-    const field = encodeURIComponent(`customFields[<script>alert("1")</script>]`);
-    const answer = await receiver.post(`${field}=${'x'.repeat(10_001)}`, { headers: html });
+    const script = encodeURIComponent('<script>alert("1")</script>');
+    const body = `email=${script}&customFields[${script}]=x&${script}=x`;
+    const answer = await receiver.post(body, { headers: html });
     expect(answer.statusCode).toBe(422);
     expect(answer.body).not.toContain('<script>');
-    expect(answer.body).toContain('&lt;script&gt;alert(&quot;1&quot;)');
+    expect(answer.body).not.toContain('alert(');
   });
 
   test.each([

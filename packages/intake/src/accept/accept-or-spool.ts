@@ -1,6 +1,13 @@
 import type { Spool } from '../spool/spool.ts';
 import type { SpooledSubmission } from '../spool/spooled-submission.ts';
-import { accept, NotEnqueued, NotHeld, type Acceptance, type AcceptRequest, type Intake } from './accept.ts';
+import {
+  accept,
+  NotEnqueued,
+  NotHeld,
+  type Acceptance,
+  type AcceptRequest,
+  type Intake,
+} from './accept.ts';
 import type { Breaker } from './breaker.ts';
 import type { WithinDeadline } from './redis-deadline.ts';
 import { withinTime } from './within-time.ts';
