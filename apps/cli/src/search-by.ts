@@ -44,5 +44,5 @@ function whole(
   workspaces: readonly Workspace[],
 ): LeadSearch | null {
   if (workspaces.length === 0) return {};
-  return contactKeys(contact, workspaces, new Date().toISOString().slice(0, 10));
+  return contactKeys(contact, workspaces);
 }

@@ -15,10 +15,8 @@ export async function readSearch(
   const typed = text.trim();
   if (isUuid(typed)) return { ...within, leadId: typed };
   const workspaces = await listWorkspaces(store);
-  const today = new Date().toISOString().slice(0, 10);
   const whole =
-    contactKeys({ email: typed }, workspaces, today) ??
-    contactKeys({ telephone: typed }, workspaces, today);
+    contactKeys({ email: typed }, workspaces) ?? contactKeys({ telephone: typed }, workspaces);
   if (role === 'viewer') return whole === null ? null : { ...within, ...whole };
   const digits = typed.replace(/[\s().+-]/g, '');
   return {

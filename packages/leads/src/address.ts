@@ -1,9 +1,15 @@
 import { ADDRESS_FIELDS, type AddressField, type Lead } from '@leadgate/contract';
-import type { Findings } from './findings.ts';
-import { isJsonObject, own } from './json-object.ts';
-import { jsonPointer } from './json-pointer.ts';
-import { isBlank, readText, readTextOrInteger } from './read-text.ts';
-import { NOT_AN_OBJECT } from './refusal.ts';
+import {
+  type Findings,
+  NOT_AN_OBJECT,
+  type Reading,
+  isBlank,
+  isJsonObject,
+  jsonPointer,
+  own,
+  readText,
+  readTextOrInteger,
+} from './reading.ts';
 
 const KNOWN = new Set<string>(ADDRESS_FIELDS);
 const NUMERIC = new Set<AddressField>(['number', 'zipCode']);
@@ -27,4 +33,51 @@ export function readAddress(value: unknown, findings: Findings): Lead['address']
   for (const key of Object.keys(value))
     if (!KNOWN.has(key)) findings.unknownKey(() => jsonPointer('address', key));
   return isEmpty ? undefined : address;
+}
+
+/** Names of Brazil's states and federal district, folded as `fold` does, to their UF (IBGE). */
+const UF_BY_NAME = new Map([
+  ['acre', 'AC'],
+  ['alagoas', 'AL'],
+  ['amapa', 'AP'],
+  ['amazonas', 'AM'],
+  ['bahia', 'BA'],
+  ['ceara', 'CE'],
+  ['distrito federal', 'DF'],
+  ['espirito santo', 'ES'],
+  ['goias', 'GO'],
+  ['maranhao', 'MA'],
+  ['mato grosso', 'MT'],
+  ['mato grosso do sul', 'MS'],
+  ['minas gerais', 'MG'],
+  ['para', 'PA'],
+  ['paraiba', 'PB'],
+  ['parana', 'PR'],
+  ['pernambuco', 'PE'],
+  ['piaui', 'PI'],
+  ['rio de janeiro', 'RJ'],
+  ['rio grande do norte', 'RN'],
+  ['rio grande do sul', 'RS'],
+  ['rondonia', 'RO'],
+  ['roraima', 'RR'],
+  ['santa catarina', 'SC'],
+  ['sao paulo', 'SP'],
+  ['sergipe', 'SE'],
+  ['tocantins', 'TO'],
+]);
+
+const MARKS = /\p{M}+/gu;
+const GAPS = /[\s-]+/g;
+const fold = (name: string) =>
+  name.normalize('NFD').replace(MARKS, '').replace(GAPS, ' ').toLowerCase();
+
+/**
+ * A state: two letters in upper case; the name of a Brazilian state, in any case, with or without
+ * accents, as its UF, whatever the workspace's country; anything else as it is.
+ */
+export function readState(value: unknown): Reading {
+  const text = readText(value);
+  if (typeof text !== 'string') return text;
+  if (/^[a-z]{2}$/i.test(text)) return text.toUpperCase();
+  return UF_BY_NAME.get(fold(text)) ?? text;
 }

@@ -12,7 +12,7 @@ import {
 import { applySubmissions } from './apply-submissions.ts';
 import { emptyLead, joinLeads } from './join-leads.ts';
 import type { ApplySubmissions, LeadState, UtmTouch } from './lead-state.ts';
-import { resolveCustomFields } from './resolve-custom-fields.ts';
+import { resolveCustomFields } from './custom-fields.ts';
 
 const field = (id: string, archived = false): CustomField => ({
   id,

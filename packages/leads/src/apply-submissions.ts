@@ -9,7 +9,7 @@ import {
 } from '@leadgate/contract';
 import { emptyLead, joinLeads } from './join-leads.ts';
 import type { LeadState, UtmTouch } from './lead-state.ts';
-import { resolveCustomFields } from './resolve-custom-fields.ts';
+import { resolveCustomFields } from './custom-fields.ts';
 
 /**
  * What is known of a lead after `submissions`, in whatever order they come, however they are

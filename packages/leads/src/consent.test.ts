@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { normalizeLead } from './normalize-lead.ts';
+import { normalizeLead } from './lead.ts';
 
 const read = (consent: unknown, mode: 'strict' | 'lenient' = 'strict') =>
   normalizeLead({ consent }, { mode, country: 'BR', dummyPhones: [], today: '2026-11-27' });

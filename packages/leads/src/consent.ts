@@ -1,10 +1,16 @@
 import type { Consent } from '@leadgate/contract';
-import { booleanOfWord } from './boolean-word.ts';
-import type { Findings } from './findings.ts';
-import { isJsonObject, own } from './json-object.ts';
-import { jsonPointer } from './json-pointer.ts';
-import { isBlank, readText, readTextOrInteger } from './read-text.ts';
-import { NOT_AN_OBJECT, type Refusal } from './refusal.ts';
+import {
+  type Findings,
+  NOT_AN_OBJECT,
+  type Refusal,
+  booleanOfWord,
+  isBlank,
+  isJsonObject,
+  jsonPointer,
+  own,
+  readText,
+  readTextOrInteger,
+} from './reading.ts';
 
 /** Room for a whole privacy notice. */
 const TEXT_LIMIT = 10_000;

@@ -1,7 +1,6 @@
-import { INVISIBLE } from './clean-text.ts';
-import { isWholeNumber, readText } from './read-text.ts';
-import type { Reading, Refusal } from './refusal.ts';
+import { type Reading, type Refusal, isWholeNumber, readText } from './reading.ts';
 import { foldDigits } from './telephone.ts';
+import { INVISIBLE } from './text.ts';
 
 const CPF = /^\d{11}$/;
 /** Letters since July 2026 (Instrução Normativa RFB 2.229/2024); the check digits stay digits. */

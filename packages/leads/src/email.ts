@@ -1,6 +1,5 @@
-import { INVISIBLE, isLonger } from './clean-text.ts';
-import { readText } from './read-text.ts';
-import { tooLong, type Reading, type Refusal } from './refusal.ts';
+import { type Reading, type Refusal, readText, tooLong } from './reading.ts';
+import { INVISIBLE, isLonger } from './text.ts';
 
 /** RFC 5321, section 4.5.3.1.3, less the brackets. */
 const EMAIL_LIMIT = 254;

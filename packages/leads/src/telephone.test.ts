@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isInternational, readTelephone } from './telephone.ts';
+import { isInternational, isPhoneCountry, readTelephone } from './telephone.ts';
 
 test.each([
   ['+55 (11) 98765-4321', '5511987654321'],
@@ -37,4 +37,12 @@ test('a + counts only before the first digit', () => {
   expect(isInternational('55+11')).toBe(false);
   expect(isInternational('５５+11')).toBe(false);
   expect(isInternational(5511)).toBe(false);
+});
+
+test.each(['BR', 'PT', 'US'])('the phones of %s are known', (country) => {
+  expect(isPhoneCountry(country)).toBe(true);
+});
+
+test.each(['br', 'BRA', 'ZZ', '', 'toString', '55'])('%j is no country of phones', (text) => {
+  expect(isPhoneCountry(text)).toBe(false);
 });

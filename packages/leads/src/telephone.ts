@@ -1,6 +1,7 @@
-import { INVISIBLE } from './clean-text.ts';
-import { isWholeNumber, readText } from './read-text.ts';
-import type { Reading, Refusal } from './refusal.ts';
+import type { PhoneClass } from '@leadgate/contract';
+import parsePhoneNumber, { type PhoneNumber, isSupportedCountry } from 'libphonenumber-js/max';
+import { type Reading, type Refusal, isWholeNumber, readText } from './reading.ts';
+import { INVISIBLE } from './text.ts';
 
 const NOT_A_TELEPHONE: Refusal = {
   code: 'not-a-telephone',
@@ -37,4 +38,67 @@ function digitsOf(text: string): string | Refusal {
   const digits = text.replace(/\D+/g, '');
   const isClean = !LETTER_OR_OTHER_NUMBER.test(text.replace(/\d+/g, ''));
   return isClean && digits.length >= 8 && digits.length <= 15 ? digits : NOT_A_TELEPHONE;
+}
+
+/**
+ * A phone as it is compared: E.164, or its digits where they are no valid number.
+ *
+ * `digits` are 8 to 15 digits; `international` says that a + was written before them, so that they
+ * begin with a country code. Without it they are read as a number of `country` (with or without
+ * its own country code, trunk zero and carrier code), then with a country code of their own. A +
+ * written before a national number is common too, so that is tried last.
+ *
+ * Validity is judged with the complete metadata of libphonenumber: the small one takes
+ * `12125550123` for Brazilian, and whoever left out the + of an American number would become
+ * another person.
+ */
+export function phoneKey(
+  digits: string,
+  { country, international }: { country: string; international: boolean },
+): string {
+  const abroad = () => validNumber(`+${digits.replace(/^00/, '')}`);
+  const atHome = () => validNumber(digits, country);
+  const isAbroadFirst = international || digits.startsWith('00');
+  const number = isAbroadFirst ? (abroad() ?? atHome()) : (atHome() ?? abroad());
+  return number ?? digits;
+}
+
+/**
+ * The classes that a phone key is of. `repeated`: one digit all through the subscriber's number,
+ * which follows a three-digit area code in North America and is the last eight digits elsewhere (in
+ * Brazil less the ninth digit, which the same number may be written without). `impossible`: no
+ * valid number, so that the key is its digits.
+ */
+export function phoneClasses(key: string): PhoneClass[] {
+  const classes: PhoneClass[] = [];
+  if (/(\d)\1{7}$/.test(key) || /^\+1\d{3}(\d)\1{6}$/.test(key)) classes.push('repeated');
+  if (!key.startsWith('+')) classes.push('impossible');
+  return classes;
+}
+
+function validNumber(text: string, country?: string): string | undefined {
+  const defaultCountry = country !== undefined && isSupportedCountry(country) ? country : undefined;
+  const parsed = parsePhoneNumber(text, {
+    extract: false,
+    ...(defaultCountry !== undefined && { defaultCountry }),
+  });
+  if (parsed === undefined) return undefined;
+  const number = withNinthDigit(parsed) ?? parsed;
+  return number.isValid() ? number.number : undefined;
+}
+
+/**
+ * The mobile number that an old one of eight digits, the first of them 6 to 9, was renumbered to;
+ * undefined where the number is not one. Every area has nine digits since 2016 (Anatel, Resolução
+ * 553/2010).
+ */
+function withNinthDigit(number: PhoneNumber): PhoneNumber | undefined {
+  if (number.countryCallingCode !== '55') return undefined;
+  const old = /^([1-9]{2})([6-9]\d{7})$/.exec(number.nationalNumber);
+  return old === null ? undefined : parsePhoneNumber(`+55${old[1]}9${old[2]}`);
+}
+
+/** Whether a text is the code of a country (ISO 3166-1 alpha-2, upper case) whose phones are known. */
+export function isPhoneCountry(text: string): boolean {
+  return isSupportedCountry(text);
 }

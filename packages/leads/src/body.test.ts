@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseBody } from './parse-body.ts';
+import { parseBody } from './body.ts';
 
 const json = (text: string) => parseBody(Buffer.from(text), 'json');
 const form = (text: string) => parseBody(Buffer.from(text), 'form');

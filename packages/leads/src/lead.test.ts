@@ -1,8 +1,8 @@
+import { ADDRESS_FIELDS, LEAD_FIELDS, Lead, UTM_FIELDS } from '@leadgate/contract';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
-import { Lead, UTM_FIELDS, ADDRESS_FIELDS, LEAD_FIELDS } from '@leadgate/contract';
-import { normalizeLead, type NormalizeOptions } from './normalize-lead.ts';
+import { type NormalizeOptions, normalizeLead, readInstagram } from './lead.ts';
 
 const strict: NormalizeOptions = {
   mode: 'strict',
@@ -478,4 +478,26 @@ describe('for every body there is', () => {
     expect(errors.length).toBeGreaterThan(15);
     expect(JSON.stringify(errors)).not.toContain('S3cr3t');
   });
+});
+
+test.each([
+  ['@ana.souza', 'ana.souza'],
+  ['@@ana', 'ana'],
+  ['@ ana', 'ana'],
+  ['Ana_Souza', 'Ana_Souza'],
+  ['https://www.instagram.com/ana/?hl=pt-br', 'ana'],
+  ['HTTP://Instagram.com/ana#top', 'ana'],
+  ['instagram.com/@ana', 'ana'],
+  ['m.instagram.com/_u/ana/', 'ana'],
+  ['\u200b@ana', 'ana'],
+  ['https://www.instagram.com/p/Cxyz/', 'https://www.instagram.com/p/Cxyz/'],
+  ['notinstagram.com/ana', 'notinstagram.com/ana'],
+  ['p', 'p'],
+])('%j becomes %j', (sent, handle) => {
+  expect(readInstagram(sent)).toBe(handle);
+});
+
+test('an address without a handle says nothing', () => {
+  for (const sent of ['@', 'https://instagram.com/', 'instagram.com', 'instagram.com/?x'])
+    expect(readInstagram(sent)).toBeUndefined();
 });

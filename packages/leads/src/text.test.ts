@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BIDI_OVERRIDES, cleanText, cutText, INVISIBLE } from './clean-text.ts';
+import { BIDI_OVERRIDES, INVISIBLE, cleanText, customFieldKey, cutText } from './text.ts';
 
 test('two ways to write an accent become one', () => {
   expect(cleanText('Joa\u0303o')).toBe('João');
@@ -41,4 +42,24 @@ test('a cut counts code points', () => {
 test('a hostile text takes no time that grows with the square of its length', () => {
   for (const unit of [' ', '\u00a0', '\u200b', '\0', '\ud83d', 'e\u0301', '\u202e'])
     expect(cleanText(`é${unit.repeat(1_000_000)}x`, INVISIBLE)).toMatch(/^é.*x$/su);
+});
+
+test('case, the form of an accent and surrounding space make no difference', () => {
+  const key = customFieldKey('Profissão');
+  for (const same of [' PROFISSÃO ', 'profissa\u0303o', 'PROFISSA\u0303O\n', '\u00a0profissão'])
+    expect(customFieldKey(same)).toBe(key);
+  expect(customFieldKey('Profissao')).not.toBe(key);
+  expect(customFieldKey('Straße')).toBe(customFieldKey('STRASSE'));
+  expect(customFieldKey('ΟΔΟΣ')).toBe(customFieldKey('οδος'));
+});
+
+test('a key of a key is that key, and upper case has the key of the text', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const key = customFieldKey(text);
+      expect(customFieldKey(key)).toBe(key);
+      expect(customFieldKey(text.toUpperCase())).toBe(key);
+    }),
+    { numRuns: 1000 },
+  );
 });

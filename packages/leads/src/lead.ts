@@ -1,28 +1,32 @@
 import {
-  LEAD_FIELDS,
-  UTM_FIELDS,
+  type CaptureLink,
   type Consent,
   type FieldError,
+  LEAD_FIELDS,
   type Lead,
   type LeadField,
   type Note,
+  UTM_FIELDS,
 } from '@leadgate/contract';
-import { readAddress } from './address.ts';
-import { readBirthday } from './birthday.ts';
-import { BIDI_OVERRIDES, cutText } from './clean-text.ts';
+import { readAddress, readState } from './address.ts';
 import { readConsent } from './consent.ts';
-import { readCustomFields } from './custom-values.ts';
+import { readCustomFields } from './custom-fields.ts';
+import { readBirthday } from './date.ts';
 import { hasRightCheckDigits, readDocument } from './document.ts';
 import { readEmail } from './email.ts';
-import { Findings } from './findings.ts';
-import { identityKeys, type PhoneRules } from './identity-keys.ts';
-import { readInstagram } from './instagram.ts';
-import { isJsonObject, own, type JsonObject } from './json-object.ts';
-import { jsonPointer } from './json-pointer.ts';
-import { readText } from './read-text.ts';
-import { NOT_AN_OBJECT, type Reading } from './refusal.ts';
-import { readState } from './state.ts';
+import { type PhoneRules, identityKeys } from './identity.ts';
+import {
+  Findings,
+  type JsonObject,
+  NOT_AN_OBJECT,
+  type Reading,
+  isJsonObject,
+  jsonPointer,
+  own,
+  readText,
+} from './reading.ts';
 import { isInternational, readTelephone } from './telephone.ts';
+import { BIDI_OVERRIDES, INVISIBLE, cutText } from './text.ts';
 
 export interface NormalizeOptions extends PhoneRules {
   /** `strict` refuses a lead with any bad field; `lenient` sets bad fields aside with a note. */
@@ -72,7 +76,7 @@ const KNOWN_KEYS = new Set<string>([
 export function normalizeLead(body: unknown, options: NormalizeOptions): NormalizedLead {
   if (!isJsonObject(body)) return { kind: 'refused', errors: [{ pointer: '', ...NOT_AN_OBJECT }] };
   const findings = new Findings();
-  const lead = readLead(body, options.today, findings);
+  const lead = readFields(body, options.today, findings);
   const consent = readConsent(own(body, 'consent'), findings);
   if (options.mode === 'strict' && findings.errors.length > 0)
     return { kind: 'refused', errors: findings.errors };
@@ -90,7 +94,7 @@ export function normalizeLead(body: unknown, options: NormalizeOptions): Normali
   };
 }
 
-function readLead(body: JsonObject, today: string, findings: Findings): Lead {
+function readFields(body: JsonObject, today: string, findings: Findings): Lead {
   const lead: Lead = {};
   for (const field of LEAD_FIELDS) {
     const text = findings.accept(READERS[field](own(body, field), today), `/${field}`);
@@ -115,4 +119,55 @@ function readLead(body: JsonObject, today: string, findings: Findings): Lead {
   for (const key of Object.keys(body))
     if (!KNOWN_KEYS.has(key)) findings.unknownKey(() => jsonPointer(key));
   return lead;
+}
+
+const PROFILE = /^(?:https?:\/\/)?(?:(?:www|m)\.)?instagram\.com(?:\/+(?:_u\/)?([^/?#]*)|$)/i;
+/** First parts of an Instagram address that are no handle. */
+const PAGES = new Set(['p', 'reel', 'reels', 'tv', 'explore', 'stories', 'accounts', 'direct']);
+
+/**
+ * An Instagram handle without @ and without the address of the profile around it. The address of a
+ * post or a page says no handle and is kept as it is.
+ */
+export function readInstagram(value: unknown): Reading {
+  const text = readText(value, undefined, INVISIBLE);
+  if (typeof text !== 'string') return text;
+  const address = PROFILE.exec(text);
+  const handle = address === null ? text : (address[1] ?? '');
+  if (PAGES.has(handle.toLowerCase()) && address !== null) return text;
+  return handle.replace(/^[@\s]+/, '').trim() || undefined;
+}
+
+/** What of a capture link decides how a body is read. */
+export type ReadingRules = PhoneRules & Pick<CaptureLink, 'mode' | 'requireIdentity'>;
+
+export type LeadReading =
+  | { kind: 'read'; lead: Lead; identities: string[]; notes: Note[]; consent?: Consent }
+  | { kind: 'refused'; code: 'invalid-lead' | 'identity-required'; errors: FieldError[] };
+
+/**
+ * Reads a parsed body as the link that it came to says, whichever way it came: posted, imported, or
+ * mended after it was refused. `lenient`: asked for besides the link's own mode; `now`: milliseconds
+ * since 1970.
+ */
+export function readLead(
+  body: unknown,
+  link: ReadingRules,
+  { lenient, now }: { lenient: boolean; now: number },
+): LeadReading {
+  const normalized = normalizeLead(body, {
+    ...link,
+    mode: lenient || link.mode === 'lenient' ? 'lenient' : 'strict',
+    today: latestDate(now),
+  });
+  if (normalized.kind === 'refused') return { ...normalized, code: 'invalid-lead' };
+  const { lead, identities, notes, consent } = normalized;
+  if (link.requireIdentity && identities.length === 0)
+    return { kind: 'refused', code: 'identity-required', errors: [] };
+  return { kind: 'read', lead, identities, notes, ...(consent !== undefined && { consent }) };
+}
+
+/** The date where it is latest, UTC+14: nobody's birthday of today is in the future. */
+function latestDate(now: number): string {
+  return new Date(now + 14 * 3_600_000).toISOString().slice(0, 10);
 }

@@ -1,6 +1,6 @@
+import type { BodyType } from '@leadgate/contract';
 import { unescape } from 'node:querystring';
 import { parse } from 'qs';
-import type { BodyType } from '@leadgate/contract';
 
 export type ParsedBody =
   | { kind: 'parsed'; value: unknown; text: string }

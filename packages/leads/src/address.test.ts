@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readState } from './state.ts';
+import { readState } from './address.ts';
 
 test.each([
   ['sp', 'SP'],

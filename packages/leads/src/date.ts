@@ -1,3 +1,5 @@
+import { type Reading, type Refusal, readText } from './reading.ts';
+
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
@@ -11,4 +13,18 @@ export function isCalendarDate(text: string): boolean {
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const days = month === 2 && isLeap ? 29 : (DAYS[month - 1] ?? 0);
   return year > 0 && day >= 1 && day <= days;
+}
+
+const NOT_A_BIRTHDAY: Refusal = {
+  code: 'not-a-birthday',
+  detail: 'Send a real date as YYYY-MM-DD, from 1900-01-01 to today.',
+};
+
+/** A date of birth, YYYY-MM-DD; `today` in the same form. A timestamp is not a date. */
+export function readBirthday(value: unknown, today: string): Reading {
+  const text = readText(value);
+  if (typeof text !== 'string') return text;
+  // Dates in this form sort as text.
+  const isBirthday = isCalendarDate(text) && text >= '1900-01-01' && text <= today;
+  return isBirthday ? text : NOT_A_BIRTHDAY;
 }

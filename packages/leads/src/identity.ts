@@ -1,6 +1,6 @@
 import type { CaptureLink, Lead, Note } from '@leadgate/contract';
-import { phoneClasses, phoneKey } from './phone-key.ts';
-import { isInternational, readTelephone } from './telephone.ts';
+import { readEmail } from './email.ts';
+import { isInternational, phoneClasses, phoneKey, readTelephone } from './telephone.ts';
 
 /** How a workspace reads telephones: its country, and those that identify nobody. */
 export type PhoneRules = Pick<CaptureLink, 'country' | 'dummyPhones' | 'dummyClasses'>;
@@ -60,4 +60,34 @@ export function phoneKeyOf(text: string, country: string): string | null {
   const digits = readTelephone(text);
   if (typeof digits !== 'string') return null;
   return phoneKey(digits, { country, international: isInternational(text) });
+}
+
+/** An email or telephone as leads hold it, and what identifies it in each workspace. */
+export interface ContactKeys {
+  email?: string;
+  telephone?: string;
+  identities: { workspaceId: string; key: string }[];
+}
+
+/**
+ * What to look for to find the leads of an email or a telephone, as somebody typed it: the country
+ * of each workspace decides how a phone is read. Null if it is no whole email or telephone.
+ */
+export function contactKeys(
+  contact: { email: string } | { telephone: string },
+  workspaces: readonly { id: string; country: string }[],
+): ContactKeys | null {
+  const isEmail = 'email' in contact;
+  const text = isEmail ? readEmail(contact.email) : readTelephone(contact.telephone);
+  if (typeof text !== 'string' || workspaces.length === 0) return null;
+  const lead = isEmail ? { email: text } : { telephone: text };
+  const international = !isEmail && isInternational(contact.telephone);
+  const keysOf = (country: string) =>
+    identityKeys(lead, { country, dummyPhones: [], international }).keys;
+  return {
+    ...lead,
+    identities: workspaces.flatMap(({ id: workspaceId, country }) =>
+      keysOf(country).map((key) => ({ workspaceId, key })),
+    ),
+  };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { identityKeys, type PhoneRules } from './identity-keys.ts';
-import { normalizeLead } from './normalize-lead.ts';
+import { type PhoneRules, contactKeys, identityKeys } from './identity.ts';
+import { normalizeLead } from './lead.ts';
 
 function read(telephone: unknown, country = 'BR', more: Partial<PhoneRules> = {}) {
   const options = { mode: 'strict' as const, country, dummyPhones: [], today: '2026-07-01' };
@@ -169,4 +169,39 @@ test('keys are of a lead as stored: email first, none for what it does not have'
     notes: [],
   });
   expect(identityKeys({ name: 'Ana' }, options)).toEqual({ keys: [], notes: [] });
+});
+
+const workspaces = [
+  { id: 'brazil', country: 'BR' },
+  { id: 'portugal', country: 'PT' },
+];
+const find = (contact: Parameters<typeof contactKeys>[0], where = workspaces) =>
+  contactKeys(contact, where);
+
+test('a telephone is looked for under the country of each workspace', () => {
+  expect(find({ telephone: '(11) 98765-4321' })).toMatchObject({
+    telephone: '11987654321',
+    identities: [
+      { workspaceId: 'brazil', key: 'phone:+5511987654321' },
+      { workspaceId: 'portugal' },
+    ],
+  });
+});
+
+test('an email is looked for as the receiver would read it', () => {
+  expect(find({ email: ' Ana@Example.COM ' })?.identities).toContainEqual({
+    workspaceId: 'brazil',
+    key: 'email:ana@example.com',
+  });
+});
+
+test.each([{ email: 'ana@' }, { email: '' }, { telephone: '123' }, { telephone: 'ana' }])(
+  'half a contact is none: %o',
+  (contact) => {
+    expect(find(contact)).toBeNull();
+  },
+);
+
+test('where there is no workspace there is nothing to find', () => {
+  expect(find({ email: 'ana@example.com' }, [])).toBeNull();
 });

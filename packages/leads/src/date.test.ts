@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readBirthday } from './birthday.ts';
+import { readBirthday } from './date.ts';
 
 const today = '2026-07-01';
 
