@@ -8,7 +8,7 @@ const ON_A_CLUSTER = [
   'packages/intake/src/reservation/{reserver,reserver-model,limits}.integration.test.ts',
   'packages/intake/src/refill/refill.integration.test.ts',
   'packages/intake/src/rejected/rejected.integration.test.ts',
-  'packages/intake/src/spool/drain-spool.integration.test.ts',
+  'packages/intake/src/spool/drain.integration.test.ts',
   'packages/queue/src/failed/failed-jobs.integration.test.ts',
   'apps/{receiver,worker}/src/start-{receiver,worker}.integration.test.ts',
   'e2e/{many-processes,public-cases}.e2e.test.ts',

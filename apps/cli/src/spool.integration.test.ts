@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
@@ -97,19 +97,21 @@ test('leads of a workspace that is being refilled stay, and it is said what to d
   ]);
 });
 
-test('a damaged database is drained of what is whole, and kept', async () => {
+test('a damaged folder is drained of what is whole, and what is not is kept in it', async () => {
   const workspaceId = randomUUID();
   await openWorkspace(redis, workspaceId);
   const [spool] = await spoolWith(workspaceId, 2);
   await spool.close();
   const [folder = ''] = spoolFolders(directory);
-  const file = join(folder, 'data.mdb');
-  writeFileSync(file, readFileSync(file).fill(0, 0, 8_192));
+  const [segment = ''] = readdirSync(folder).filter((name) => name.endsWith('.segment'));
+  const file = join(folder, segment);
+  writeFileSync(file, readFileSync(file).fill(0, 0, 40));
+  expect((await leadgate('spool', 'list', '.')).out).toMatch(/spool-\S+ +1 +2026-\S+ \S+ +1\n/);
   const ran = await leadgate('spool', 'drain', '.');
   expect(ran.status).toBe(0);
-  expect(ran.out).toContain('2 leads handed to Redis');
-  expect(ran.err).toContain('2 whole records were salvaged');
-  expect((await queueCounts(redis)).waiting).toBe(2);
+  expect(ran.out).toContain('1 lead handed to Redis, 1 damaged set aside in it.');
+  expect((await queueCounts(redis)).waiting).toBe(1);
+  expect((await leadgate('spool', 'list', '.')).out).toMatch(/spool-\S+ +0 +- +1\n/);
 });
 
 test('a path without a spool is named, and nothing is made in it', async () => {

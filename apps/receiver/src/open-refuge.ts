@@ -2,6 +2,7 @@ import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { StartError, type Logger, type Shutdown } from '@leadgate/boot';
 import {
+  CannotLock,
   openLinkSnapshot,
   openSpool,
   startDrain,
@@ -35,7 +36,10 @@ export async function openRefuge(
   requireFolder(directory);
   const links = await openLinkSnapshot(join(directory, 'links.ndjson'), { logger });
   onClose('links on disk', () => links.close());
-  const spool = await openSpool(directory, { maxBytes, logger });
+  const spool = await openSpool(directory, { maxBytes, logger }).catch((error: unknown) => {
+    if (!(error instanceof CannotLock)) throw error;
+    throw new StartError(`SPOOL_DIR ${directory} cannot be locked: ${error.message}.`);
+  });
   onClose('spool', () => spool.close());
   return {
     spool,
@@ -75,6 +79,6 @@ function warningsOf(spool: Spool, directory: string): string[] {
       `${damaged} records of the spool are damaged and were set aside: see leadgate spool list ${directory}.`,
     );
   for (const path of setAside)
-    warnings.push(`${path} is a spool folder that could not be read whole: keep it for a look.`);
+    warnings.push(`${path} is a spool folder that cannot be opened: keep it for a look.`);
   return warnings;
 }

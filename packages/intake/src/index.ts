@@ -35,8 +35,8 @@ export {
   type ReservationRequest,
 } from './reservation/reservation.ts';
 export { createReserver, type Reserver } from './reservation/reserver.ts';
-export { drainFolder, startDrain, type Drain } from './spool/drain-spool.ts';
-export { openSpoolFolder } from './spool/open-folder.ts';
-export type { SpoolFolder } from './spool/spool-folder.ts';
-export { openSpool, spoolFolders, type Spool, type SpoolStatus } from './spool/spool.ts';
-export type { SpooledSubmission } from './spool/spooled-submission.ts';
+export { drainFolder, startDrain, type Drain } from './spool/drain.ts';
+export { isSpoolFolder, SpoolFolder, spoolFolders } from './spool/folder.ts';
+export { CannotLock } from './spool/lock.ts';
+export type { SpooledSubmission } from './spool/record.ts';
+export { openSpool, type Spool, type SpoolStatus } from './spool/spool.ts';

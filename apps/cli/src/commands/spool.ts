@@ -3,9 +3,9 @@ import { join, resolve } from 'node:path';
 import {
   createReserver,
   drainFolder,
-  openSpoolFolder,
+  isSpoolFolder,
+  SpoolFolder,
   spoolFolders,
-  type SpoolFolder,
 } from '@leadgate/intake';
 import type { Command } from 'commander';
 import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
@@ -60,7 +60,7 @@ interface Listed {
 async function list(context: Context, path: string, options: JsonOption): Promise<void> {
   const { io } = context;
   const listed: Listed[] = [];
-  for (const folder of foldersAt(resolve(io.cwd, path))) listed.push(await look(context, folder));
+  for (const folder of foldersAt(resolve(io.cwd, path))) listed.push(await look(folder));
   answer(io, options, listed, () =>
     table(
       ['folder', 'waiting', 'oldest', 'damaged'],
@@ -78,46 +78,30 @@ function oldest(waiting: Listed['waiting']): string | null {
   return first === undefined ? null : shortTime(first.time);
 }
 
-async function look(context: Context, path: string): Promise<Listed> {
-  const folder = await open(context, path);
+async function look(path: string): Promise<Listed> {
+  const folder = await open(path);
   if (folder === null) return { path, inUse: true, damagedRecords: 0, waiting: [] };
   try {
-    const waiting = [...waitingIn(folder)];
+    const waiting: Listed['waiting'] = [];
     // Those that were set aside, and those whose turn to be has not come.
-    const damagedRecords = folder.damaged + folder.waiting - waiting.length;
+    let damagedRecords = folder.damaged;
+    for await (const spooled of folder.records())
+      if (spooled === null) damagedRecords += 1;
+      else {
+        const { id, workspaceId, linkId, leadId, stamp } = spooled.submission;
+        const time = new Date(stamp / 1_000).toISOString();
+        waiting.push({ submissionId: id, workspaceId, linkId, leadId, time });
+      }
     return { path: folder.path, inUse: false, damagedRecords, waiting };
   } finally {
     await folder.close({ keep: true });
   }
 }
 
-const PAGE = 1_000;
-
-function* waitingIn(folder: SpoolFolder): Generator<Listed['waiting'][number]> {
-  for (let after = 0; ;) {
-    const records = folder.read({ after, limit: PAGE });
-    for (const { spooled } of records) {
-      if (spooled === null) continue;
-      const { id, workspaceId, linkId, leadId, stamp } = spooled.submission;
-      const time = new Date(stamp / 1_000).toISOString();
-      yield { submissionId: id, workspaceId, linkId, leadId, time };
-    }
-    const last = records.at(-1);
-    if (last === undefined) return;
-    after = last.sequence;
-  }
-}
-
 /** Null for one that a receiver holds. */
-async function open({ io }: Context, path: string): Promise<SpoolFolder | null> {
-  const opening = await openSpoolFolder(path);
-  if (opening.kind === 'in-use' || opening.kind === 'no-spool') return null;
-  if (opening.kind === 'salvaged')
-    remark(
-      io,
-      `the database of ${path} is damaged: ${opening.records} whole records were salvaged from it; it is kept as ${opening.damagedPath}.`,
-    );
-  return opening.folder;
+async function open(path: string): Promise<SpoolFolder | null> {
+  const folder = await SpoolFolder.open(path);
+  return folder === 'in-use' ? null : folder;
 }
 
 interface Drained {
@@ -141,7 +125,7 @@ async function drain(
   const done: Drained[] = [];
   try {
     for (const path of paths) {
-      const folder = await open(context, path);
+      const folder = await open(path);
       if (folder === null) {
         const inUse = `${path} is in use: its receiver runs, and drains it by itself.`;
         if (paths.length === 1) throw new Failure(inUse);
@@ -176,7 +160,7 @@ function sentence({ path, drained, damaged, behind }: Drained): string {
 }
 
 function foldersAt(path: string): string[] {
-  if (existsSync(join(path, 'data.mdb'))) return [path];
+  if (isSpoolFolder(path)) return [path];
   const folders = existsSync(path) ? spoolFolders(path) : [];
   if (folders.length === 0 && !existsSync(join(path, 'links.ndjson')))
     throw new Failure(

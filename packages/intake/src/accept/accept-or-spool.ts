@@ -1,5 +1,5 @@
 import type { Spool } from '../spool/spool.ts';
-import type { SpooledSubmission } from '../spool/spooled-submission.ts';
+import type { SpooledSubmission } from '../spool/record.ts';
 import {
   accept,
   NotEnqueued,

@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openWorkspace } from '../reservation/open-workspace.ts';
 import { createReserver, type Reserver } from '../reservation/reserver.ts';
-import { drainFolder } from '../spool/drain-spool.ts';
+import { drainFolder } from '../spool/drain.ts';
 import { openSpool, type Spool } from '../spool/spool.ts';
 import { acceptOrSpool, type IntakeWithSpool } from './accept-or-spool.ts';
 import { accept, NotEnqueued, NotHeld, type AcceptRequest } from './accept.ts';

@@ -1,9 +1,7 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Log } from '../log.ts';
-import { makeSpoolFolder, openSpoolFolder } from './open-folder.ts';
-import type { SpoolFolder } from './spool-folder.ts';
-import type { SpooledSubmission } from './spooled-submission.ts';
+import { SpoolFolder, spoolFolders } from './folder.ts';
+import { CannotLock } from './lock.ts';
+import type { SpooledSubmission } from './record.ts';
 
 export interface SpoolStatus {
   /** Records that wait for Redis, with those of adopted folders. */
@@ -13,7 +11,7 @@ export interface SpoolStatus {
   maxBytes: number;
   /** Records that were set aside. */
   damaged: number;
-  /** Folders that could not be opened, or were damaged and are kept for a person to look at. */
+  /** Folders that could not be opened. */
   setAside: string[];
 }
 
@@ -31,31 +29,19 @@ export interface Spool {
   adopt(): Promise<void>;
   /** All that may hold records, those left behind by others first. */
   folders(): readonly SpoolFolder[];
-  /** Removes folders that were drained: those of others, and its own where its file is large. */
+  /** Removes folders of others that were drained, and its own if it could not be written. */
   dropDrained(): Promise<void>;
   /** Waits for what is being written, and unlocks. Folders without a record are removed. */
   close(): Promise<void>;
 }
 
-const FOLDER = /^spool-[0-9a-f-]{36}$/;
-const DAMAGED_FOLDER = /^damaged-spool-/;
 const PROBE_EVERY_MS = 1_000;
-
-/** The folders of processes below `directory`, whoever holds them. Throws where there is none. */
-export function spoolFolders(directory: string): string[] {
-  return foldersLike(directory, FOLDER);
-}
-
-function foldersLike(directory: string, name: RegExp): string[] {
-  return readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && name.test(entry.name))
-    .map((entry) => join(directory, entry.name));
-}
 
 /**
  * Makes a folder of its own below `directory` for this process, locks it, and adopts those whose
- * process is gone. `maxBytes` bounds all of them together; what is adopted is kept in any case. A
- * disk that cannot be written now is tried again with every record.
+ * process is gone. `maxBytes` bounds all of them together; what is adopted is kept in any case. Of that,
+ * only names are read here. A disk that cannot be written now is tried again with every record. Rejects
+ * with CannotLock on a system that cannot lock files.
  */
 export async function openSpool(
   directory: string,
@@ -63,7 +49,7 @@ export async function openSpool(
 ): Promise<Spool> {
   const spool = new ProcessSpool({ directory, maxBytes, logger });
   await spool.adopt();
-  spool.probe();
+  await spool.makeOwn();
   return spool;
 }
 
@@ -72,6 +58,7 @@ class ProcessSpool implements Spool {
   readonly #maxBytes: number;
   readonly #logger: Log;
   #own: SpoolFolder | null = null;
+  #making: Promise<SpoolFolder> | null = null;
   #adopted: SpoolFolder[] = [];
   readonly #unreadable = new Set<string>();
   #failing = false;
@@ -85,13 +72,18 @@ class ProcessSpool implements Spool {
 
   async append(spooled: SpooledSubmission): Promise<'kept' | 'full'> {
     try {
-      const outcome = await this.#ownFolder().append(spooled, this.#maxBytes - this.#bytes());
+      const outcome = await this.#append(spooled);
       this.#failing = false;
       return outcome;
     } catch (error) {
       this.#failing = true;
       throw error;
     }
+  }
+
+  async #append(spooled: SpooledSubmission): Promise<'kept' | 'full'> {
+    const own = this.#own ?? (await this.#makeOwn());
+    return own.append(spooled, this.#maxBytes - this.#bytes());
   }
 
   status(): SpoolStatus {
@@ -101,7 +93,7 @@ class ProcessSpool implements Spool {
       bytes: this.#bytes(),
       maxBytes: this.#maxBytes,
       damaged: sum(folders.map(({ damaged }) => damaged)),
-      setAside: [...this.#unreadable, ...this.#damagedFolders()],
+      setAside: [...this.#unreadable],
     };
   }
 
@@ -125,7 +117,7 @@ class ProcessSpool implements Spool {
 
   async dropDrained(): Promise<void> {
     const own = this.#own;
-    if (own?.isEmpty === true && (this.#failing || own.fileBytes > LARGE_FILE)) {
+    if (own?.isEmpty === true && this.#failing) {
       this.#adopted.push(own);
       this.#own = null;
     }
@@ -135,6 +127,7 @@ class ProcessSpool implements Spool {
   }
 
   async close(): Promise<void> {
+    await this.#making?.catch(() => undefined);
     for (const folder of this.folders()) await folder.close();
   }
 
@@ -152,42 +145,41 @@ class ProcessSpool implements Spool {
   }
 
   async #tryDisk(): Promise<void> {
-    await this.#ownFolder().probe();
+    await (this.#own ?? (await this.#makeOwn())).probe();
   }
 
-  #ownFolder(): SpoolFolder {
-    return (this.#own ??= makeSpoolFolder(this.#directory));
+  /** A disk that cannot be written is no reason not to start. */
+  async makeOwn(): Promise<void> {
+    try {
+      await this.#makeOwn();
+    } catch (err) {
+      if (err instanceof CannotLock) throw err;
+      this.#failing = true;
+      this.#logger.error({ err }, 'the spool cannot be written');
+    }
+  }
+
+  #makeOwn(): Promise<SpoolFolder> {
+    this.#making ??= SpoolFolder.make(this.#directory, this.#maxBytes)
+      .then((folder) => (this.#own = folder))
+      .finally(() => (this.#making = null));
+    return this.#making;
   }
 
   #bytes(): number {
     return sum(this.folders().map(({ bytes }) => bytes));
   }
 
-  #damagedFolders(): string[] {
-    try {
-      return foldersLike(this.#directory, DAMAGED_FOLDER);
-    } catch {
-      return [];
-    }
-  }
-
   async #open(path: string): Promise<SpoolFolder | null> {
     try {
-      const opening = await openSpoolFolder(path);
+      const folder = await SpoolFolder.open(path);
       this.#unreadable.delete(path);
-      if (opening.kind === 'in-use' || opening.kind === 'no-spool') return null;
-      const { waiting, damaged } = opening.folder;
-      if (opening.kind === 'opened')
-        this.#logger.info({ path, waiting, damaged }, 'adopted a spool folder left behind');
-      else {
-        const { records, damagedPath } = opening;
-        this.#logger.error(
-          { path: damagedPath, records },
-          'a spool folder left behind is damaged; what is whole in it was salvaged',
-        );
-      }
-      return opening.folder;
+      if (folder === 'in-use') return null;
+      const { waiting, damaged } = folder;
+      this.#logger.info({ path, waiting, damaged }, 'adopted a spool folder left behind');
+      return folder;
     } catch (err) {
+      if (err instanceof CannotLock) throw err;
       if (!this.#unreadable.has(path))
         this.#logger.error({ err, path }, 'a spool folder left behind cannot be opened');
       this.#unreadable.add(path);
@@ -195,9 +187,6 @@ class ProcessSpool implements Spool {
     }
   }
 }
-
-/** Its free pages may not fit what comes next, and the disk may be needed by others. */
-const LARGE_FILE = 2 ** 24;
 
 /** A body may have 64 KiB, and its record somewhat more. */
 const ROOM_FOR_A_LEAD = 2 ** 17;

@@ -10,9 +10,9 @@ import type { Intake } from '../accept/accept.ts';
 import { openWorkspace } from '../reservation/open-workspace.ts';
 import type { Reservation } from '../reservation/reservation.ts';
 import { createReserver, type Reserver } from '../reservation/reserver.ts';
-import { drainFolder, startDrain } from './drain-spool.ts';
+import { drainFolder, startDrain } from './drain.ts';
 import { openSpool, type Spool } from './spool.ts';
-import type { SpooledSubmission } from './spooled-submission.ts';
+import type { SpooledSubmission } from './record.ts';
 
 let redis: RedisConnection;
 let reserver: Reserver;

@@ -1,6 +1,6 @@
 import { sampleSubmission } from '@leadgate/testkit';
 import { expect, test } from 'vitest';
-import { decodeSpooled, encodeSpooled, type SpooledSubmission } from './spooled-submission.ts';
+import { decodeSpooled, encodeRecord, encodeSpooled, type SpooledSubmission } from './record.ts';
 
 const spooled: SpooledSubmission = {
   submission: sampleSubmission(1),
@@ -31,7 +31,5 @@ test('a record is found where other bytes follow it', () => {
 
 test('what a later version wrote is left for that version', () => {
   const text = JSON.stringify({ v: 2 });
-  const header = Buffer.from('LGR1\0\0\0\0\0\0\0\0', 'latin1');
-  header.writeUInt32BE(text.length, 4);
-  expect(decodeSpooled(Buffer.concat([header, Buffer.from(text)]))).toBeNull();
+  expect(decodeSpooled(encodeRecord(Buffer.from(text)))).toBeNull();
 });
