@@ -99,6 +99,7 @@ async function measure(bench) {
   const { measureBurst } = await import('./stages/burst.js');
   const { measureSize } = await import('./stages/size.js');
   const { measureSoak } = await import('./stages/soak.js');
+  const { measureSpool } = await import('./stages/spool.js');
   /**
    * @template T
    * @param {string} name
@@ -120,7 +121,8 @@ async function measure(bench) {
   const burst = await stage('burst', () => measureBurst(bench, { sustained }));
   const size = await stage('size', () => measureSize(bench));
   const soak = await stage('soak', () => measureSoak(bench, { sustained }));
-  return { receivers, workers, endToEnd, spike, burst, size, soak };
+  const spool = await stage('spool', () => measureSpool(bench));
+  return { receivers, workers, endToEnd, spike, burst, size, soak, spool };
 }
 
 /** @typedef {Awaited<ReturnType<typeof measure>>} Figures */

@@ -62,14 +62,15 @@ async function openUnlessRefused(path: string): Promise<FileHandle | null> {
 async function tryLock(file: FileHandle): Promise<boolean> {
   if (O_EXLOCK !== 0) return true;
   const program = spawn('flock', ['-n', '3'], { stdio: ['ignore', 'ignore', 'ignore', file.fd] });
-  let status: unknown;
+  let ended: unknown[];
   try {
-    [status] = await once(program, 'close');
+    ended = await once(program, 'close');
   } catch (error) {
     if (hasCode(error, 'ENOENT'))
       throw new CannotLock('the program flock (util-linux or BusyBox) is not installed');
     throw error;
   }
+  const [status] = ended;
   if (status === 0 || status === 1) return status === 0;
   throw new Error(`flock ended with ${String(status)}`);
 }

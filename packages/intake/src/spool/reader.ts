@@ -189,6 +189,7 @@ export class SpoolReader {
   }
 
   async #takeFrom(queue: Queue, limit: number, taken: Taken): Promise<void> {
+    const near = new Map<number, { segment: Segment; stretch: Stretch }>();
     for (let count = 0; count < limit && queue.next < queue.indexes.length;) {
       const place = queue.next++;
       const [segment, index] = [queue.segments[place], queue.indexes[place]];
@@ -196,8 +197,13 @@ export class SpoolReader {
       const progress = this.#progressOf(segment);
       const offset = progress.waiting[index] ?? -1;
       if (offset === -1) continue;
-      const { found } = await segment.read(offset, 1);
-      const stretch = found[0] ?? { offset, bytes: 0, payload: null };
+      // Those of one workspace often stand side by side: they are read together.
+      if (near.get(offset)?.segment !== segment) {
+        near.clear();
+        const { found } = await segment.read(offset, limit - count);
+        for (const stretch of found) near.set(stretch.offset, { segment, stretch });
+      }
+      const stretch = near.get(offset)?.stretch ?? { offset, bytes: 0, payload: null };
       const spooled = stretch.payload && decodePayload(stretch.payload);
       if (spooled === null) {
         await this.#keepDamaged(segment, stretch);

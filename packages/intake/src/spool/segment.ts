@@ -21,6 +21,8 @@ const paddedTo6 = (number: number): string => number.toString().padStart(6, '0')
 
 /** Read at a time; more only if one record is larger. */
 const WINDOW_BYTES = 2 ** 18;
+/** Of a record. */
+const USUAL_BYTES = 2 ** 12;
 
 /**
  * A file of records, one after the other, written at its end only. What was acknowledged is its first
@@ -236,7 +238,7 @@ async function readStretches(
   offset: number,
   { end, limit }: { end: number; limit: number },
 ): Promise<{ found: Stretch[]; next?: number }> {
-  let asked = Math.min(WINDOW_BYTES, end - offset);
+  let asked = Math.min(WINDOW_BYTES, limit * USUAL_BYTES, end - offset);
   let window = await readAt(file, offset, asked);
   const first = recordBytes(window, 0);
   if (first !== null && first > window.length) {
@@ -285,7 +287,7 @@ async function readRecord(file: FileHandle, offset: number, end: number): Promis
 
 /** Fewer bytes than asked for only at the end of the file. */
 async function readAt(file: FileHandle, offset: number, bytes: number): Promise<Buffer> {
-  const buffer = Buffer.alloc(bytes);
+  const buffer = Buffer.allocUnsafe(bytes);
   let read = 0;
   while (read < bytes) {
     const { bytesRead } = await file.read(buffer, read, bytes - read, offset + read);
