@@ -37,6 +37,8 @@ export interface WorkerOptions {
 const rules = { emptyLead, applySubmissions, resolveCustomFields };
 
 const CARETAKER_PAUSE_MS = 1_000;
+/** Of each of its tasks: longer than what any statement or command may take. */
+const CARETAKER_DEADLINE_MS = 15_000;
 
 const GIVE_BACK_WITHIN_MS = 1_000;
 
@@ -105,6 +107,7 @@ export async function startWorker(
       retention,
     ],
     pauseMs: CARETAKER_PAUSE_MS,
+    deadlineMs: CARETAKER_DEADLINE_MS,
     wait,
     logger,
   });

@@ -12,6 +12,7 @@ async function runRounds(chores: Chore[], rounds: number) {
     caretaker = startCaretaker({
       chores,
       pauseMs: 1_000,
+      deadlineMs: 20,
       wait: async () => {
         await turn();
         if (++waits === rounds) resolve();
@@ -66,6 +67,7 @@ test('closing waits for the chore that runs, and starts no other', async () => {
       { name: 'other', run: other },
     ],
     pauseMs: 1,
+    deadlineMs: 60_000,
     wait: turn,
     logger: { info: vi.fn(), warn: vi.fn() },
   });
@@ -76,4 +78,21 @@ test('closing waits for the chore that runs, and starts no other', async () => {
   finish();
   await closing;
   expect(other).not.toHaveBeenCalled();
+});
+
+test('a chore that never ends keeps no other from running, is told of once, and is not begun again meanwhile', async () => {
+  const stuck = vi.fn(() => new Promise<never>(() => {}));
+  const other = vi.fn(() => Promise.resolve(null));
+  const logger = await runRounds(
+    [
+      { name: 'stuck', run: stuck },
+      { name: 'other', run: other },
+    ],
+    3,
+  );
+  expect(other).toHaveBeenCalledTimes(3);
+  expect(stuck).toHaveBeenCalledTimes(1);
+  expect(logger.warn.mock.calls).toEqual([
+    [{ chore: 'stuck', ms: 20 }, 'chore takes long; the others go on'],
+  ]);
 });
