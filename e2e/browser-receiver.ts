@@ -43,7 +43,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     async *identities() {
       yield await Promise.resolve([]);
     },
-    highestOrder: () => Promise.resolve(0),
+    highestOrders: () => Promise.resolve(new Map()),
   });
   const config = readConfig(ReceiverConfig, {
     REDIS_URL: server.url,

@@ -6,7 +6,7 @@ import {
   type Shutdown,
 } from '@leadgate/boot';
 import type { CaptureLink, RefillSource, Submission } from '@leadgate/contract';
-import { refillAll } from '@leadgate/intake';
+import { confirmWorkspaces, refillAll } from '@leadgate/intake';
 import { startApplyWorker } from '@leadgate/queue';
 import { expect, vi } from 'vitest';
 import { ReceiverConfig } from './config.ts';
@@ -98,9 +98,15 @@ export async function refill(
     async *identities() {
       yield await Promise.resolve([]);
     },
-    highestOrder: () => Promise.resolve(0),
+    highestOrders: () => Promise.resolve(new Map()),
   };
   await refillAll(redis, source);
+}
+
+/** What the worker does for a Redis that started again and lost nothing. */
+export async function confirm(redis: RedisConnection): Promise<void> {
+  const source = { highestOrders: () => Promise.resolve(new Map<string, number>()) };
+  await confirmWorkspaces(redis, source, [LINK.workspaceId]);
 }
 
 /** Takes every job out of the queue, as the worker decodes it. */

@@ -10,6 +10,7 @@ import {
   closeAll,
   closes,
   connectTo,
+  confirm,
   refill,
   startOn,
   takeJobs,
@@ -45,6 +46,7 @@ async function kill(): Promise<void> {
 async function restart(): Promise<void> {
   await server.restart();
   isDown = false;
+  await confirm(redis);
 }
 
 const start = (env: Record<string, string> = {}) =>
@@ -178,7 +180,7 @@ describe('leads are answered 202 and reach the queue once Redis', () => {
       async *identities() {
         yield await Promise.resolve([{ key: 'email:known@example.com', leadId }]);
       },
-      highestOrder: () => Promise.resolve(0),
+      highestOrders: () => Promise.resolve(new Map()),
     });
     const jobs = await takeJobs(server.url, 2);
     expect(jobs).toMatchObject([

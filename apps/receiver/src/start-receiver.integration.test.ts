@@ -7,6 +7,7 @@ import { fakeReceiver, LINK } from './fake-services.ts';
 import {
   closeAll,
   closes,
+  confirm,
   connectTo,
   logger,
   refill,
@@ -234,6 +235,7 @@ describe('on a Redis that fails', () => {
       timeout: 3_000,
     });
     await server.restart();
+    await confirm(connectTo(server.url));
     await vi.waitFor(
       async () => expect((await receiver.post({ email: 'bia@example.com' })).status).toBe(202),
       { timeout: 10_000, interval: 50 },
@@ -274,6 +276,7 @@ describe('on a Redis that fails', () => {
       reasons: expect.arrayContaining(['Redis does not answer.']) as string[],
     });
     await server.restart();
+    await confirm(connectTo(server.url));
     await vi.waitFor(async () => expect((await receiver.post({})).status).toBe(202), {
       timeout: 15_000,
       interval: 50,

@@ -22,6 +22,7 @@ import { createHealthChecks } from './health/checks.ts';
 import { startHealthServer } from './health/health-server.ts';
 import { createWorkerMetrics } from './metrics.ts';
 import { startCaretaker } from './refill/caretaker.ts';
+import { createLease } from './refill/redis-lock.ts';
 import { createRefillChore } from './refill/refill-chore.ts';
 import { createRejectedChore } from './refill/rejected-chore.ts';
 import { createRetentionChore } from './refill/retention-chore.ts';
@@ -36,7 +37,10 @@ export interface WorkerOptions {
 
 const rules = { emptyLead, applySubmissions, resolveCustomFields };
 
-const CARETAKER_PAUSE_MS = 1_000;
+/** Someone waits for what a receiver found behind. Between two looks only Redis is asked. */
+const CARETAKER_PAUSE_MS = 200;
+/** Another worker goes on this long after the one that looked after Redis is gone. */
+const UPKEEP_LEASE_MS = 5_000;
 /** Of each of its tasks: longer than what any statement or command may take. */
 const CARETAKER_DEADLINE_MS = 15_000;
 
@@ -95,9 +99,11 @@ export async function startWorker(
   // Before the first job, while no row is in their way. A failure is the caretaker's to tell.
   await retention.run().catch(() => null);
 
+  const upkeepLease = createLease(upkeepRedis, 'leadgate:upkeep', UPKEEP_LEASE_MS);
+  onClose('lease of upkeep', upkeepLease.release);
   const caretaker = startCaretaker({
     chores: [
-      createRefillChore(upkeepRedis, refillSource(store)),
+      createRefillChore(upkeepRedis, refillSource(store), upkeepLease),
       createRejectedChore(upkeepRedis, {
         save: (bodies) => saveRejected(store, bodies),
         trim: (linkId) => trimRejected(store, linkId, config.REJECTED_PER_LINK),

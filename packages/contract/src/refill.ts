@@ -12,6 +12,6 @@ export interface RefillSource {
    * follow each other, so that they can be counted as they pass.
    */
   identities(workspaceId: string): AsyncIterable<{ key: string; leadId: string }[]>;
-  /** The highest order applied in a workspace; 0 where there is none. Microseconds. */
-  highestOrder(workspaceId: string): Promise<number>;
+  /** The highest order (microseconds) stored in each of the workspaces; 0 or absent: none. */
+  highestOrders(workspaceIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }

@@ -17,14 +17,19 @@ export { withinTime } from './accept/within-time.ts';
 export { openLinkDirectory, type Finding, type LinkDirectory } from './links/link-directory.ts';
 export { openLinkSnapshot, type LinkSnapshot } from './links/link-snapshot.ts';
 export { putLinks } from './links/put-links.ts';
+export {
+  closedWorkspaces,
+  confirmWorkspaces,
+  redisIdentity,
+  requestedWorkspaces,
+} from './refill/confirm-workspaces.ts';
 export { refillAll } from './refill/refill-all.ts';
 export { refillDirectory } from './refill/refill-directory.ts';
-export { directoryRevision, refillNeeds } from './refill/refill-needs.ts';
+export { directoryRevision } from './refill/directory-revision.ts';
 export { refillWorkspace } from './refill/refill-workspace.ts';
 export { pushRejected } from './rejected/push-rejected.ts';
 export type { RejectedBody } from '@leadgate/contract';
 export { takeRejected } from './rejected/take-rejected.ts';
-export { closeOlderWorkspace } from './reservation/close-older-workspace.ts';
 export { createLimits, type Limits } from './reservation/limits.ts';
 export { moveIdentities } from './reservation/move-identities.ts';
 export { openWorkspace } from './reservation/open-workspace.ts';

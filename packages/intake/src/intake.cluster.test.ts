@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import { openLinkDirectory } from './links/link-directory.ts';
 import { putLinks } from './links/put-links.ts';
 import { refillAll } from './refill/refill-all.ts';
-import { refillNeeds } from './refill/refill-needs.ts';
+import { closedWorkspaces, requestedWorkspaces } from './refill/confirm-workspaces.ts';
 import { refillWorkspace } from './refill/refill-workspace.ts';
 import { pushRejected } from './rejected/push-rejected.ts';
 import { takeRejected } from './rejected/take-rejected.ts';
@@ -74,7 +74,7 @@ const sourceOf = (
   async *identities() {
     yield await Promise.resolve([...identities]);
   },
-  highestOrder: () => Promise.resolve(highestOrder),
+  highestOrders: (ids) => Promise.resolve(new Map(ids.map((id) => [id, highestOrder]))),
 });
 
 test('all that stands before the queue works, each workspace wherever its slot is', async () => {
@@ -85,7 +85,7 @@ test('all that stands before the queue works, each workspace wherever its slot i
 
   const known = randomUUID();
   await refillAll(redis, sourceOf(workspaces, [{ key: 'email:known@x', leadId: known }]));
-  expect(await refillNeeds(redis, workspaces)).toEqual({ directory: false, workspaces: [] });
+  expect(await closedWorkspaces(redis, workspaces)).toEqual([]);
   const reserver = createReserver(redis, { waitReplicas: 1 });
   const answers = await Promise.all(
     workspaces.flatMap((id) => [
@@ -187,9 +187,7 @@ test('a failover that loses the last reservations: nothing is claimed until Post
   // And so no other claims either, though it remembers nothing.
   const other = createReserver(redis);
   expect((await other.reserve(requestOf(workspaceId, 'lost@x'))).kind).toBe('behind');
-  await vi.waitFor(async () =>
-    expect((await refillNeeds(redis)).workspaces).toEqual([workspaceId]),
-  );
+  await vi.waitFor(async () => expect(await requestedWorkspaces(redis)).toEqual([workspaceId]));
   // Its job was applied meanwhile.
   const source = sourceOf(
     [workspaceId],

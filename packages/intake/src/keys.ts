@@ -21,7 +21,7 @@ export const rejectedStream = (linkId: string): string => `leadgate:{rejected}:$
 export const workspacePrefix = (workspaceId: string): string => `leadgate:{${workspaceId}}:`;
 
 /**
- * Hash: `open` (the marker: identities are complete and may be claimed), `clock` (the highest order
+ * Hash: `open` (the marker: identities are complete and may be claimed, on the Redis that it names), `clock` (the highest order
  * given), `floor` (the highest order a receiver knew of when it found the workspace behind).
  */
 export const stateKey = (workspaceId: string): string => `${workspacePrefix(workspaceId)}state`;

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { startRedisServer, type OwnServer } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
-import { directoryRevision } from './refill/refill-needs.ts';
+import { confirmWorkspaces } from './refill/confirm-workspaces.ts';
+import { directoryRevision } from './refill/directory-revision.ts';
 import { refillAll } from './refill/refill-all.ts';
 import { pushRejected } from './rejected/push-rejected.ts';
 import { takeRejected } from './rejected/take-rejected.ts';
@@ -62,7 +63,7 @@ test('everything one script touches is declared and in one slot of a Cluster', a
   await refillAll(redis, {
     directoryRevision: () => Promise.resolve(3),
     workspaceIds: () => Promise.resolve([workspaceId]),
-    highestOrder: () => Promise.resolve(0),
+    highestOrders: () => Promise.resolve(new Map()),
     links: async function* () {
       yield await Promise.resolve([]);
     },
@@ -105,6 +106,11 @@ test('reservations fail while Redis is away, and go on by themselves with what t
     'the reservation failed',
   );
   await server.restart();
+  // What a worker does once Redis is back.
+  const source = { highestOrders: () => Promise.resolve(new Map<string, number>()) };
+  await expect
+    .poll(() => confirmWorkspaces(redis, source, [workspaceId]).catch(() => null))
+    .toMatchObject({ confirmed: 1 });
   await expect
     .poll(() => reserve(reserver, workspaceId, ['email:a']).catch(() => null), { timeout: 5_000 })
     .toMatchObject({ kind: 'reserved', leadId: 'leadId' in before && before.leadId });

@@ -63,7 +63,7 @@ test('identities of a merged lead come with the lead that stayed, and the highes
     sampleSubmission({ workspaceId, leadId, lead: { email: `${n}@example.com` } }),
   );
   const source = refillSource(store);
-  expect(await source.highestOrder(workspaceId)).toBe(0);
+  expect(await source.highestOrders([workspaceId])).toEqual(new Map());
   await applyGroup(
     store,
     submissions.map((submission) => ({ submission, replay: false })),
@@ -74,7 +74,9 @@ test('identities of a merged lead come with the lead that stayed, and the highes
     { key: 'email:0@example.com', leadId: a },
     { key: 'email:1@example.com', leadId: a },
   ]);
-  expect(await source.highestOrder(workspaceId)).toBe(submissions[1]?.order);
+  expect(await source.highestOrders([randomUUID(), workspaceId])).toEqual(
+    new Map([[workspaceId, submissions[1]?.order]]),
+  );
 });
 
 test('a change of a link, a code or a workspace counts the directory up, and its entries come all', async () => {

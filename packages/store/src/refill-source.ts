@@ -13,7 +13,7 @@ export function refillSource(store: Store): RefillSource {
     workspaceIds: () => workspaceIds(store),
     links: () => linkEntryPages(store, PAGE_SIZE),
     identities: (workspaceId) => identityPages(store, workspaceId),
-    highestOrder: (workspaceId) => highestOrder(store, workspaceId),
+    highestOrders: (workspaceIds) => highestOrders(store, workspaceIds),
   };
 }
 
@@ -45,9 +45,16 @@ async function* identityPages(store: Store, workspaceId: string): AsyncGenerator
   }
 }
 
-async function highestOrder(store: Store, workspaceId: string): Promise<number> {
-  const [row] = await store.prisma.$queryRaw<[{ order: number }]>`
-    SELECT coalesce(max("order"), 0)::float8 AS "order"
-    FROM submission WHERE workspace_id = ${workspaceId}::uuid`;
-  return row.order;
+async function highestOrders(
+  store: Store,
+  workspaceIds: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await store.prisma.$queryRaw<{ id: string; order: number }[]>`
+    SELECT w.id, newest."order"::float8 AS "order"
+    FROM unnest(${workspaceIds}::uuid[]) AS w (id)
+    CROSS JOIN LATERAL (
+      SELECT s."order" FROM submission s WHERE s.workspace_id = w.id
+      ORDER BY s."order" DESC LIMIT 1
+    ) AS newest`;
+  return new Map(rows.map(({ id, order }) => [id, order]));
 }

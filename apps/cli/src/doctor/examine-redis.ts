@@ -6,7 +6,7 @@ import {
   type RedisConnection,
   type RedisDurability,
 } from '@leadgate/boot';
-import { directoryRevision, refillNeeds } from '@leadgate/intake';
+import { closedWorkspaces, directoryRevision } from '@leadgate/intake';
 import { oldestWaiting, queueCounts, shardStandings } from '@leadgate/queue';
 import { explain, whereRedisIs } from '../explain.ts';
 import type { Session } from '../session.ts';
@@ -153,11 +153,11 @@ async function workspaces(redis: RedisConnection, truth: Truth | null): Promise<
   const check = 'workspaces';
   if (truth === null) return { check, status: 'warn', found: UNKNOWN, todo: null };
   const known = truth.workspaces;
-  const needs = await refillNeeds(
+  const closedIds = await closedWorkspaces(
     redis,
     known.map(({ id }) => id),
   );
-  const closed = known.filter(({ id }) => needs.workspaces.includes(id));
+  const closed = known.filter(({ id }) => closedIds.includes(id));
   if (closed.length === 0)
     return {
       check,
@@ -170,7 +170,7 @@ async function workspaces(redis: RedisConnection, truth: Truth | null): Promise<
   return {
     check,
     status: 'fail',
-    found: `Redis lacks the identities of ${names.join(', ')}${more}`,
+    found: `Redis lacks, or has not confirmed, the identities of ${names.join(', ')}${more}`,
     todo: REFILL,
   };
 }

@@ -1,29 +1,45 @@
 import type { RedisConnection } from '@leadgate/boot';
 import { randomUUID } from 'node:crypto';
 
+/** One that never ends was put back by a dump: its holder may be long gone. */
+const HOLD = `local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] and redis.call('PTTL', KEYS[1]) > 0 then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`;
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
-const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0`;
 
 /**
- * Runs `work` while nobody else runs work under this key; returns null without running it where
- * somebody does. The lock is a courtesy that saves work and not a guard: it lasts `ttlMs` after the
- * last renewal, so two can run after a long pause of the process.
+ * What one process at a time has, for as long as it lives and a little longer. It saves work and
+ * guards nothing: two can have it after a long pause of a process, or once Redis lost it.
  */
-export async function underLock<T>(
-  redis: RedisConnection,
-  key: string,
-  ttlMs: number,
-  work: () => Promise<T>,
-): Promise<T | null> {
+export interface Lease {
+  /** Takes or keeps it, until `release`; says whether this process has it. */
+  hold(): Promise<boolean>;
+  /** Lets another process have it. Never rejects. */
+  release(): Promise<void>;
+}
+
+/** A lease under a key, that lasts `ttlMs` after the last renewal by its holder. */
+export function createLease(redis: RedisConnection, key: string, ttlMs: number): Lease {
   const token = randomUUID();
-  if ((await redis.set(key, token, 'PX', ttlMs, 'NX')) === null) return null;
-  const renewal = setInterval(() => {
-    redis.eval(RENEW, 1, key, token, ttlMs).catch(() => {});
-  }, ttlMs / 3);
-  try {
-    return await work();
-  } finally {
-    clearInterval(renewal);
-    await redis.eval(RELEASE, 1, key, token).catch(() => {});
-  }
+  const hold = async () => (await redis.eval(HOLD, 1, key, token, ttlMs)) === 1;
+  let renewal: NodeJS.Timeout | undefined;
+  return {
+    async hold() {
+      const held = await hold();
+      // What the lease is held for may take longer than it lasts.
+      if (held)
+        renewal ??= setInterval(() => void hold().catch(() => undefined), ttlMs / 3).unref();
+      else {
+        clearInterval(renewal);
+        renewal = undefined;
+      }
+      return held;
+    },
+    async release() {
+      clearInterval(renewal);
+      renewal = undefined;
+      await redis.eval(RELEASE, 1, key, token).catch(() => undefined);
+    },
+  };
 }

@@ -4,6 +4,7 @@ import { createReserver, openWorkspace, refillDirectory } from '@leadgate/intake
 import { testRedis } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLease } from './redis-lock.ts';
 import { createRefillChore } from './refill-chore.ts';
 
 let redis: Redis;
@@ -29,9 +30,12 @@ function sourceOf(workspaceId: string, leadId: string, highestOrder: number): Re
     workspaceIds: () => Promise.resolve([workspaceId]),
     links: () => once([]),
     identities: () => once([{ key: 'email:ana@example.com', leadId }]),
-    highestOrder: () => Promise.resolve(highestOrder),
+    highestOrders: (ids) => Promise.resolve(new Map(ids.map((id) => [id, highestOrder]))),
   };
 }
+
+const choreOf = (source: RefillSource) =>
+  createRefillChore(redis, source, createLease(redis, 'leadgate:upkeep', 5_000));
 
 const workspaceId = randomUUID();
 const leadId = randomUUID();
@@ -53,8 +57,10 @@ test('a Redis that came back older than Postgres is not claimed on, though no re
   await refillDirectory(redis, source, 1);
   await openWorkspace(redis, workspaceId);
   expect(await reserve()).toMatchObject({ kind: 'reserved' });
+  await redis.hset(`leadgate:{${workspaceId}}:state`, 'open', 'of the Redis before');
+  expect(await reserve()).toEqual({ kind: 'behind' });
 
-  await createRefillChore(redis, source).run();
+  await choreOf(source).run();
 
   expect(await reserve()).toMatchObject({ kind: 'reserved', leadId });
   const after = await reserve();
@@ -65,5 +71,5 @@ test('a Redis that is up to date is left alone', async () => {
   const source = sourceOf(workspaceId, leadId, 1);
   await refillDirectory(redis, source, 1);
   await openWorkspace(redis, workspaceId);
-  expect(await createRefillChore(redis, source).run()).toBeNull();
+  expect(await choreOf(source).run()).toBeNull();
 });

@@ -1,89 +1,89 @@
 import type { RedisConnection } from '@leadgate/boot';
 import type { RefillSource } from '@leadgate/contract';
 import {
-  closeOlderWorkspace,
+  confirmWorkspaces,
   directoryRevision,
+  redisIdentity,
   refillDirectory,
-  refillNeeds,
   refillWorkspace,
+  requestedWorkspaces,
 } from '@leadgate/intake';
 import type { Chore } from './caretaker.ts';
-import { underLock } from './redis-lock.ts';
+import type { Lease } from './redis-lock.ts';
 
-const LOCK = 'leadgate:refilling';
-const LOCK_MS = 30_000;
-
-/** How often the markers and clocks of all workspaces are looked at, asked for or not. */
-const LOOK_AT_ALL_MS = 10_000;
-
-interface Needs {
-  /** Postgres's revision of the directory, where Redis does not have it. */
-  revision: number | null;
-  workspaces: string[];
-}
+/** How often Postgres is asked whether a link changed, by the one worker that asks. */
+const ASK_POSTGRES_MS = 1_000;
 
 /**
- * Refills what Redis lacks from Postgres: the link directory when it is incomplete or not of
- * Postgres's revision, a workspace when a receiver asked for it, its marker is missing or its clock is
- * older than what Postgres holds. One worker at a time does it; two at once would do no harm.
+ * Keeps what Redis holds of Postgres. After a start, a failover or a loss of Redis it compares every
+ * workspace with Postgres, confirms those that are whole and refills the others; otherwise those that
+ * receivers ask for. The link directory follows Postgres's revision. One worker at a time does it, and
+ * asks Postgres once a second while nothing happens, however many workspaces there are.
  */
-export function createRefillChore(redis: RedisConnection, source: RefillSource): Chore {
-  let lookedAtAll = -Infinity;
-  // A Redis that comes back may be another one, or an older one.
-  redis.on('ready', () => {
-    lookedAtAll = -Infinity;
-  });
+export function createRefillChore(
+  redis: RedisConnection,
+  source: RefillSource,
+  lease: Lease,
+  clock: () => number = () => performance.now(),
+): Chore {
+  /** The Redis on which every workspace was looked at; null where it may be another one by now. */
+  let lookedAt: string | null = null;
+  let askedPostgres = -Infinity;
 
-  async function look(): Promise<Needs> {
-    const [wanted, found] = await Promise.all([
-      source.directoryRevision(),
-      directoryRevision(redis),
-    ]);
-    const all = found === null || performance.now() - lookedAtAll > LOOK_AT_ALL_MS;
-    const looked = all ? await source.workspaceIds() : [];
-    for (const id of looked) await closeOlderWorkspace(redis, id, await source.highestOrder(id));
-    const { workspaces } = await refillNeeds(redis, looked);
-    if (all && workspaces.length === 0) lookedAtAll = performance.now();
-    return { revision: found === wanted ? null : wanted, workspaces };
+  /** Undefined: not asked, or Redis has it. */
+  async function missingRevision(found: number | null): Promise<number | undefined> {
+    const now = clock();
+    if (found !== null && now - askedPostgres < ASK_POSTGRES_MS) return undefined;
+    askedPostgres = now;
+    const wanted = await source.directoryRevision();
+    return wanted === found ? undefined : wanted;
   }
 
   return {
     name: 'refill',
     async run() {
-      if (!isNeeded(await look())) return null;
-      return underLock(redis, LOCK, LOCK_MS, async () => {
-        // Another worker may have done it while this one looked.
-        const needs = await look();
-        return isNeeded(needs) ? refill(redis, source, needs) : null;
-      });
+      if (!(await lease.hold())) {
+        lookedAt = null;
+        return null;
+      }
+      const [identity, requested, found] = await Promise.all([
+        redisIdentity(redis),
+        requestedWorkspaces(redis),
+        directoryRevision(redis),
+      ]);
+      const failures: unknown[] = [];
+      const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+        try {
+          return await work();
+        } catch (error) {
+          failures.push(error);
+          return undefined;
+        }
+      };
+
+      // Those that are asked for first: someone waits.
+      const all = identity !== lookedAt || found === null;
+      const ids = new Set(requested);
+      if (all) for (const id of await source.workspaceIds()) ids.add(id);
+      const compared = await attempt(() => confirmWorkspaces(redis, source, [...ids]));
+
+      const revision = await attempt(() => missingRevision(found));
+      const links =
+        revision === undefined
+          ? undefined
+          : await attempt(() => refillDirectory(redis, source, revision));
+
+      let identities = 0;
+      const incomplete = compared?.incomplete ?? [];
+      for (const id of incomplete)
+        identities += (await attempt(() => refillWorkspace(redis, source, id))) ?? 0;
+
+      // Once everything was tried, so that one workspace keeps no other waiting.
+      if (failures.length > 0) throw failures[0];
+      lookedAt = identity;
+      const confirmed = compared?.confirmed ?? 0;
+      if (links === undefined && confirmed + incomplete.length === 0) return null;
+      return { links, confirmed, workspaces: incomplete.length, identities };
     },
   };
-}
-
-const isNeeded = ({ revision, workspaces }: Needs): boolean =>
-  revision !== null || workspaces.length > 0;
-
-/** Throws the first failure once everything was tried, so that one workspace keeps no other waiting. */
-async function refill(
-  redis: RedisConnection,
-  source: RefillSource,
-  { revision, workspaces }: Needs,
-): Promise<Record<string, unknown>> {
-  const failures: unknown[] = [];
-  const links =
-    revision === null
-      ? undefined
-      : await refillDirectory(redis, source, revision).catch((error: unknown) => {
-          failures.push(error);
-        });
-  let identities = 0;
-  for (const workspaceId of workspaces) {
-    try {
-      identities += await refillWorkspace(redis, source, workspaceId);
-    } catch (error) {
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
-  return { links, workspaces: workspaces.length, identities };
 }

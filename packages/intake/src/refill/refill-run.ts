@@ -1,14 +1,16 @@
 import type { RedisConnection, RedisScript } from '@leadgate/boot';
 import { randomUUID } from 'node:crypto';
 import { refillKey } from '../keys.ts';
+import { HERE, SERVER } from '../reservation/open-workspace.ts';
 import { script } from '../script.ts';
 
 const RUN_SECONDS = 600;
 
 /**
  * One run of a refill. Every step counts up a number beside what it fills, from what the step before
- * left there: where Redis was emptied or fell back to an older state in between, the number does not
- * match, and what was filled before that is gone. Then the run fails, and nothing is called complete.
+ * left there: where Redis was emptied, fell back to an older state or became another one in between,
+ * the number does not match, and what was filled or claimed before that may be gone. Then the run
+ * fails, and nothing is called complete.
  */
 export interface RefillRun {
   /** Calls a script of `stepScript`. Throws when Redis lost earlier steps. */
@@ -19,7 +21,8 @@ export interface RefillRun {
   ): Promise<unknown>;
 }
 
-const startScript = script(`redis.call('SET', KEYS[1], 0, 'EX', ${RUN_SECONDS})`);
+const startScript = script(`${SERVER}
+redis.call('SET', KEYS[1], server() .. ' 0', 'EX', ${RUN_SECONDS})`);
 
 /** `prefix`: of the keys that are filled, for their slot. */
 export async function startRefillRun(redis: RedisConnection, prefix: string): Promise<RefillRun> {
@@ -38,9 +41,9 @@ export async function startRefillRun(redis: RedisConnection, prefix: string): Pr
 
 /** A script that runs as a step: the run's key comes after its own keys, and is not theirs to use. */
 export function stepScript(lua: string): RedisScript {
-  return script(`
-local run = table.remove(KEYS)
-if redis.call('GET', run) ~= table.remove(ARGV) then return 'lost' end
-redis.call('SET', run, tonumber(redis.call('GET', run)) + 1, 'EX', ${RUN_SECONDS})
+  return script(`${HERE}
+local run, step, id = table.remove(KEYS), table.remove(ARGV), server()
+if redis.call('GET', run) ~= id .. ' ' .. step then return 'lost' end
+redis.call('SET', run, id .. ' ' .. string.format('%.0f', step + 1), 'EX', ${RUN_SECONDS})
 ${lua}`);
 }

@@ -64,10 +64,10 @@ export async function refillWorkspace(
     // What still differs changes under this reading: that is live, and newer.
     if (reading.set === 0) break;
   }
-  const highestOrder = await source.highestOrder(workspaceId);
+  const highest = await source.highestOrders([workspaceId]);
   // Before the marker is set: whoever finds the workspace behind after that must be heard.
   await redis.srem(REFILL_REQUESTS, workspaceId);
-  await run.step(openScript, [stateKey(workspaceId)], [highestOrder]);
+  await run.step(openScript, [stateKey(workspaceId)], [highest.get(workspaceId) ?? 0]);
   return counter.identities;
 }
 

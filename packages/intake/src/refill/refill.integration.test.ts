@@ -13,7 +13,8 @@ import type { Reservation } from '../reservation/reservation.ts';
 import { createReserver } from '../reservation/reserver.ts';
 import { refillAll } from './refill-all.ts';
 import { refillDirectory } from './refill-directory.ts';
-import { directoryRevision, refillNeeds } from './refill-needs.ts';
+import { closedWorkspaces, confirmWorkspaces, requestedWorkspaces } from './confirm-workspaces.ts';
+import { directoryRevision } from './directory-revision.ts';
 import { refillWorkspace } from './refill-workspace.ts';
 
 let redis: RedisConnection;
@@ -46,8 +47,8 @@ class FakeSource implements RefillSource {
   workspaceIds() {
     return Promise.resolve([...this.leads.keys()]);
   }
-  highestOrder() {
-    return Promise.resolve(this.highest);
+  highestOrders(ids: readonly string[]) {
+    return Promise.resolve(new Map(ids.map((id) => [id, this.highest])));
   }
   async *links() {
     await this.beforePage(0, 0);
@@ -152,7 +153,7 @@ describe('a workspace', () => {
         if (reading !== 1 || page !== 2) return;
         const [run] = await keys(`leadgate:{${workspaceId}}:refill:*`);
         if (lose === 'everything') await flush();
-        else await redis.decr(run ?? '');
+        else await setBack(run ?? '');
       };
       await expect(refillWorkspace(redis, source, workspaceId)).rejects.toThrow('Redis lost');
       expect((await reserve(workspaceId, [])).kind).toBe('behind');
@@ -256,21 +257,23 @@ describe('what has to be refilled', () => {
   test('a receiver’s request stands until the workspace is open, and no longer', async () => {
     const { source, workspaceId } = workspaceOf([['email:a']]);
     await reserve(workspaceId, []);
-    await expect
-      .poll(() => refillNeeds(redis))
-      .toEqual({ directory: true, workspaces: [workspaceId] });
+    await expect.poll(() => requestedWorkspaces(redis)).toEqual([workspaceId]);
+    const confirm = () => confirmWorkspaces(redis, source, [workspaceId]);
+    expect(await confirm()).toEqual({ confirmed: 0, incomplete: [workspaceId] });
+    expect(await redis.scard(REFILL_REQUESTS)).toBe(1);
     await refillWorkspace(redis, source, workspaceId);
-    expect((await refillNeeds(redis)).workspaces).toEqual([]);
+    expect(await requestedWorkspaces(redis)).toEqual([]);
     await redis.sadd(REFILL_REQUESTS, workspaceId);
-    expect((await refillNeeds(redis)).workspaces).toEqual([]);
+    expect(await confirm()).toEqual({ confirmed: 0, incomplete: [] });
     expect(await redis.scard(REFILL_REQUESTS)).toBe(0);
   });
 
   test('workspaces that nobody asked for are found by their missing marker', async () => {
     const { source, workspaceId } = workspaceOf([['email:a']]);
-    expect((await refillNeeds(redis, [workspaceId])).workspaces).toEqual([workspaceId]);
+    expect(await closedWorkspaces(redis, [workspaceId])).toEqual([workspaceId]);
     await refillAll(redis, source);
-    expect(await refillNeeds(redis, [workspaceId])).toEqual({ directory: false, workspaces: [] });
+    expect(await closedWorkspaces(redis, [workspaceId])).toEqual([]);
+    expect(await directoryRevision(redis)).not.toBeNull();
   });
 
   test('all of Redis comes back: links, every workspace, and what Postgres counts', async () => {
@@ -313,4 +316,72 @@ describe('the link directory', () => {
 
 function aLink(workspaceId: string): CaptureLink {
   return sampleLink({ linkId: randomUUID(), workspaceId });
+}
+
+describe('a workspace that was opened on another Redis', () => {
+  /** As after a restart: what a dump brings back names the Redis that it was made on. */
+  async function opened() {
+    const made = workspaceOf([['email:a']]);
+    await refillAll(redis, made.source);
+    const clock = Number(await redis.hget(stateKey(made.workspaceId), 'clock'));
+    await redis.hset(stateKey(made.workspaceId), 'open', 'of-another-redis hashtable');
+    return { ...made, clock };
+  }
+
+  test('is claimed on once its clock was compared with Postgres, and nothing is refilled', async () => {
+    const { source, workspaceId, leads, clock } = await opened();
+    source.highest = clock;
+    expect(await reserve(workspaceId, ['email:b'])).toEqual({ kind: 'behind' });
+    expect(await confirmWorkspaces(redis, source, [workspaceId])).toEqual({
+      confirmed: 1,
+      incomplete: [],
+    });
+    expect(leadOf(await reserve(workspaceId, ['email:a']))).toBe(leads[0]);
+  });
+
+  test.each(['Postgres', 'a receiver'])('is refilled when %s knows a higher order', async (who) => {
+    const { source, workspaceId, clock } = await opened();
+    if (who === 'Postgres') source.highest = clock + 1;
+    else await redis.hset(stateKey(workspaceId), 'floor', clock + 1);
+    expect(await confirmWorkspaces(redis, source, [workspaceId])).toEqual({
+      confirmed: 0,
+      incomplete: [workspaceId],
+    });
+    expect(await redis.hexists(stateKey(workspaceId), 'open')).toBe(0);
+    await refillWorkspace(redis, source, workspaceId);
+    const next = await reserve(workspaceId, []);
+    expect(next.kind === 'reserved' && next.order).toBeGreaterThan(clock + 1);
+  });
+
+  test('stays closed when Redis becomes another one again while Postgres is asked', async () => {
+    const { source, workspaceId } = await opened();
+    const state = stateKey(workspaceId);
+    const asking = {
+      highestOrders: async (ids: readonly string[]) => {
+        // A dump put back just then holds the hash in its short form.
+        const dump = await redis.dumpBuffer(state);
+        await redis.del(state);
+        await redis.restore(state, 0, dump);
+        return source.highestOrders(ids);
+      },
+    };
+    await expect(confirmWorkspaces(redis, asking, [workspaceId])).rejects.toThrow('another one');
+    expect(await reserve(workspaceId, [])).toEqual({ kind: 'behind' });
+  });
+
+  test('a state that a dump put back in place is not believed', async () => {
+    const { workspaceId } = workspaceOf([]);
+    await openWorkspace(redis, workspaceId);
+    const dump = await redis.dumpBuffer(stateKey(workspaceId));
+    expect((await reserve(workspaceId, [])).kind).toBe('reserved');
+    await redis.del(stateKey(workspaceId));
+    await redis.restore(stateKey(workspaceId), 0, dump);
+    expect(await reserve(workspaceId, [])).toEqual({ kind: 'behind' });
+  });
+});
+
+/** One step of a refill, as a dump of a moment ago would. */
+async function setBack(run: string): Promise<void> {
+  const [server = '', step = ''] = ((await redis.get(run)) ?? '').split(' ');
+  await redis.set(run, `${server} ${Number(step) - 1}`);
 }

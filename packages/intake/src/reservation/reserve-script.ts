@@ -1,4 +1,5 @@
 import { script } from '../script.ts';
+import { HERE } from './open-workspace.ts';
 import { IDENTITIES_AT_CREATION, MAX_IDENTITIES } from './reservation.ts';
 
 /**
@@ -17,16 +18,20 @@ const RECORD_SECONDS = 24 * 60 * 60;
  * 1. its idempotency record, before the limits: a sender who repeats what was accepted is told so;
  * 2. its limits: what is over one counts for none, so that one sender over the limit of its address
  *    does not use up the link's;
- * 3. whether the workspace may be claimed on. Where it may not, a record is still believed when its
- *    order is within the clock: the claims it speaks of were written by the script that wrote it.
+ * 3. whether the workspace may be claimed on: it has its marker, which names this very Redis, and its
+ *    clock is not below what the caller has seen. Where it may not, a record is still believed when
+ *    its order is within the clock: the claims it speaks of were written by the script that wrote it.
  *    With an order beyond the clock, it outlived them;
  * 4. its identities: the first that is owned says the lead, else it is the offered one. The free ones
  *    become that lead's while there is room. A source whose posts brought too many identities together
  *    is heard on the first one only, whatever is known of the others: what it gets tells nothing of
  *    them.
  *
- * A workspace that is behind loses its marker, so that no receiver claims on it, and keeps the
- * highest order it was told of, so that its clock starts above it after the refill.
+ * A marker that names another Redis (one that started again or took over, or whose dump was put back)
+ * says nothing of what was claimed since that one was seen last: the caller's memory is no proof, as
+ * it may be shorter. It stays, for a worker to compare the clock with Postgres and confirm it. A
+ * workspace whose clock is behind loses its marker, so that no receiver claims on it. Either keeps the
+ * highest order it was told of: the comparison counts it, and the clock starts above it.
  *
  * KEYS: state, claims, limits, idempotency records…, then the identities' hashes request by request.
  * ARGV: highest order seen, number of requests, of records, of limit keys; the shape; then
@@ -43,12 +48,13 @@ const RECORD_SECONDS = 24 * 60 * 60;
  */
 export const reserveScript = script(`
 local call, byte, sub = redis.call, string.byte, string.sub
+${HERE}
 local function whole(n) return string.format('%.0f', n) end
 
 local held = call('HMGET', KEYS[1], 'open', 'clock', 'floor')
 local clock = tonumber(held[2] or 0)
 local seen = tonumber(ARGV[1])
-local open = held[1] and clock >= seen
+local open = held[1] and clock >= seen and held[1] == here(KEYS[1])
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 
@@ -225,7 +231,7 @@ for r = 1, requests do
 end
 
 if not open then
-  if held[1] then call('HDEL', KEYS[1], 'open') end
+  if held[1] and clock < seen then call('HDEL', KEYS[1], 'open') end
   if seen > tonumber(held[3] or 0) then call('HSET', KEYS[1], 'floor', ARGV[1]) end
 end
 -- First, as nothing else may have read this hash.

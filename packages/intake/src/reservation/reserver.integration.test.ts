@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { identityRef } from '../digest.ts';
 import { REFILL_REQUESTS, claimsKey, identitiesKey, stateKey } from '../keys.ts';
 import { packUuid } from '../packed-uuid.ts';
-import { closeOlderWorkspace } from './close-older-workspace.ts';
 import { moveIdentities } from './move-identities.ts';
 import { openWorkspace } from './open-workspace.ts';
 import type { Reservation, ReservationRequest } from './reservation.ts';
@@ -352,14 +351,6 @@ describe('a cold or older Redis', () => {
     expect(await reserver.reserve(requestIn(workspaceId))).toEqual({ kind: 'behind' });
     await openWorkspace(redis, workspaceId);
     expect(orderOf(await reserver.reserve(requestIn(workspaceId)))).toBeGreaterThan(order);
-  });
-
-  test('the worker closes a workspace older than Postgres when no receiver remembers', async () => {
-    const workspaceId = await newWorkspace();
-    const { order } = reserved(await createReserver(redis).reserve(requestIn(workspaceId)));
-    expect(await closeOlderWorkspace(redis, workspaceId, order)).toBe(false);
-    expect(await closeOlderWorkspace(redis, workspaceId, order + 1)).toBe(true);
-    expect(await createReserver(redis).reserve(requestIn(workspaceId))).toEqual({ kind: 'behind' });
   });
 
   test('opening never lowers a clock, and starts it no lower than the time', async () => {

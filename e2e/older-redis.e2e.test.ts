@@ -1,0 +1,136 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startRedisServer } from '@leadgate/testkit';
+import { Redis } from 'ioredis';
+import { afterEach, describe, expect, test } from 'vitest';
+import { startSystem, type System } from './system.ts';
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+}, 60_000);
+
+/** An operator's ways back to an older state: the files of a backup, or every key of a dump. */
+const WAYS = {
+  'its files were put back': async (
+    url: string,
+    restart: (between: () => Promise<void>) => Promise<void>,
+  ) => {
+    const folder = await mkdtemp(join(tmpdir(), 'leadgate-backup-'));
+    closers.push(() => rm(folder, { recursive: true }));
+    const admin = new Redis(url);
+    const [, directory = ''] = await admin.config('GET', 'dir');
+    admin.disconnect();
+    const [files, backup] = [join(directory, 'appendonlydir'), join(folder, 'backup')];
+    await cp(files, backup, { recursive: true });
+    return () =>
+      restart(async () => {
+        await rm(files, { recursive: true });
+        await cp(backup, files, { recursive: true });
+      });
+  },
+  'its keys were put back while it ran': async (url: string) => {
+    const admin = new Redis(url);
+    closers.push(() => admin.disconnect());
+    const dump = await Promise.all(
+      (await admin.keys('*')).map(async (key) => [key, await admin.dumpBuffer(key)] as const),
+    );
+    return async () => {
+      const all = admin.multi().flushdb();
+      for (const [key, value] of dump) all.restore(key, 0, value);
+      await all.exec();
+    };
+  },
+};
+
+async function post(url: string, code: string, lead: object): Promise<string | null> {
+  const response = await fetch(`${url}/ingest/${code}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(lead),
+  });
+  const { leadId } = (await response.json()) as { leadId?: string };
+  return response.status === 202 ? (leadId ?? null) : null;
+}
+
+/** As senders do: what was not taken is sent again. */
+async function postUntilTaken(url: string, code: string, lead: object): Promise<string> {
+  let taken: string | null = null;
+  await expect
+    .poll(async () => (taken = await post(url, code, lead).catch(() => null)), {
+      timeout: 30_000,
+      interval: 20,
+    })
+    .not.toBeNull();
+  return taken ?? '';
+}
+
+async function startOnOwnRedis(): Promise<{
+  system: System;
+  redis: Awaited<ReturnType<typeof startRedisServer>>;
+}> {
+  const redis = await startRedisServer();
+  closers.push(redis.stop);
+  const system = await startSystem({ redis, receivers: 2 });
+  closers.push(system.stop);
+  return { system, redis };
+}
+
+describe.each(Object.entries(WAYS))('an older Redis: %s', (_way, backUp) => {
+  test('a receiver that remembers less claims nothing on it, and people keep their ids', async () => {
+    const { system, redis } = await startOnOwnRedis();
+    const { code } = await system.openLink();
+    const [first, second] = system.receivers.map(({ url }) => url) as [string, string];
+    const bob = await post(first, code, { telephone: '11987654321', name: 'Bob' });
+    await post(second, code, { email: 'bob@example.com' });
+    await system.settle();
+    const bringBack = await backUp(redis.url, async (between) => {
+      await redis.kill('SIGTERM');
+      await between();
+      await redis.restart();
+    });
+    const ana = await post(first, code, { email: 'ana@example.com', name: 'Ana' });
+    await system.settle();
+
+    await bringBack();
+
+    await postUntilTaken(second, code, { email: 'carol@example.com' });
+    // Her email is known to Postgres only, the telephone to the older Redis: she is still Ana.
+    const lead = { email: 'ana@example.com', telephone: '11987654321', city: 'Recife' };
+    expect(await postUntilTaken(second, code, lead)).toBe(ana);
+    await system.settle();
+    expect(await system.query('SELECT name, city FROM lead WHERE id = $1', [bob])).toEqual([
+      { name: 'Bob', city: null },
+    ]);
+    expect(await system.query('SELECT id FROM lead WHERE merged_into IS NOT NULL')).toEqual([]);
+  }, 90_000);
+
+  test('a receiver that starts before any worker claims nothing on it', async () => {
+    const { system, redis } = await startOnOwnRedis();
+    const { code } = await system.openLink();
+    const [first] = system.receivers.map(({ url }) => url) as [string];
+    await post(first, code, { email: 'bob@example.com' });
+    await system.settle();
+    const bringBack = await backUp(redis.url, async (between) => {
+      await redis.kill('SIGTERM');
+      await between();
+      await redis.restart();
+    });
+    const ana = await post(first, code, { email: 'ana@example.com', name: 'Ana' });
+    await system.settle();
+    await Promise.all(
+      [...system.workers, ...system.receivers.map(({ member }) => member)].map((member) =>
+        member.stop(),
+      ),
+    );
+
+    await bringBack();
+
+    const { url } = await system.startReceiver();
+    expect(await post(url, code, { email: 'carol@example.com' })).toBeNull();
+    await system.startWorker();
+    await postUntilTaken(url, code, { email: 'carol@example.com' });
+    expect(await postUntilTaken(url, code, { email: 'ana@example.com' })).toBe(ana);
+  }, 90_000);
+});

@@ -1,0 +1,124 @@
+import { mastersOf, type RedisConnection } from '@leadgate/boot';
+import type { RefillSource } from '@leadgate/contract';
+import { REFILL_REQUESTS, stateKey } from '../keys.ts';
+import { HERE, OPEN_WORKSPACE } from '../reservation/open-workspace.ts';
+import { script } from '../script.ts';
+
+/** Workspaces that are asked for, compared and confirmed together. */
+const CHUNK = 500;
+
+/**
+ * - `open`: may be claimed on.
+ * - `unconfirmed`: complete when it was opened, on another Redis or before a dump was put back.
+ * - `incomplete`: has lost its marker, or never had one.
+ */
+type Standing = { kind: 'open' } | { kind: 'unconfirmed'; here: string } | { kind: 'incomplete' };
+
+/** KEYS: state. Returns the marker that it would have here, '' where it has it, nil without one. */
+const standingScript = script(`${HERE}
+local held = redis.call('HGET', KEYS[1], 'open')
+if not held then return nil end
+local place = here(KEYS[1])
+return held == place and '' or place`);
+
+/**
+ * KEYS: state. ARGV: the marker that it would have, as `standingScript` said before Postgres was
+ * asked; the highest order in Postgres. Where Redis became another one since, Postgres may hold more.
+ */
+const confirmScript = script(`${HERE}
+local held = redis.call('HMGET', KEYS[1], 'open', 'clock', 'floor')
+if not held[1] then return 'incomplete' end
+local place = here(KEYS[1])
+if held[1] == place then return 'open' end
+if place ~= ARGV[1] then return 'unconfirmed' end
+local highest = math.max(tonumber(ARGV[2]), tonumber(held[3] or 0))
+if tonumber(held[2] or 0) < highest then
+  redis.call('HDEL', KEYS[1], 'open')
+  return 'incomplete'
+end${OPEN_WORKSPACE}
+return 'open'`);
+
+/** Which Redis this is, all masters together: another text after a start, a failover, a reshard. */
+export async function redisIdentity(redis: RedisConnection): Promise<string> {
+  const ids = await Promise.all(
+    mastersOf(redis).map(async (node) => {
+      const id = /master_replid:(\w+)/.exec(await node.info('replication'))?.[1];
+      return id ?? '';
+    }),
+  );
+  return ids.toSorted().join(' ');
+}
+
+/** The workspaces that receivers found behind. */
+export function requestedWorkspaces(redis: RedisConnection): Promise<string[]> {
+  return redis.smembers(REFILL_REQUESTS);
+}
+
+/** Those of the workspaces that may not be claimed on. */
+export async function closedWorkspaces(
+  redis: RedisConnection,
+  workspaceIds: readonly string[],
+): Promise<string[]> {
+  const closed: string[] = [];
+  for (const chunk of chunksOf(workspaceIds)) {
+    const standings = await standingsOf(redis, chunk);
+    closed.push(...chunk.filter((_, i) => standings[i]?.kind !== 'open'));
+  }
+  return closed;
+}
+
+/**
+ * Opens those of the workspaces that are whole on a Redis that started again or took over: their clock
+ * is not below the highest order that Postgres holds, so no claim of a stored submission is lost.
+ * Returns how many, and which have to be refilled. Nothing can be claimed between the comparison and
+ * its end, as only this or a refill opens a workspace.
+ */
+export async function confirmWorkspaces(
+  redis: RedisConnection,
+  source: Pick<RefillSource, 'highestOrders'>,
+  workspaceIds: readonly string[],
+): Promise<{ confirmed: number; incomplete: string[] }> {
+  let confirmed = 0;
+  const incomplete: string[] = [];
+  for (const chunk of chunksOf(workspaceIds)) {
+    const standings = await standingsOf(redis, chunk);
+    const unconfirmed = new Map<string, string>();
+    chunk.forEach((id, i) => {
+      const standing = standings[i];
+      if (standing?.kind === 'unconfirmed') unconfirmed.set(id, standing.here);
+      else if (standing?.kind !== 'open') incomplete.push(id);
+    });
+    if (unconfirmed.size > 0) {
+      const highest = await source.highestOrders([...unconfirmed.keys()]);
+      const outcomes = await Promise.all(
+        [...unconfirmed].map(async ([id, here]) => ({
+          id,
+          outcome: await confirmScript(redis, [stateKey(id)], [here, highest.get(id) ?? 0]),
+        })),
+      );
+      for (const { id, outcome } of outcomes) {
+        if (outcome === 'open') confirmed += 1;
+        else if (outcome === 'incomplete') incomplete.push(id);
+        else throw new Error('Redis became another one while it was compared; compare it again');
+      }
+    }
+    const isIncomplete = new Set(incomplete);
+    const met = chunk.filter((id) => !isIncomplete.has(id));
+    if (met.length > 0) await redis.srem(REFILL_REQUESTS, ...met);
+  }
+  return { confirmed, incomplete };
+}
+
+function standingsOf(redis: RedisConnection, ids: readonly string[]): Promise<Standing[]> {
+  return Promise.all(
+    ids.map(async (id): Promise<Standing> => {
+      const place = await standingScript(redis, [stateKey(id)], []);
+      if (typeof place !== 'string') return { kind: 'incomplete' };
+      return place === '' ? { kind: 'open' } : { kind: 'unconfirmed', here: place };
+    }),
+  );
+}
+
+function* chunksOf(ids: readonly string[]): Generator<string[]> {
+  for (let i = 0; i < ids.length; i += CHUNK) yield ids.slice(i, i + CHUNK);
+}
