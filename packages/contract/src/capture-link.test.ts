@@ -60,3 +60,9 @@ test.each([
 ])('an entry with %j is not one', (wrong) => {
   expect(readCaptureLink(JSON.stringify({ ...link, ...wrong }))).toBeNull();
 });
+
+test('an entry that the first version wrote is read, whatever was added since', () => {
+  const first =
+    '{"linkId":"k","workspaceId":"w","country":"BR","dummyPhones":[],"state":"open","expiresAt":null,"mode":"strict","requireIdentity":false,"origins":[],"allowServers":true,"redirectUrl":null,"linkLimit":null,"addressLimit":null}';
+  expect(readCaptureLink(first)).toEqual(JSON.parse(first));
+});

@@ -16,7 +16,8 @@ export const PhoneClass = Type.Unsafe<PhoneClass>(Type.Enum(Object.keys(PHONE_CL
 
 /**
  * A capture link as the receiver needs it: one entry of the link directory in Redis, by code. Made
- * from Postgres, where the truth is.
+ * from Postgres, where the truth is. Entries outlive an upgrade, in Redis and in the receivers' files:
+ * a field added after the first version is optional, and says what its absence means.
  */
 export const CaptureLink = Type.Object({
   linkId: Type.String(),
