@@ -88,6 +88,7 @@ function readSubmission(row: SubmissionRow, workspaceId: string): Submission {
 interface LeadRow extends Record<(typeof LEAD_FIELDS)[number], string | null> {
   id: string;
   merged_into: string | null;
+  telephone_e164: string | null;
   address: Record<string, string>;
   provenance: [submissionId: string, stamp: number, order: number, ...paths: string[]][];
   first_touch: UtmTouch | null;
@@ -114,6 +115,7 @@ function state(row: LeadRow): LeadState {
   return {
     values,
     provenance,
+    telephoneE164: row.telephone_e164,
     firstTouch: row.first_touch,
     lastTouch: row.last_touch,
     creator,

@@ -129,7 +129,7 @@ test('a file is imported once; what it refuses can be mended and imported', asyn
   expect(await json(...args)).toMatchObject({ imported: 0, refused: 1, known: 1 });
   const report = join(folder, 'leads.errors.csv');
   const text = readFileSync(report, 'utf8');
-  expect(text).toContain('bad@;Bia;;');
+  expect(text).toContain('"bad@";"Bia";"";');
   writeFileSync(report, text.replace('bad@', 'bia@x.example'));
   expect(await json('import', report, '--link', link.code)).toMatchObject({
     imported: 1,

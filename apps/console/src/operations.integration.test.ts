@@ -139,7 +139,7 @@ test('an import is looked at while it is sent, and what it refused is a file to 
   expect((await viewer('GET', '/api/imports')).json<object[]>()[0]).toEqual(run);
   expect((await viewer('GET', `/api/imports/${importId}/refused`)).statusCode).toBe(403);
   const file = await operator('GET', `/api/imports/${importId}/refused`);
-  expect(file.body).toContain('not one,Dora,"row 1: /email');
+  expect(file.body).toContain('"not one","Dora","row 1: /email');
   const [entry] = await listAudit(console_.store, { limit: 1 });
   expect(entry).toMatchObject({ action: 'import.refused', subject: { importId } });
   const again = await operator('POST', `/api/imports?linkId=${linkId}&importId=${importId}`, {

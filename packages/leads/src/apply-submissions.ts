@@ -40,14 +40,21 @@ function archivedOf(
   return Object.fromEntries(Object.entries(customFields).filter(([id]) => archived.has(id)));
 }
 
+/** A phone that is no valid number has a key of its digits. */
+const E164_KEY = 'phone:+';
+
 /** A lead of which one submission is all that is known. Without fields, custom fields are left. */
 function historyOf(submission: Submission, fields: readonly CustomField[] | null): LeadState {
-  const { id: submissionId, order, stamp, lead } = submission;
+  const { id: submissionId, order, stamp, lead, identities } = submission;
   const provenance = { submissionId, stamp, order };
   const history = emptyLead();
   for (const [path, value] of valuesOf(lead)) {
     history.values[path] = value;
     history.provenance[path] = provenance;
+  }
+  if (lead.telephone !== undefined) {
+    const phone = identities.find(({ key }) => key.startsWith(E164_KEY));
+    history.telephoneE164 = phone?.key.slice(E164_KEY.length - 1) ?? null;
   }
   const marks = utmOf(lead);
   if (Object.keys(marks).length > 0)

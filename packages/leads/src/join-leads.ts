@@ -6,6 +6,7 @@ export function emptyLead(): LeadState {
   return {
     values: {},
     provenance: {},
+    telephoneE164: null,
     firstTouch: null,
     lastTouch: null,
     creator: null,
@@ -32,7 +33,11 @@ export function joinLeads(a: LeadState, b: LeadState): LeadState {
   };
 }
 
-function joinFields(a: LeadState, b: LeadState): Pick<LeadState, 'values' | 'provenance'> {
+function joinFields(
+  a: LeadState,
+  b: LeadState,
+): Pick<LeadState, 'values' | 'provenance' | 'telephoneE164'> {
+  let { telephoneE164 } = a;
   const values = { ...a.values };
   const provenance = { ...a.provenance };
   for (const [path, setByB] of Object.entries(b.provenance) as [FieldPath, Provenance][]) {
@@ -41,8 +46,9 @@ function joinFields(a: LeadState, b: LeadState): Pick<LeadState, 'values' | 'pro
     if (value === undefined || (setByA !== undefined && compare(setByB, setByA) <= 0)) continue;
     values[path] = value;
     provenance[path] = setByB;
+    if (path === 'telephone') telephoneE164 = b.telephoneE164;
   }
-  return { values, provenance };
+  return { values, provenance, telephoneE164 };
 }
 
 function earlier(a: UtmTouch | null, b: UtmTouch | null): UtmTouch | null {

@@ -29,6 +29,8 @@ export interface UtmTouch extends Provenance {
 export interface LeadState {
   values: Partial<Record<FieldPath, string>>;
   provenance: Partial<Record<FieldPath, Provenance>>;
+  /** The telephone with its country (E.164); null where it is no valid number. */
+  telephoneE164: string | null;
   firstTouch: UtmTouch | null;
   lastTouch: UtmTouch | null;
   /** The submission of the lowest order applied: it created the lead, and custom fields are its. */

@@ -30,8 +30,8 @@ export {
   type RefusedRow,
 } from './import/import-rows.ts';
 export { UnreadableInput } from './import/open-text.ts';
-export type { RowFormat } from './import/read-rows.ts';
-export { readOffset } from './import/read-time.ts';
+export type { RowFormat } from './import/rows.ts';
+export { isTimeZone, readOffset } from './import/times.ts';
 export { mendRejected, type Mended, type Mending } from './rejected/mend-rejected.ts';
 export {
   replayAllRejected,

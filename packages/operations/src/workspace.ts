@@ -9,6 +9,7 @@ import {
 } from '@leadgate/store';
 import { Type } from 'typebox';
 import { invalid, NOTHING_NAMED, operation, Refusal } from './operation.ts';
+import { isTimeZone } from './import/times.ts';
 import { tellRedis } from './run.ts';
 import { At, Uuid } from './schema.ts';
 
@@ -22,12 +23,18 @@ const dummyClasses = Type.Array(PhoneClass, {
     'Classes of telephones that identify nobody: repeated (one repeated digit after the area code), impossible (no number of any plan). None by default.',
 });
 
+const timeZone = Type.String({
+  maxLength: 64,
+  description: 'Of times that do not say their zone, by its IANA name: America/Sao_Paulo.',
+});
+
 const WorkspaceView = Type.Object({
   id: Uuid,
   name: Type.String(),
   country: Type.String(),
   dummyPhones,
   dummyClasses,
+  timeZone,
   createdAt: At,
 });
 
@@ -93,22 +100,25 @@ export const workspace = {
     id: 'changeWorkspace',
     method: 'PATCH',
     path: '/workspaces/:workspaceId',
-    summary: 'Change which telephones identify nobody; what is not named stays',
+    summary: 'Change which telephones identify nobody, or the time zone; what is not named stays',
     scope: 'workspaceId',
-    subject: ['dummyClasses'],
+    subject: ['dummyClasses', 'timeZone'],
     input: Type.Object({
       workspaceId: Uuid,
       dummyPhones: Type.Optional(dummyPhones),
       dummyClasses: Type.Optional(dummyClasses),
+      timeZone: Type.Optional(timeZone),
     }),
     output: WorkspaceView,
     run: async (
-      { workspaceId, dummyPhones: typedPhones, dummyClasses: classes },
+      { workspaceId, dummyPhones: typedPhones, dummyClasses: classes, timeZone: zone },
       connections,
       call,
     ) => {
       const { store } = connections;
-      if (typedPhones === undefined && classes === undefined) return NOTHING_NAMED;
+      if (typedPhones === undefined && classes === undefined && zone === undefined)
+        return NOTHING_NAMED;
+      if (zone !== undefined && !isTimeZone(zone)) return invalid([UNKNOWN_ZONE]);
       const before = await findWorkspace(store, workspaceId);
       if (before === null) return UNKNOWN;
       const phones = readPhones(typedPhones ?? [], before.country);
@@ -116,6 +126,7 @@ export const workspace = {
       const changed = await updateWorkspace(store, workspaceId, {
         ...(typedPhones !== undefined && { dummyPhones: phones.keys }),
         ...(classes !== undefined && { dummyClasses: [...new Set(classes)] }),
+        ...(zone !== undefined && { timeZone: zone }),
       });
       if (changed === null) return UNKNOWN;
       const entries = await workspaceLinkEntries(store, workspaceId);
@@ -126,6 +137,12 @@ export const workspace = {
       return changed;
     },
   }),
+};
+
+const UNKNOWN_ZONE: FieldError = {
+  pointer: '/timeZone',
+  code: 'unknown-time-zone',
+  detail: 'It is no time zone of the IANA list, such as America/Sao_Paulo.',
 };
 
 const UNKNOWN = new Refusal('not-found', 'There is no such workspace.');

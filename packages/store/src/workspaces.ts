@@ -15,11 +15,15 @@ export interface Workspace {
   dummyPhones: string[];
   /** Classes of phones that identify nobody. */
   dummyClasses: PhoneClass[];
+  /** IANA: of times that do not say their zone. */
+  timeZone: string;
   createdAt: Date;
 }
 
 export type NewWorkspace = Pick<Workspace, 'name' | 'country' | 'dummyPhones'>;
-export type WorkspaceChanges = Partial<Pick<Workspace, 'dummyPhones' | 'dummyClasses'>>;
+export type WorkspaceChanges = Partial<
+  Pick<Workspace, 'dummyPhones' | 'dummyClasses' | 'timeZone'>
+>;
 
 export type WorkspaceCreation =
   | { kind: 'created'; workspace: Workspace }
@@ -48,7 +52,7 @@ export async function createWorkspace(
   try {
     const { country, dummyPhones } = input;
     const row = await store.prisma.workspace.create({
-      data: { id: randomUUID(), name, country, dummyPhones },
+      data: { id: randomUUID(), name, country, dummyPhones, timeZone: usualZone(country) },
     });
     return { kind: 'created', workspace: workspaceOf(row) };
   } catch (error) {
@@ -56,6 +60,9 @@ export async function createWorkspace(
     throw error;
   }
 }
+
+/** Most people of a country live in it; nothing is guessed for countries other than the default one. */
+const usualZone = (country: string): string => (country === 'BR' ? 'America/Sao_Paulo' : 'UTC');
 
 /** Every workspace, by name. */
 export async function listWorkspaces(store: Store): Promise<Workspace[]> {

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import {
   createErrorReport,
   importRows,
+  isTimeZone,
   readOffset,
   UnreadableInput,
   type ErrorReport,
@@ -13,7 +14,7 @@ import {
   type ImportStart,
   type RowFormat,
 } from '@leadgate/operations';
-import { linkEntries, listFields } from '@leadgate/store';
+import { findWorkspace, linkEntries, listFields } from '@leadgate/store';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { addCommand, answer, collect, remark, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
@@ -34,6 +35,7 @@ interface ImportCommandOptions extends JsonOption {
   map?: string[];
   timeColumn?: string;
   timeOffset?: number;
+  timeZone?: string;
   lenient?: boolean;
   dryRun?: boolean;
   rate?: number;
@@ -48,7 +50,7 @@ export function addImport(program: Command, context: Context): void {
       'CSV, JSON line by line, or a JSON array; packed with gzip or not. The same row twice changes nothing, so a run that was stopped is run again. Rows that are refused are written to a file, to be mended and imported.',
     examples: [
       'import leads.csv --link summer-sale --dry-run',
-      'import old-crm.csv.gz --link summer-sale --time-column "criado em" --time-offset -03:00 --map Fone=telephone',
+      'import old-crm.csv.gz --link summer-sale --time-column "criado em" --time-zone Europe/Lisbon --map Fone=telephone',
       'import - --link summer-sale --rate 200/s < leads.ndjson',
     ],
   })
@@ -69,8 +71,16 @@ export function addImport(program: Command, context: Context): void {
       collect,
     )
     .option('--time-column <column>', 'the column with the time of the original submission')
-    .option('--time-offset <offset>', 'of times that do not say their zone; UTC', offset)
-    .option('--lenient', 'set wrong fields aside with a note, instead of refusing the row')
+    .option(
+      '--time-zone <zone>',
+      "of times that do not say theirs: Europe/Lisbon; the workspace's unless given",
+      timeZone,
+    )
+    .option('--time-offset <offset>', 'the same as a fixed offset: -03:00', offset)
+    .option(
+      '--lenient',
+      'set wrong fields and times aside with a note, instead of refusing the row',
+    )
     .option('--dry-run', 'say what would be refused and why, and write nothing')
     .option('--rate <rate>', 'how many rows at most: 200/s', rate)
     .option('--max-waiting <n>', 'wait while more jobs than this wait in the queue', wholeNumber)
@@ -90,11 +100,17 @@ function offset(text: string): number {
   throw new InvalidArgumentError('It is how far ahead of UTC: -03:00.');
 }
 
+function timeZone(text: string): string {
+  if (isTimeZone(text)) return text;
+  throw new InvalidArgumentError('It is the name of a time zone: America/Sao_Paulo.');
+}
+
 async function bring(context: Context, file: string, options: ImportCommandOptions): Promise<void> {
   const { io, session } = context;
   const store = session.store();
   const { id, workspaceId } = await findLinkNamed(store, options.link);
   const [entry] = await linkEntries(store, id);
+  const workspace = await findWorkspace(store, workspaceId);
   if (entry === undefined) throw new Error('a link has lost its code');
   const input = await openInput(io.cwd, file);
   const report = reportOf(context, file, options);
@@ -103,12 +119,13 @@ async function bring(context: Context, file: string, options: ImportCommandOptio
   const take = async (): Promise<ImportResult> =>
     importRows(await session.operations(), input.stream, {
       ...settingsOf(options),
+      timeZone: options.timeOffset ?? options.timeZone ?? workspace?.timeZone ?? 'UTC',
       link: entry.link,
       fields: await listFields(store, workspaceId),
       signal: interrupt.signal,
       onStart: (start) => {
         report.start(start);
-        tellColumns(context, start, options);
+        tellReading(context, start, options);
       },
       onRefused: (row) => report.add(row),
       onProgress: progress.show,
@@ -147,14 +164,13 @@ async function openInput(
 }
 
 function settingsOf(options: ImportCommandOptions): Partial<ImportOptions> {
-  const { format, encoding, timeColumn, timeOffset, lenient, dryRun, maxWaiting } = options;
+  const { format, encoding, timeColumn, lenient, dryRun, maxWaiting } = options;
   return {
     ...(format !== undefined && { format }),
     ...(encoding !== undefined && { encoding }),
     ...(options.delimiter !== undefined && { delimiter: options.delimiter }),
     ...(options.map !== undefined && { map: Object.fromEntries(options.map.map(mapping)) }),
     ...(timeColumn !== undefined && { timeColumn }),
-    ...(timeOffset !== undefined && { timeOffset }),
     ...(lenient !== undefined && { lenient }),
     ...(dryRun !== undefined && { dryRun }),
     ...(options.rate !== undefined && { perSecond: options.rate }),
@@ -170,15 +186,15 @@ function mapping(text: string): [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** The file of refused rows, made with the first of them. */
-function reportOf({ io }: Context, file: string, { errors }: ImportCommandOptions) {
+/** The file of refused rows, made with the first of them. A dry run makes none that was not named. */
+function reportOf({ io }: Context, file: string, { errors, dryRun }: ImportCommandOptions) {
   let start: ImportStart | undefined;
   let report: ErrorReport | undefined;
   let path: string | null = null;
   return {
     start: (found: ImportStart) => void (start = found),
     add: async (row: Parameters<ErrorReport['add']>[0]) => {
-      if (start === undefined) return;
+      if (start === undefined || (dryRun === true && errors === undefined)) return;
       if (report === undefined) {
         path = resolve(io.cwd, errors ?? errorsName(file, start.format));
         report = createErrorReport(createWriteStream(path, { mode: 0o600 }), start);
@@ -198,17 +214,30 @@ function errorsName(file: string, format: RowFormat): string {
   return `${name}.errors.${format}`;
 }
 
-function tellColumns(
+/** Says how the file is read, before anything of it is taken. */
+function tellReading(
   { io }: Context,
-  { columns }: ImportStart,
+  { columns, times }: ImportStart,
   { json }: ImportCommandOptions,
 ): void {
-  if (columns === null || json === true) return;
-  const rows = columns.map(({ name, target }) => [
-    name,
-    target.kind === 'field' ? target.path : target.kind === 'time' ? '(time)' : '(ignored)',
-  ]);
-  io.err(`${table(['column', 'field'], rows)}\n`);
+  if (json === true) return;
+  if (columns !== null)
+    io.err(
+      `${table(
+        ['column', 'field'],
+        columns.map(({ name, goes }) => [name, goes]),
+      )}\n`,
+    );
+  if (times !== null) io.err(`${timesText(times)}\n`);
+}
+
+function timesText({ order, zone, decidedBy }: NonNullable<ImportStart['times']>): string {
+  const dates =
+    decidedBy === null
+      ? ''
+      : `Of 05/06/2026 the ${order === 'day-first' ? 'day' : 'month'} stands first: ${decidedBy === 'rows' ? 'other rows say so' : 'no row says, it is usual in the country'}. `;
+  const place = typeof zone === 'string' ? zone : `${zone} minutes ahead of UTC`;
+  return `${dates}Times without a zone are of ${place}.\n`;
 }
 
 function tellEnd(

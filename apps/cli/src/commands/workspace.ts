@@ -16,6 +16,7 @@ interface CreateOptions extends JsonOption {
 interface SetOptions extends JsonOption {
   dummy?: string[] | false;
   dummyClass?: PhoneClass[] | false;
+  timeZone?: string;
 }
 
 export function addWorkspaceCommands(program: Command, context: Context): void {
@@ -39,7 +40,7 @@ export function addWorkspaceCommands(program: Command, context: Context): void {
     .action((name: string, options: CreateOptions) => create(context, name, options));
 
   addCommand(workspace, 'set', {
-    summary: 'Change which telephones identify nobody; what is not named stays.',
+    summary: 'Change which telephones identify nobody, or the time zone; what is not named stays.',
     details:
       'By default every telephone does: the same number is the same lead. It counts for leads that come from then on. ' +
       Object.entries(PHONE_CLASSES)
@@ -49,6 +50,7 @@ export function addWorkspaceCommands(program: Command, context: Context): void {
       'workspace set "My agency" --dummy-class repeated impossible',
       'workspace set "My agency" --dummy "11 91234-5678"',
       'workspace set "My agency" --no-dummy-class --no-dummy',
+      'workspace set "My agency" --time-zone Europe/Lisbon',
     ],
   })
     .argument('<workspace>', 'its name or id')
@@ -64,6 +66,7 @@ export function addWorkspaceCommands(program: Command, context: Context): void {
       collect,
     )
     .option('--no-dummy', 'an empty list')
+    .option('--time-zone <zone>', 'of times that do not say theirs: America/Sao_Paulo')
     .action((named: string, options: SetOptions) => set(context, named, options));
 
   addCommand(workspace, 'list', {
@@ -81,6 +84,7 @@ async function create(context: Context, name: string, options: CreateOptions): P
       ['Created', workspace.name],
       ['Id', workspace.id],
       ['Country', workspace.country],
+      ['Time zone', workspace.timeZone],
       ...dummiesOf(workspace),
     ]),
   );
@@ -88,15 +92,20 @@ async function create(context: Context, name: string, options: CreateOptions): P
 
 async function set(context: Context, named: string, options: SetOptions): Promise<void> {
   const { id: workspaceId } = await findWorkspace(context.session.store(), named);
-  const { dummy, dummyClass } = options;
+  const { dummy, dummyClass, timeZone } = options;
   const { set } = await loadNoun('workspace');
   const workspace = await call(context, set, {
     workspaceId,
     dummyPhones: dummy === false ? [] : dummy,
     dummyClasses: dummyClass === false ? [] : dummyClass,
+    timeZone,
   });
   answer(context.io, options, workspace, () =>
-    pairs([['Workspace', workspace.name], ...dummiesOf(workspace)]),
+    pairs([
+      ['Workspace', workspace.name],
+      ['Time zone', workspace.timeZone],
+      ...dummiesOf(workspace),
+    ]),
   );
 }
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { importRows, UnreadableInput, type RowFormat } from '@leadgate/operations';
-import { linkEntries, listFields, recordOutcome } from '@leadgate/store';
+import { importRows, isTimeZone, UnreadableInput, type RowFormat } from '@leadgate/operations';
+import { findWorkspace, linkEntries, listFields, recordOutcome } from '@leadgate/store';
 import { Type } from 'typebox';
 import { actorOf } from '../auth/actor.ts';
 import { createImportLog, type ImportRun } from '../import-log.ts';
@@ -138,7 +138,7 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, 
           operationId: 'importLeads',
           summary: 'Import a file: CSV, JSON lines or a JSON array, plain or gzip, as the body',
           description:
-            'Answers JSON lines while it reads: {"progress"} every second, {"refused"} for rows that are not taken, then {"result"} or {"error"}. The same row twice changes nothing, so an import that was cut off is sent again.',
+            'Answers JSON lines while it reads: {"reading"} how columns and times are read, before anything is taken; {"progress"} every second, {"refused"} for rows that are not taken, then {"result"} or {"error"}. The same row twice changes nothing, so an import that was cut off is sent again.',
           querystring: Type.Object({
             linkId: Uuid,
             importId: Type.Optional({
@@ -156,6 +156,9 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, 
                 description: 'Minutes ahead of UTC of times that do not say it.',
               }),
             ),
+            timeZone: Type.Optional(
+              Type.String({ description: "The same as an IANA zone; else it is the workspace's." }),
+            ),
             map: Type.Optional(
               Type.String({ description: 'column=field, separated by commas; - ignores one.' }),
             ),
@@ -167,10 +170,21 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, 
         },
       },
       async (request, reply) => {
-        const { linkId, importId = randomUUID(), map, dryRun = false, ...options } = request.query;
+        const {
+          linkId,
+          importId = randomUUID(),
+          map,
+          dryRun = false,
+          timeZone,
+          timeOffset,
+          ...options
+        } = request.query;
+        if (timeZone !== undefined && !isTimeZone(timeZone))
+          throw new ProblemError('malformed-request');
         const [entry] = await linkEntries(store, linkId);
         if (entry === undefined) throw new ProblemError('not-found');
         const fields = await listFields(store, entry.link.workspaceId);
+        const workspace = await findWorkspace(store, entry.link.workspaceId);
         const run = log.begin({
           importId,
           linkId,
@@ -195,11 +209,15 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, 
             const result = await importRows(services, request.raw, {
               ...options,
               dryRun,
+              timeZone: timeOffset ?? timeZone ?? workspace?.timeZone ?? 'UTC',
               ...(map !== undefined && { map: readMap(map) }),
               link: entry.link,
               fields,
               signal: run.signal,
-              onStart: run.report.start,
+              onStart: (start) => {
+                run.report.start(start);
+                tell({ reading: { columns: start.columns, times: start.times } });
+              },
               onRefused: async (row) => {
                 await run.report.add(row);
                 const { number, errors } = row;

@@ -6,12 +6,13 @@ import {
   type CustomValue,
 } from '@leadgate/contract';
 import type { LeadSummary } from '@leadgate/store';
-import { stringify } from 'csv-stringify/sync';
+import { cellOfItems } from '../import/columns.ts';
+import { csvRecord } from '../import/csv.ts';
 
 /**
  * Leads as CSV with a head (RFC 4180), page by page: UTF-8 with a byte order mark, which Excel asks
- * for. A cell that a spreadsheet would take for a formula has an apostrophe before it (OWASP, CSV
- * injection). Columns are named so that the file can be imported.
+ * for, every cell in quotes and neutral (`toNeutral`). An import takes it as it was: a telephone stands
+ * with its country, and the first columns say that values are written as here.
  */
 export async function* leadsAsCsv(
   pages: AsyncIterable<LeadSummary[]>,
@@ -24,7 +25,8 @@ export async function* leadsAsCsv(
 
 /** Leads as JSON, one a line. */
 export async function* leadsAsNdjson(pages: AsyncIterable<LeadSummary[]>): AsyncGenerator<string> {
-  for await (const page of pages) yield page.map((lead) => `${JSON.stringify(lead)}\n`).join('');
+  for await (const page of pages)
+    yield page.map((lead) => `${JSON.stringify(withCountry(lead))}\n`).join('');
 }
 
 const OWN = [
@@ -43,26 +45,24 @@ function cellsOf(lead: LeadSummary, custom: readonly string[]): string[] {
     lead.workspace,
     lead.createdAt,
     lead.updatedAt,
-    ...LEAD_FIELDS.map((field) => lead[field]),
+    ...LEAD_FIELDS.map((field) => withCountry(lead)[field]),
     ...ADDRESS_FIELDS.map((field) => lead.address?.[field]),
     ...UTM_FIELDS.map((field) => lead[field]),
     ...custom.map((name) =>
       Object.hasOwn(lead.customFields, name) ? textOf(lead.customFields[name]) : undefined,
     ),
-  ].map((cell) => neutral(cell ?? ''));
+  ].map((cell) => cell ?? '');
+}
+
+/** Digits alone would be read as a number of the workspace's country, and join a stranger. */
+function withCountry({ telephoneE164, ...lead }: LeadSummary): LeadSummary {
+  return telephoneE164 === undefined ? lead : { ...lead, telephone: telephoneE164 };
 }
 
 function textOf(value: CustomValue | undefined): string {
-  return Array.isArray(value) ? value.join('; ') : String(value ?? '');
-}
-
-// The full-width signs too, which some spreadsheets take for the plain ones.
-const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
-
-function neutral(cell: string): string {
-  return FORMULA.test(cell) ? `'${cell}` : cell;
+  return Array.isArray(value) ? cellOfItems(value) : String(value ?? '');
 }
 
 function lines(rows: string[][]): string {
-  return stringify(rows, { record_delimiter: 'windows' });
+  return rows.map((cells) => csvRecord(cells, ',')).join('');
 }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { PROBLEMS, type CaptureLink, type CustomField, type FieldError } from '@leadgate/contract';
 import { readLead } from '@leadgate/leads';
@@ -9,10 +9,11 @@ import { derivedId } from '../derived-id.ts';
 import { createPace } from '../pace.ts';
 import type { Servers } from '../servers.ts';
 import { canonicalText } from './canonical-text.ts';
-import { targetOf, type MappingRules, type Target } from './map-columns.ts';
-import { mapRow } from './map-row.ts';
+import { describeColumns, mapRow, targetOf, type MappingRules, type Target } from './columns.ts';
+import { keepText } from './kept-text.ts';
 import { openText } from './open-text.ts';
-import { readRows, type Row, type RowFormat } from './read-rows.ts';
+import { readRows, type Row, type RowFormat, type Rows } from './rows.ts';
+import { decideOrder, orderOf, readTime, type DateOrder, type TimeReading } from './times.ts';
 
 export interface ImportServers extends Servers {
   producer: Servers['producer'] & Pick<Producer, 'counts'>;
@@ -27,8 +28,8 @@ export interface ImportOptions extends Omit<MappingRules, 'fields'> {
   format?: RowFormat;
   encoding?: string;
   delimiter?: string;
-  /** Minutes ahead of UTC of times that do not say it. */
-  timeOffset?: number;
+  /** Of times that do not say it: an IANA zone, or minutes ahead of UTC. */
+  timeZone: string | number;
   /** Sets wrong fields aside with a note, besides where the link says so. */
   lenient?: boolean;
   /** Reads, checks and counts, and writes nothing. */
@@ -49,8 +50,10 @@ export interface ImportOptions extends Omit<MappingRules, 'fields'> {
 export interface ImportStart {
   format: RowFormat;
   /** Columns of a CSV and where they go; null where each row names its own. */
-  columns: { name: string; target: Target }[] | null;
+  columns: { name: string; target: Target; goes: string }[] | null;
   delimiter: string | null;
+  /** How its times are read; null where no column has any. */
+  times: (TimeReading & { decidedBy: 'rows' | 'country' | null }) | null;
 }
 
 export interface RefusedRow {
@@ -89,6 +92,8 @@ interface ReadRow {
 }
 
 const GROUP = 500;
+const GROUP_CHARACTERS = 512 * 1024;
+const MOST_REASONS = 500;
 const MAX_WAITING = 5_000;
 /** Where the time is not known: submissions are listed by their ids, and these are not news. */
 const NO_TIME = 0;
@@ -119,18 +124,122 @@ export async function importRows(
     ...(options.encoding !== undefined && { encoding: options.encoding }),
     onBytes: (bytes) => (progress.bytes = bytes),
   });
-  const { format, columns, delimiter, rows } = await readRows(text, options);
-  const targets = new Map<string, Target>();
-  const target = (column: string): Target => {
-    const found = targets.get(column) ?? targetOf(column, options);
-    return (targets.set(column, found), found);
-  };
-  options.onStart?.({
-    format,
-    delimiter,
-    columns: columns?.map((name) => ({ name, target: target(name) })) ?? null,
-  });
+  const targets = createTargets(options);
+  const breathe = createBreathing();
+  const opened = await openRows(text, targets, breathe, options);
+  try {
+    const result = await takeRows(servers, opened, { options, targets, breathe, progress });
+    source.destroy();
+    return result;
+  } finally {
+    await opened.close();
+  }
+}
 
+/** Where columns go. A file of rows with keys of their own has as many columns as it likes. */
+interface Targets {
+  of: (column: string) => Target;
+  /** Names of columns that went nowhere, as many as are worth telling. */
+  ignored: () => string[];
+}
+
+const MOST_TARGETS = 2_000;
+const MOST_IGNORED = 200;
+
+function createTargets(options: ImportOptions): Targets {
+  const known = new Map<string, Target>();
+  const ignored = new Set<string>();
+  return {
+    of: (column) => {
+      const found = known.get(column) ?? targetOf(column, options);
+      if (known.size < MOST_TARGETS) known.set(column, found);
+      if (found.kind === 'ignored' && ignored.size < MOST_IGNORED)
+        ignored.add(column.slice(0, 200));
+      return found;
+    },
+    ignored: () => [...ignored],
+  };
+}
+
+/** Lets the process do something else after ten milliseconds of work. */
+function createBreathing(): () => Promise<void> | undefined {
+  let since = performance.now();
+  return () => {
+    if (performance.now() - since < BREATHE_AFTER_MS) return undefined;
+    return nextTurn().then(() => void (since = performance.now()));
+  };
+}
+
+const BREATHE_AFTER_MS = 10;
+
+interface OpenedRows extends Rows {
+  reading: TimeReading;
+  close: () => Promise<void>;
+}
+
+/**
+ * Opens the rows, and says how they are read. Where a column has times, all of it is read before: in
+ * one of its rows may stand what decides which of two numbers is the day.
+ */
+async function openRows(
+  text: AsyncGenerator<string>,
+  targets: Targets,
+  breathe: () => Promise<void> | undefined,
+  options: ImportOptions,
+): Promise<OpenedRows> {
+  const { timeZone: zone, link, onStart } = options;
+  const isTime = (column: string): boolean => targets.of(column).kind === 'time';
+  const tell = (rows: Rows, times: ImportStart['times']): void =>
+    onStart?.({
+      format: rows.format,
+      delimiter: rows.delimiter,
+      times,
+      columns:
+        rows.columns === null
+          ? null
+          : describeColumns(rows.columns.map((name) => ({ name, target: targets.of(name) }))),
+    });
+  const hasTimes =
+    options.timeColumn !== undefined || Object.values(options.map ?? {}).includes('time');
+  if (!hasTimes) {
+    const rows = await readRows(text, options);
+    tell(rows, null);
+    const reading: TimeReading = { order: 'day-first', zone };
+    return { ...rows, reading, close: () => Promise.resolve() };
+  }
+  const kept = await keepText(text);
+  try {
+    const seen: Record<DateOrder | 'both', number> = { both: 0, 'day-first': 0, 'month-first': 0 };
+    for await (const { values } of (await readRows(kept.first, options)).rows) {
+      if (options.signal?.aborted === true) break;
+      for (const [column, value] of values ?? []) {
+        const order = isTime(column) ? orderOf(value) : null;
+        if (order !== null) seen[order] += 1;
+      }
+      await breathe();
+    }
+    const { order, decidedBy } = decideOrder(seen, link.country);
+    const rows = await readRows(kept.again(), options);
+    tell(rows, { order, zone, decidedBy });
+    return { ...rows, reading: { order, zone }, close: kept.close };
+  } catch (error) {
+    await kept.close();
+    throw error;
+  }
+}
+
+interface RowsTaking {
+  options: ImportOptions;
+  targets: Targets;
+  breathe: () => Promise<void> | undefined;
+  progress: ImportProgress;
+}
+
+async function takeRows(
+  servers: ImportServers,
+  { rows, reading, isExport }: OpenedRows,
+  { options, targets, breathe, progress }: RowsTaking,
+): Promise<ImportResult> {
   const reasons = new Map<string, ImportResult['reasons'][number]>();
   const pace = createPace(options.perSecond, options.signal);
   const aborted = (): boolean => options.signal?.aborted === true;
@@ -141,62 +250,87 @@ export async function importRows(
     options.onProgress?.(progress);
   };
 
+  const readRow = createRowReader(options, targets, reading, isExport);
+  let size = 0;
   for await (const row of rows) {
     if (aborted()) break;
     progress.rows += 1;
-    const read = readRow(row, target, options);
-    if (read.kind === 'read') group.push(read);
-    else {
+    const read = readRow(row);
+    if (read.kind === 'read') {
+      group.push(read);
+      size += read.body.length;
+    } else {
       progress.refused += 1;
       count(reasons, read.errors);
       await options.onRefused?.({ ...row, errors: read.errors });
     }
-    if (group.length === GROUP) await flush();
+    if (group.length === GROUP || size > GROUP_CHARACTERS) {
+      await flush();
+      size = 0;
+    }
+    await breathe();
   }
   await flush();
-  source.destroy();
 
   const { waiting: _, ...counts } = progress;
   return {
     ...counts,
     stopped: aborted(),
     reasons: [...reasons.values()].sort((a, b) => b.rows - a.rows),
-    ignored: [...targets].flatMap(([name, { kind }]) => (kind === 'ignored' ? [name] : [])),
+    ignored: targets.ignored(),
   };
 }
 
-function readRow(
-  { values }: Row,
-  target: (column: string) => Target,
-  { link, lenient = false, timeOffset = 0 }: ImportOptions,
-): ({ kind: 'read' } & ReadRow) | { kind: 'refused'; errors: FieldError[] } {
-  if (values === null) return { kind: 'refused', errors: [NOT_A_ROW] };
-  const mapped = mapRow(values, { target, timeOffset });
-  if (mapped.kind === 'refused') return mapped;
-  const { body, stamp } = mapped;
-  if (Object.keys(body).length === 0) return { kind: 'refused', errors: [NOTHING] };
-  const reading = readLead(body, link, { lenient, now: Date.now() });
-  if (reading.kind === 'refused')
-    return {
-      kind: 'refused',
-      errors: reading.errors.length > 0 ? reading.errors : [problemOf(reading.code)],
-    };
-  const text = canonicalText(body);
-  const time = stamp === null ? NO_TIME : Math.floor(stamp / 1_000);
-  const id = derivedId(time, ['import', link.workspaceId, link.linkId, text, String(stamp)]);
-  return { kind: 'read', id, reading, stamp, body: text };
+type RowReading = ({ kind: 'read' } & ReadRow) | { kind: 'refused'; errors: FieldError[] };
+
+function createRowReader(
+  { link, fields, lenient = false }: ImportOptions,
+  targets: Targets,
+  times: TimeReading,
+  isExport: boolean,
+): (row: Row) => RowReading {
+  const typed = isExport ? fields : null;
+  return ({ values, fault }) => {
+    if (values === null)
+      return refusedRow({ pointer: '', code: 'malformed-row', detail: fault ?? 'It is no row.' });
+    const { body, time } = mapRow(values, targets.of, typed);
+    if (Object.keys(body).length === 0) return refusedRow(NOTHING);
+    const reading = readLead(body, link, { lenient, now: Date.now() });
+    if (reading.kind === 'refused')
+      return {
+        kind: 'refused',
+        errors: reading.errors.length > 0 ? reading.errors : [problemOf(reading.code)],
+      };
+    const stamp = time === null ? null : readTime(time.value, times);
+    if (time !== null && stamp === null) {
+      const wrong = wrongTime(time.column);
+      if (!lenient && link.mode === 'strict') return refusedRow(wrong);
+      const detail = `${wrong.code}: ${wrong.detail}`;
+      reading.notes.push({ field: wrong.pointer, code: 'set-aside', detail });
+    }
+    const text = canonicalText(body);
+    const began = stamp === null ? NO_TIME : Math.floor(stamp / 1_000);
+    const id = derivedId(began, ['import', link.workspaceId, link.linkId, text, String(stamp)]);
+    return { kind: 'read', id, reading, stamp, body: text };
+  };
 }
 
-const NOT_A_ROW: FieldError = {
-  pointer: '',
-  code: 'malformed-row',
-  detail: 'It is not a JSON object, or has more cells than the head has columns.',
-};
+const refusedRow = (error: FieldError): RowReading => ({ kind: 'refused', errors: [error] });
+
 const NOTHING: FieldError = {
   pointer: '',
   code: 'empty-row',
   detail: 'None of its columns is a field.',
 };
+
+function wrongTime(column: string): FieldError {
+  return {
+    pointer: `/${column}`,
+    code: 'invalid-time',
+    detail:
+      'It is not a time, or its day and month are the other way round than in the other rows: 2026-11-27T18:00:00-03:00 says all.',
+  };
+}
 
 function problemOf(code: keyof typeof PROBLEMS): FieldError {
   return { pointer: '', code, detail: PROBLEMS[code].title };
@@ -205,6 +339,7 @@ function problemOf(code: keyof typeof PROBLEMS): FieldError {
 function count(reasons: Map<string, ImportResult['reasons'][number]>, errors: FieldError[]): void {
   for (const { pointer, code } of errors) {
     const one = reasons.get(`${pointer} ${code}`) ?? { pointer, code, rows: 0 };
+    if (one.rows === 0 && reasons.size >= MOST_REASONS) continue;
     reasons.set(`${pointer} ${code}`, { ...one, rows: one.rows + 1 });
   }
 }

@@ -26,10 +26,10 @@ export async function* openText(
     );
   const chunks = countBytes(source, onBytes)[Symbol.asyncIterator]();
   const first = await firstBytes(chunks);
+  const packed = PACKED.find(({ begins }) => begins.every((byte, i) => first[i] === byte));
+  if (packed !== undefined) throw new UnreadableInput(packed.said);
   const raw =
-    first.length >= 2 && first[0] === 0x1f && first[1] === 0x8b
-      ? gunzip(first, chunks)
-      : joined(first, chunks);
+    first[0] === 0x1f && first[1] === 0x8b ? gunzip(first, chunks) : joined(first, chunks);
   yield* decode(raw, encoding);
 }
 
@@ -45,6 +45,12 @@ async function* countBytes(
     yield bytes;
   }
 }
+
+const SAVE_AS_CSV = 'In the program that opens it, save it as "CSV UTF-8", and import that.';
+const PACKED = [
+  { begins: [0x50, 0x4b], said: `It is an Excel file (xlsx) or another zip. ${SAVE_AS_CSV}` },
+  { begins: [0xd0, 0xcf, 0x11, 0xe0], said: `It is an Excel file (xls). ${SAVE_AS_CSV}` },
+];
 
 /** Enough to tell a byte order mark or gzip by. */
 async function firstBytes(chunks: AsyncIterator<Buffer>): Promise<Buffer> {
@@ -86,13 +92,28 @@ async function* decode(
   bytes: AsyncGenerator<Buffer>,
   encoding: string | undefined,
 ): AsyncGenerator<string> {
-  const first = await bytes.next();
-  if (first.done === true) return;
-  const decoder = decoderOf(first.value, encoding);
-  yield decoder.write(first.value);
-  for await (const chunk of bytes) yield decoder.write(chunk);
-  yield decoder.end();
+  let first: Buffer = Buffer.alloc(0);
+  for (let next = await bytes.next(); next.done !== true; next = await bytes.next()) {
+    first = Buffer.concat([first, next.value]);
+    if (first.length >= TELLING_BYTES) break;
+  }
+  const decoder = decoderOf(first, encoding);
+  const pieces = [decoder.write(first)];
+  let length = 0;
+  // Not in smaller pieces than these: each is looked at together with what is left of the one before.
+  for await (const chunk of bytes) {
+    const text = decoder.write(chunk);
+    pieces.push(text);
+    length += text.length;
+    if (length < PIECE) continue;
+    yield pieces.join('');
+    pieces.length = length = 0;
+  }
+  yield pieces.join('') + decoder.end();
 }
+
+const PIECE = 32 * 1024;
+const TELLING_BYTES = 512;
 
 interface Decoder {
   write: (bytes: Buffer) => string;
@@ -100,8 +121,7 @@ interface Decoder {
 }
 
 function decoderOf(first: Buffer, encoding: string | undefined): Decoder {
-  const marked = markedEncoding(first);
-  const name = marked ?? encoding;
+  const name = markedEncoding(first) ?? encoding ?? unmarkedUtf16(first);
   if (name === undefined || /^utf-?8$/i.test(name)) return strictUtf8();
   const decoder = iconv.getDecoder(name, { stripBOM: true });
   return { write: (bytes) => decoder.write(bytes), end: () => decoder.end() ?? '' };
@@ -112,6 +132,18 @@ function markedEncoding(first: Buffer): string | null {
   if (first[0] === 0xff && first[1] === 0xfe) return 'utf-16le';
   if (first[0] === 0xfe && first[1] === 0xff) return 'utf-16be';
   return null;
+}
+
+/** In UTF-16 every other byte of a Latin letter is zero; no other text has any. */
+function unmarkedUtf16(first: Buffer): string | undefined {
+  let [even, odd] = [0, 0];
+  for (let at = 0; at + 1 < first.length; at += 2) {
+    if (first[at] === 0) even += 1;
+    if (first[at + 1] === 0) odd += 1;
+  }
+  const half = first.length / 4;
+  if (even < half && odd < half) return undefined;
+  return odd >= even ? 'utf-16le' : 'utf-16be';
 }
 
 function strictUtf8(): Decoder {

@@ -16,6 +16,7 @@ export interface LeadRow extends Record<LeadField, string | null> {
   id: string;
   mergedInto: string | null;
   erasedOrder: number | null;
+  telephoneE164: string | null;
   address: Partial<Record<AddressField, string>>;
   provenance: StoredProvenance;
   firstTouch: UtmTouch | null;
@@ -29,6 +30,7 @@ export interface LeadRow extends Record<LeadField, string | null> {
 export const leadColumns = Prisma.sql`
   lead.workspace_id AS "workspaceId", lead.id, lead.merged_into AS "mergedInto",
   lead.erased_order::float8 AS "erasedOrder", lead.email, lead.name, lead.telephone,
+  lead.telephone_e164 AS "telephoneE164",
   lead.document, lead.profession, lead.city, lead.state, lead.instagram,
   to_char(lead.birthday, 'YYYY-MM-DD') AS birthday, lead.address, lead.provenance,
   lead.first_touch AS "firstTouch", lead.last_touch AS "lastTouch",
@@ -44,6 +46,7 @@ export function readState(row: LeadRow): LeadState {
   return {
     values,
     provenance: readProvenance(row.provenance),
+    telephoneE164: row.telephoneE164,
     firstTouch: row.firstTouch,
     lastTouch: row.lastTouch,
     creator:

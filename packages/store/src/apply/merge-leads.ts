@@ -76,7 +76,8 @@ async function makeAlias(
 ): Promise<void> {
   await tx.$executeRaw`
     UPDATE lead SET
-      merged_into = ${leadId}::uuid, email = NULL, name = NULL, telephone = NULL, document = NULL,
+      merged_into = ${leadId}::uuid, email = NULL, name = NULL, telephone = NULL, telephone_e164 = NULL,
+      document = NULL,
       profession = NULL, city = NULL, state = NULL, instagram = NULL, birthday = NULL,
       address = DEFAULT, provenance = DEFAULT, first_touch = NULL, last_touch = NULL,
       creator_id = NULL, creator_order = NULL, custom_fields = DEFAULT, updated_at = now()

@@ -57,7 +57,7 @@ test('a group costs the same statements, however many submissions it holds', asy
   expect(ofOne).toEqual([
     'BEGIN',
     'SELECT custom_field',
-    'INSERT INTO submission',
+    'WITH new AS',
     'SELECT asked.workspace_id AS',
     'INSERT INTO lead',
     'SELECT lead.workspace_id AS',
@@ -74,7 +74,7 @@ test('people who are known cost two statements less', async () => {
   expect(statements).toEqual([
     'BEGIN',
     'SELECT custom_field',
-    'INSERT INTO submission',
+    'WITH new AS',
     'SELECT asked.workspace_id AS',
     'SELECT lead.workspace_id AS',
     'UPDATE lead SET',

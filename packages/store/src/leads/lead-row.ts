@@ -14,6 +14,7 @@ import type { StoredProvenance } from '../stored-provenance.ts';
 /** What is read of a lead. `birthday` as text: a date that no time zone can shift. */
 export const leadColumns = Prisma.sql`
   l.id, l.workspace_id AS "workspaceId", w.name AS "workspaceName", l.email, l.name, l.telephone,
+  l.telephone_e164 AS "telephoneE164",
   l.document, l.profession, l.city, l.state, l.instagram, l.birthday::text AS birthday, l.address,
   l.provenance, l.first_touch AS "firstTouch", l.last_touch AS "lastTouch",
   l.creator_id AS "creatorId", l.creator_order::float8 AS "creatorOrder",
@@ -25,6 +26,7 @@ export interface LeadRow extends Record<LeadField, string | null> {
   id: string;
   workspaceId: string;
   workspaceName: string;
+  telephoneE164: string | null;
   address: Partial<Record<AddressField, string>>;
   provenance: StoredProvenance;
   firstTouch: UtmTouch | null;
@@ -42,6 +44,8 @@ export interface LeadSummary extends Lead {
   leadId: string;
   workspaceId: string;
   workspace: string;
+  /** The telephone with its country (E.164), where it is a valid number. */
+  telephoneE164?: string;
   /** By the field's name. */
   customFields: Record<string, CustomValue>;
   /** When the lead's first submission was accepted; when its row was made, where it has none. */
@@ -61,6 +65,7 @@ export function readLeadSummary(row: LeadRow, fields: readonly CustomField[]): L
     ...Object.fromEntries(
       LEAD_FIELDS.flatMap((field) => (row[field] === null ? [] : [[field, row[field]]])),
     ),
+    ...(row.telephoneE164 !== null && { telephoneE164: row.telephoneE164 }),
     ...(Object.keys(row.address).length > 0 && { address: row.address }),
     ...row.lastTouch?.values,
     customFields: Object.fromEntries(

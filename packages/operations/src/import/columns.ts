@@ -1,0 +1,264 @@
+import { ADDRESS_FIELDS, LEAD_FIELDS, UTM_FIELDS, type CustomField } from '@leadgate/contract';
+import { customFieldKey } from '@leadgate/leads';
+import { REASON_COLUMN } from './csv.ts';
+
+/** Where the values of a column go. */
+export type Target =
+  /** A field of a posted body: `email`, `address.city`, `customFields.plan`; or a part of the name. */
+  | { kind: 'field'; path: string; part?: 'first' | 'last' }
+  /** The time the row's facts are from. */
+  | { kind: 'time' }
+  | { kind: 'ignored' };
+
+/** Names that files of other systems use, folded as `fold` does it. */
+const SYNONYMS: Record<string, string> = {
+  mail: 'email',
+  emailaddress: 'email',
+  nome: 'name',
+  nomecompleto: 'name',
+  fullname: 'name',
+  telefone: 'telephone',
+  celular: 'telephone',
+  whatsapp: 'telephone',
+  phone: 'telephone',
+  phonenumber: 'telephone',
+  mobile: 'telephone',
+  documento: 'document',
+  cpf: 'document',
+  cnpj: 'document',
+  cpfcnpj: 'document',
+  profissao: 'profession',
+  cidade: 'city',
+  estado: 'state',
+  uf: 'state',
+  nascimento: 'birthday',
+  datadenascimento: 'birthday',
+  dateofbirth: 'birthday',
+  endereco: 'address.street',
+  rua: 'address.street',
+  logradouro: 'address.street',
+  numero: 'address.number',
+  complemento: 'address.complement',
+  bairro: 'address.neighborhood',
+  cep: 'address.zipCode',
+  pais: 'address.country',
+};
+
+/** A name in two columns, as LinkedIn and HubSpot write it. */
+const NAME_PARTS: Record<string, 'first' | 'last'> = {
+  firstname: 'first',
+  givenname: 'first',
+  primeironome: 'first',
+  primernombre: 'first',
+  lastname: 'last',
+  surname: 'last',
+  familyname: 'last',
+  sobrenome: 'last',
+  ultimonome: 'last',
+  apellido: 'last',
+  apellidos: 'last',
+};
+
+const STANDARD_PATHS = [
+  ...LEAD_FIELDS,
+  ...UTM_FIELDS,
+  ...ADDRESS_FIELDS.map((field) => `address.${field}`),
+];
+const BY_FOLDED_NAME = new Map([
+  ...Object.entries(SYNONYMS),
+  ...STANDARD_PATHS.map((path) => [fold(path), path] as const),
+]);
+
+export interface MappingRules {
+  fields: readonly CustomField[];
+  /** Targets by column, as an operator says: a path, `time`, or `-` to ignore it. */
+  map?: Readonly<Record<string, string>>;
+  timeColumn?: string;
+}
+
+/**
+ * The target of a column: what the operator says; else a standard field or a custom field of this
+ * name, case, accents and punctuation aside, or the label of a custom field. Others are ignored.
+ */
+export function targetOf(column: string, { fields, map = {}, timeColumn }: MappingRules): Target {
+  if (Object.hasOwn(map, column)) return saidTarget(map[column] ?? '-', fields);
+  if (column === timeColumn) return { kind: 'time' };
+  if (column === REASON_COLUMN) return { kind: 'ignored' };
+  const folded = fold(column);
+  const standard = BY_FOLDED_NAME.get(folded);
+  if (standard !== undefined) return { kind: 'field', path: standard };
+  const part = Object.hasOwn(NAME_PARTS, folded) ? NAME_PARTS[folded] : undefined;
+  if (part !== undefined && customTarget(column, fields) === null)
+    return { kind: 'field', path: 'name', part };
+  const inner = /^customFields(?:\.(.+)|\[(.+)\])$/.exec(column);
+  const name = inner?.[1] ?? inner?.[2];
+  if (name !== undefined) return { kind: 'field', path: `customFields.${name}` };
+  return customTarget(column, fields) ?? { kind: 'ignored' };
+}
+
+/** A path of a posted body as an operator writes it; null where there is no such field. */
+function isPath(path: string): boolean {
+  return STANDARD_PATHS.includes(path) || /^customFields\..+/.test(path);
+}
+
+function saidTarget(said: string, fields: readonly CustomField[]): Target {
+  if (said === '-') return { kind: 'ignored' };
+  if (said === 'time') return { kind: 'time' };
+  if (isPath(said)) return { kind: 'field', path: said };
+  const standard = BY_FOLDED_NAME.get(fold(said));
+  if (standard !== undefined) return { kind: 'field', path: standard };
+  return customTarget(said, fields) ?? { kind: 'field', path: `customFields.${said}` };
+}
+
+function customTarget(text: string, fields: readonly CustomField[]): Target | null {
+  const key = customFieldKey(text);
+  const found = fields.find(
+    ({ id, name, label, archived }) =>
+      !archived && (id === text || customFieldKey(name) === key || customFieldKey(label) === key),
+  );
+  return found === undefined ? null : { kind: 'field', path: `customFields.${text}` };
+}
+
+function fold(text: string): string {
+  return text
+    .normalize('NFD')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}.]/gu, '');
+}
+
+/**
+ * What becomes of each column, in words: the first of several columns for one field that is not blank
+ * stands.
+ */
+export function describeColumns(
+  columns: readonly { name: string; target: Target }[],
+): { name: string; target: Target; goes: string }[] {
+  const taken = new Set<string>();
+  return columns.map(({ name, target }) => {
+    if (target.kind !== 'field') return { name, target, goes: `(${target.kind})` };
+    const { path, part } = target;
+    if (part !== undefined) return { name, target, goes: `${path}, ${part} part` };
+    const goes = taken.has(path) ? `${path}, if still blank` : path;
+    taken.add(path);
+    return { name, target, goes };
+  });
+}
+
+/** A row as a body that could have been posted. */
+export interface MappedRow {
+  body: Record<string, unknown>;
+  /** As it stands in the row, and in which column. */
+  time: { column: string; value: unknown } | null;
+}
+
+/** Keys under which a row of JSON may hold a whole object, as a posted body does. */
+const OBJECTS = new Set(['address', 'customFields', 'consent']);
+
+/**
+ * Puts the values of a row where they go; blank ones say nothing. `typed`: the custom fields, where
+ * values stand as an export of ours writes them.
+ */
+export function mapRow(
+  values: readonly (readonly [column: string, value: unknown])[],
+  target: (column: string) => Target,
+  typed: readonly CustomField[] | null,
+): MappedRow {
+  const body = new Map<string, unknown>();
+  const parts: { first?: string; last?: string } = {};
+  let time: MappedRow['time'] = null;
+  for (const [column, value] of values) {
+    if (isBlank(value)) continue;
+    if (OBJECTS.has(column) && typeof value === 'object') {
+      body.set(column, merged(body.get(column), value));
+      continue;
+    }
+    const to = target(column);
+    if (to.kind === 'time') time ??= { column, value };
+    if (to.kind !== 'field') continue;
+    if (to.part !== undefined && typeof value === 'string') parts[to.part] ??= value.trim();
+    else setPath(body, to.path, typed === null ? value : asWritten(to.path, value, typed));
+  }
+  const name = wholeName(body.get('name'), parts);
+  if (name !== undefined) body.set('name', name);
+  return { body: Object.fromEntries(body), time };
+}
+
+/** What programs and spreadsheets write for nothing. */
+const BLANKS = new Set([
+  ...['\\N', 'NULL', 'null', '(null)', 'nan', 'NaN', 'undefined'],
+  ...[
+    '#N/A',
+    '#N/D',
+    '#NULL!',
+    '#NULO!',
+    '#REF!',
+    '#VALUE!',
+    '#VALOR!',
+    '#DIV/0!',
+    '#NAME?',
+    '#NOME?',
+  ],
+]);
+
+function isBlank(value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  if (typeof value !== 'string') return false;
+  const text = value.trim();
+  return text === '' || BLANKS.has(text);
+}
+
+/** `Nome` beside `Sobrenome` is a first name; beside both parts it is the whole one. */
+function wholeName(whole: unknown, { first, last }: { first?: string; last?: string }): unknown {
+  if (typeof whole !== 'string')
+    return whole ?? (first === undefined ? last : last === undefined ? first : `${first} ${last}`);
+  if (last === undefined || first !== undefined) return whole;
+  return fold(whole).endsWith(fold(last)) ? whole : `${whole.trim()} ${last}`;
+}
+
+/** A custom field's cell of an export: `leadsAsCsv` wrote it. */
+function asWritten(path: string, value: unknown, fields: readonly CustomField[]): unknown {
+  if (typeof value !== 'string' || !path.startsWith('customFields.')) return value;
+  const name = path.slice('customFields.'.length);
+  switch (fields.find((field) => field.name === name)?.type) {
+    case 'number':
+      return Number.isFinite(Number(value)) ? Number(value) : value;
+    case 'boolean':
+      return value === 'true' || value === 'false' ? value === 'true' : value;
+    case 'multi-select':
+      return itemsOf(value);
+    default:
+      return value;
+  }
+}
+
+/** The options of a multi-select as one cell: `a; b`, or a JSON array where that would be unclear. */
+export function cellOfItems(items: readonly string[]): string {
+  const isUnclear = items.some((item) => item.includes(';') || item.startsWith('['));
+  return isUnclear ? JSON.stringify(items) : items.join('; ');
+}
+
+function itemsOf(cell: string): string[] {
+  if (cell.startsWith('['))
+    try {
+      const items: unknown = JSON.parse(cell);
+      if (Array.isArray(items)) return items.map(String);
+    } catch {
+      // An option that begins with a bracket.
+    }
+  return cell.split(';').map((item) => item.trim());
+}
+
+/** The first of several columns for one field that says something stands. */
+function setPath(body: Map<string, unknown>, path: string, value: unknown): void {
+  const dot = path.indexOf('.');
+  if (dot === -1) {
+    if (!body.has(path)) body.set(path, value);
+    return;
+  }
+  const outer = path.slice(0, dot);
+  body.set(outer, merged({ [path.slice(dot + 1)]: value }, body.get(outer)));
+}
+
+function merged(under: unknown, over: unknown): object {
+  return { ...(under as object | undefined), ...(over as object | undefined) };
+}
