@@ -36,6 +36,18 @@ export default defineConfig(
           message: 'Read it in a main.ts or bin.ts, and pass what it says.',
         },
       ],
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              group: ['bullmq/*'],
+              message:
+                'Import bullmq itself: what is within it is another thing in its next release.',
+            },
+          ],
+        },
+      ],
       '@typescript-eslint/consistent-type-imports': ['error', { disallowTypeAnnotations: false }],
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-explicit-any': 'error',

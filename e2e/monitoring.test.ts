@@ -18,7 +18,7 @@ afterAll(() => store.close());
 const registries = [
   createReceiverMetrics({ redisIsReady: no, directoryIsComplete: no, spoolStatus: () => null })
     .registry,
-  createWorkerMetrics({ redis, redisIsReady: no, postgresIsAway: no }).registry,
+  createWorkerMetrics({ redis, redisIsReady: no, postgresIsAway: no, jobsLeft: () => 0 }).registry,
   consoleMetrics(redis, store),
 ];
 const names = new Set([

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
 import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
-import { startApplyWorker, type ApplyWorker } from '@leadgate/queue';
+import { startApplyWorker, type ApplyWorker, type Outcome } from '@leadgate/queue';
 import { applyGroup, openStore, saveRejected, type Store } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
@@ -29,10 +29,14 @@ beforeAll(async () => {
   worker = await startApplyWorker(redis, {
     concurrency: 10,
     logger: { debug: () => {}, warn: () => {}, error: () => {} },
-    apply: async (submission: Submission, { replay }) => {
-      if (poison.has(submission.id)) throw new Error('poison');
-      await applyGroup(store, [{ submission, replay }], rules);
-    },
+    apply: (submissions: readonly Submission[], { replay }) =>
+      Promise.all(
+        submissions.map(async (submission): Promise<Outcome> => {
+          if (poison.has(submission.id)) return { kind: 'failed', reason: 'failed with Error' };
+          await applyGroup(store, [{ submission, replay }], rules);
+          return { kind: 'settled' };
+        }),
+      ),
   });
 });
 

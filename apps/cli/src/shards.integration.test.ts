@@ -47,7 +47,7 @@ const work = async () => {
   const worker = await startApplyWorker(redis, {
     concurrency: 10,
     logger,
-    apply: () => Promise.resolve(),
+    apply: (submissions) => Promise.resolve(submissions.map(() => ({ kind: 'settled' }))),
   });
   closes.push(() => worker.close({ timeoutMs: 3_000 }));
 };

@@ -5,8 +5,8 @@ import { directoryRevision, type Store } from '@leadgate/store';
 /** The metrics of the console and of the servers that it looks at. */
 export function consoleMetrics(redis: RedisConnection, store: Store) {
   const metrics = createMetrics('console');
-  const { jobs, oldest } = queueGauges(redis);
-  metrics.gauges(jobs);
+  const { leads, oldest } = queueGauges(redis);
+  metrics.gauges(leads);
   metrics.gauge(oldest);
   metrics.gauge({
     name: 'leadgate_redis_up',

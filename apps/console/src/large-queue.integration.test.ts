@@ -25,7 +25,7 @@ beforeAll(async () => {
     FILL,
     0,
     'leadgate:{leads-0}:',
-    sampleSubmission(1).id,
+    (await console_.redis.lindex('leadgate:{leads-0}:wait', 0)) ?? '',
     JOBS,
     Date.now(),
   );

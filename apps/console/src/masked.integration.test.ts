@@ -184,11 +184,15 @@ test('what is masked for a viewer is there for an operator', async () => {
   const lead = await operator('GET', `/api/leads/${submission.leadId}`);
   expect(marksIn(lead.body)).toContain('Zenobia');
   const name = encodeURIComponent('{leads-0}');
-  const job = await operator('GET', `/queues/api/queues/${name}/${sampleSubmission(2).id}`);
+  const job = await operator('GET', `/queues/api/queues/${name}/${await waitingJob()}`);
+  expect(job.body).toContain('"leads":1');
   expect(marksIn(job.body)).toEqual(expect.arrayContaining(['zenobia.marker', 'markeragent']));
   const masked = await viewer('GET', `/api/leads/${submission.leadId}`);
   expect(masked.json()).toMatchObject({ leadId: submission.leadId, email: 'z•••' });
 });
+
+const waitingJob = async () =>
+  (await (await console_.queues.current())[0]?.getWaiting())?.[0]?.id ?? '';
 
 test('a viewer cannot guess masked data letter by letter', async () => {
   for (const part of ['zenobia', 'zenobia.marker@', '91234', 'Person'])
@@ -197,7 +201,7 @@ test('a viewer cannot guess masked data letter by letter', async () => {
 });
 
 test('a viewer’s dashboard is read-only, and an operator cannot remove leads there either', async () => {
-  const id = sampleSubmission(2).id;
+  const id = await waitingJob();
   const [open, masked] = ['{leads-0}', 'view-{leads-0}'].map(encodeURIComponent);
   for (const name of [open, masked]) {
     const answer = await viewer('PUT', `/queues/api/queues/${name}/${id}/retry`);
@@ -219,7 +223,10 @@ test('a retry from the dashboard gives a failed job all its attempts again', asy
   const worker = await startApplyWorker(workerRedis, {
     concurrency: 1,
     logger,
-    apply: () => Promise.reject(new Error(`try ${++tries}`)),
+    apply: (submissions, { alone }) => {
+      if (alone) tries += 1;
+      return Promise.resolve(submissions.map(() => ({ kind: 'failed', reason: 'no' })));
+    },
   });
   const id = sampleSubmission(2).id;
   const job = async () => await (await console_.queues.current())[0]?.getJob(id);
@@ -241,14 +248,11 @@ test('a retry from the dashboard gives a failed job all its attempts again', asy
   workerRedis.disconnect();
 });
 
-test('a page of the dashboard holds a hundred jobs at most, whatever is asked for', async () => {
-  await Promise.all(
-    Array.from({ length: 150 }, (_, n) =>
-      producer.enqueue(sampleSubmission(1_000 + n, { workspaceId: submission.workspaceId })),
-    ),
-  );
+test('a page of the dashboard holds twenty jobs at most, whatever is asked for', async () => {
+  for (let n = 0; n < 30; n += 1)
+    await producer.enqueue(sampleSubmission(1_000 + n, { workspaceId: submission.workspaceId }));
   const name = encodeURIComponent('{leads-0}');
   const url = `/queues/api/queues?activeQueue=${name}&status=waiting&page=1&jobsPerPage=1000000`;
   const [queue] = (await operator('GET', url)).json<{ queues: { jobs: unknown[] }[] }>().queues;
-  expect(queue?.jobs).toHaveLength(100);
+  expect(queue?.jobs).toHaveLength(20);
 });

@@ -1,6 +1,5 @@
 import type { MetricsRegistry, RedisConnection } from '@leadgate/boot';
 import type { Connections, ImportServers } from '@leadgate/operations';
-import { secondFactorKey } from '@leadgate/store';
 import type { DashboardQueues, FailedJobs, Producer } from '@leadgate/queue';
 
 /** What the API and the pages need from outside. */
@@ -30,14 +29,12 @@ export function connectionsOf({
   producer,
   failed,
   receiverUrl,
-  secret,
-}: Omit<ApiServices, 'connections'> & { secret: string }): Connections {
+}: Omit<ApiServices, 'connections'>): Connections {
   return {
     store,
     redis: () => Promise.resolve(redis),
     failed: () => Promise.resolve(failed),
     intake: () => Promise.resolve({ reserver, producer }),
-    secondFactorKey: secondFactorKey(secret),
     receiverUrl,
   };
 }

@@ -42,10 +42,7 @@ export async function startConsole(
 
   const reserver = createReserver(redis);
   const receiverUrl = config.RECEIVER_URL?.replace(/\/+$/, '') ?? null;
-  const secret = config.CONSOLE_SECRET;
-  const connections = connectionsOf({
-    ...{ store, redis, reserver, producer, failed, receiverUrl, secret },
-  });
+  const connections = connectionsOf({ store, redis, reserver, producer, failed, receiverUrl });
 
   const app = createServer({ trustProxy: config.CONSOLE_TRUST_PROXY }, logger);
   await app.register(consoleApp, {
@@ -57,7 +54,7 @@ export async function startConsole(
     failed,
     queues,
     metrics: consoleMetrics(redis, store),
-    secret,
+    secret: config.CONSOLE_SECRET,
     receiverUrl,
   });
   onClose('server', () => app.close());

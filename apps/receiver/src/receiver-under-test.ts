@@ -109,18 +109,18 @@ export async function confirm(redis: RedisConnection): Promise<void> {
   await confirmWorkspaces(redis, source, [LINK.workspaceId]);
 }
 
-/** Takes every job out of the queue, as the worker decodes it. */
+/** Takes every job out of the queue, as the worker decodes them: each submission once, as it is applied once. */
 export async function takeJobs(url: string, count: number): Promise<Submission[]> {
-  const taken: Submission[] = [];
+  const taken = new Map<string, Submission>();
   const worker = await startApplyWorker(connectTo(url, 'worker'), {
     concurrency: 50,
     logger,
-    apply: (submission) => {
-      taken.push(submission);
-      return Promise.resolve();
+    apply: (submissions) => {
+      for (const one of submissions) taken.set(`${one.id} ${one.answeredLeadId ?? ''}`, one);
+      return Promise.resolve(submissions.map(() => ({ kind: 'settled' })));
     },
   });
-  await vi.waitFor(() => expect(taken.length).toBeGreaterThanOrEqual(count), { timeout: 15_000 });
+  await vi.waitFor(() => expect(taken.size).toBeGreaterThanOrEqual(count), { timeout: 15_000 });
   await worker.close({ timeoutMs: 5_000 });
-  return taken;
+  return [...taken.values()];
 }

@@ -15,7 +15,7 @@ export const WorkerConfig = Type.Object({
   REDIS_CLUSTER: redisClusterSetting(),
   WORKER_SHARDS: workerShardsSetting(),
   WORKER_CONCURRENCY: Type.Integer({
-    description: 'how many jobs the worker holds at once',
+    description: 'how many leads the worker holds at once, or those of one job',
     default: 400,
     minimum: 1,
     maximum: 10_000,

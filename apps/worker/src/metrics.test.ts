@@ -7,7 +7,12 @@ import { createWorkerMetrics } from './metrics.ts';
 const open = () => {
   const redis = new Redis({ lazyConnect: true, enableOfflineQueue: false, retryStrategy: null });
   redis.on('error', () => {});
-  const sources = { redis, redisIsReady: () => true, postgresIsAway: () => false };
+  const sources = {
+    redis,
+    redisIsReady: () => true,
+    postgresIsAway: () => false,
+    jobsLeft: () => 0,
+  };
   return createWorkerMetrics(sources);
 };
 const item = (n: number) => ({

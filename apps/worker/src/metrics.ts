@@ -20,10 +20,11 @@ export function createWorkerMetrics(sources: {
   redis: RedisConnection;
   redisIsReady: () => boolean;
   postgresIsAway: () => boolean;
+  jobsLeft: () => number;
 }): WorkerMetrics {
   const registry = createMetrics('worker');
-  const { jobs, oldest } = queueGauges(sources.redis);
-  registry.gauges(jobs);
+  const { leads, oldest } = queueGauges(sources.redis);
+  registry.gauges(leads);
   registry.gauge(oldest);
   registry.gauge({
     name: 'leadgate_redis_up',
@@ -34,6 +35,11 @@ export function createWorkerMetrics(sources: {
     name: 'leadgate_postgres_up',
     help: 'Whether Postgres answers.',
     read: () => Number(!sources.postgresIsAway()),
+  });
+  registry.gauge({
+    name: 'leadgate_jobs_left_to_newer',
+    help: 'How often since its start the worker has left a job of a newer version to a newer worker.',
+    read: sources.jobsLeft,
   });
   const countApplied = registry.counters({
     name: 'leadgate_applied_total',

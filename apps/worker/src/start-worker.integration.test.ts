@@ -124,7 +124,7 @@ describe('a worker', () => {
 
   test('stopped in the middle of a burst loses nothing, and the next one does the rest', async () => {
     const submissions = samples(400);
-    await enqueueAll(submissions);
+    for (let n = 0; n < 400; n += 10) await enqueueAll(submissions.slice(n, n + 10));
     const first = await start({ WORKER_CONCURRENCY: '20', WORKER_GROUP_SIZE: '5' });
     await vi.waitFor(() => expect(first.log()).toContain('group applied'), { interval: 1 });
     await first.close();
@@ -270,6 +270,6 @@ describe('a worker does not start, and says why in a sentence', () => {
 
   test('with a setting that is no number', async () => {
     const error = await refusal({}, { WORKER_CONCURRENCY: 'many' });
-    expect(error.message).toMatch(/WORKER_CONCURRENCY \(how many jobs the worker holds at once\)/);
+    expect(error.message).toMatch(/WORKER_CONCURRENCY \(how many leads the worker holds at once/);
   });
 });

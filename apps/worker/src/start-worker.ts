@@ -44,19 +44,13 @@ const UPKEEP_LEASE_MS = 5_000;
 /** Of each of its tasks: longer than what any statement or command may take. */
 const CARETAKER_DEADLINE_MS = 15_000;
 
-const GIVE_BACK_WITHIN_MS = 1_000;
+const NACK_WITHIN_MS = 1_000;
 
 /**
- * Milliseconds that stopping takes at most besides SHUTDOWN_TIMEOUT_MS, where everything hangs: giving
+ * Milliseconds that stopping takes at most besides SHUTDOWN_TIMEOUT_MS, where everything hangs: putting
  * jobs back, telling Redis, the caretaker, and closing the connections to Postgres.
  */
-export const STOP_MARGIN_MS = GIVE_BACK_WITHIN_MS + 3_000 + 2_000 + 2_000 + 1_000;
-
-/**
- * A job that went down with its worker once was in bad company, perhaps; twice, it may be what took
- * the worker down, and no other should go down with it.
- */
-const STALLS_TO_BE_ALONE = 2;
+export const STOP_MARGIN_MS = NACK_WITHIN_MS + 3_000 + 2_000 + 2_000 + 1_000;
 
 /**
  * Starts the worker: it takes jobs, applies them in groups, and looks after what Redis holds of
@@ -123,6 +117,7 @@ export async function startWorker(
     redis: upkeepRedis,
     redisIsReady: () => jobsRedis.status === 'ready',
     postgresIsAway: () => groups.away,
+    jobsLeft: () => jobs.progress().left,
   });
   const groups = createGroupCommit({
     commit: createCommit({
@@ -163,13 +158,16 @@ export async function startWorker(
     lockMs: config.JOB_LOCK_MS,
     ...(config.WORKER_SHARDS.length > 0 && { shards: config.WORKER_SHARDS.map(Number) }),
     logger,
-    apply: (submission, { attempt, stalls, replay }) =>
-      groups.add({ submission, replay }, { alone: attempt > 1 || stalls >= STALLS_TO_BE_ALONE }),
+    apply: (submissions, { replay, alone }) =>
+      groups.add(
+        submissions.map((submission) => ({ submission, replay })),
+        { alone },
+      ),
   });
   onClose('jobs', async () => {
     groups.stop();
     const givingUp = setTimeout(() => groups.abandon(), config.SHUTDOWN_TIMEOUT_MS);
-    await jobs.close({ timeoutMs: config.SHUTDOWN_TIMEOUT_MS + GIVE_BACK_WITHIN_MS });
+    await jobs.close({ timeoutMs: config.SHUTDOWN_TIMEOUT_MS + NACK_WITHIN_MS });
     clearTimeout(givingUp);
   });
 

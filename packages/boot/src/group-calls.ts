@@ -7,17 +7,22 @@ interface Call<Item, Answer> {
 /**
  * Turns calls with one item into calls of `send` with many: those made in the same turn of the
  * event loop go together, and while a group is on its way those that come gather for the next one,
- * so that groups are as large as the load makes them. At most `maxSize` go to a group, and a full
- * one waits for no other. `send` resolves with the answers in the order of the items; where it
+ * so that groups are as large as the load makes them. At most `maxSize` go to a group, or as many as
+ * weigh `maxWeight` together (a heavier one goes alone), and a full one waits for no other. `send` resolves with the answers in the order of the items; where it
  * rejects, all calls of the group do.
  */
 export function groupCalls<Item, Answer>(
   send: (items: Item[]) => Promise<readonly Answer[]>,
-  { maxSize }: { maxSize: number },
+  {
+    maxSize,
+    weigh = () => 0,
+    maxWeight = Infinity,
+  }: { maxSize: number; weigh?: (item: Item) => number; maxWeight?: number },
 ): (item: Item) => Promise<Answer> {
   const gathering: Call<Item, Answer>[] = [];
   let scheduled = false;
   let underWay = 0;
+  let weight = 0;
 
   const sendGroup = async (calls: Call<Item, Answer>[]): Promise<void> => {
     underWay++;
@@ -32,10 +37,22 @@ export function groupCalls<Item, Answer>(
       schedule();
     }
   };
+  const isFull = (): boolean => gathering.length >= maxSize || weight >= maxWeight;
+  const nextGroup = (): Call<Item, Answer>[] => {
+    let size = 0;
+    let itsWeight = 0;
+    for (const { item } of gathering) {
+      const more = weigh(item);
+      if (size === maxSize || (size > 0 && itsWeight + more > maxWeight)) break;
+      size += 1;
+      itsWeight += more;
+    }
+    weight -= itsWeight;
+    return gathering.splice(0, size);
+  };
   const sendGroups = (): void => {
     scheduled = false;
-    while (gathering.length >= maxSize || (gathering.length > 0 && underWay === 0))
-      void sendGroup(gathering.splice(0, maxSize));
+    while (isFull() || (gathering.length > 0 && underWay === 0)) void sendGroup(nextGroup());
   };
   // setImmediate and not a microtask: what all sockets brought in this turn goes together.
   const schedule = (): void => {
@@ -46,6 +63,7 @@ export function groupCalls<Item, Answer>(
   return (item) =>
     new Promise((resolve, reject) => {
       gathering.push({ item, resolve, reject });
+      weight += weigh(item);
       schedule();
     });
 }

@@ -1,18 +1,19 @@
-export {
-  reaches,
-  readRole,
-  roleErrors,
-  roleIn,
-  ROLES,
-  RoleSchema,
-  type Access,
-  type Role,
-} from './access.ts';
 export { PHONE_CLASSES, PhoneClass, readCaptureLink, type CaptureLink } from './capture-link.ts';
 export type { Consent } from './consent.ts';
 export { CUSTOM_FIELD_TYPES, type CustomField, type CustomFieldType } from './custom-field.ts';
 export { HELD_REASONS, readHeldReason, type Held, type HeldReason } from './held.ts';
-export { decodeApplyJob, encodeApplyJob, type ApplyJob } from './job.ts';
+export {
+  decodeSubmission,
+  encodeSubmission,
+  LARGEST_GROUP,
+  memberLine,
+  packJob,
+  readJob,
+  unpackJob,
+  unpackJobSync,
+  type JobPayload,
+  type ReadMember,
+} from './job.ts';
 export {
   ADDRESS_FIELDS,
   LEAD_FIELDS,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { HELD_REASONS, type HeldReason } from './held.ts';
-import { decodeApplyJob, encodeApplyJob } from './job.ts';
+import { decodeSubmission, encodeSubmission } from './job.ts';
 import { ADDRESS_FIELDS, LEAD_FIELDS, UTM_FIELDS, type Lead } from './lead.ts';
 import { NOTE_CODES, type NoteCode } from './note.ts';
 import type { Submission } from './submission.ts';
@@ -97,10 +97,10 @@ const submission = lead.chain((lead) =>
 test('a submission comes out of the queue as it went in, whatever its body holds', () => {
   fc.assert(
     fc.property(submission, (submission) => {
-      const payload = JSON.parse(JSON.stringify(encodeApplyJob(submission))) as unknown;
-      expect(decodeApplyJob(payload)).toEqual(submission);
+      const payload = JSON.parse(JSON.stringify(encodeSubmission(submission))) as unknown;
+      expect(decodeSubmission(payload)).toEqual(submission);
       // toEqual does not see an own key called __proto__.
-      const { customFields = {} } = decodeApplyJob(payload).lead;
+      const { customFields = {} } = decodeSubmission(payload).lead;
       expect(Object.entries(customFields).sort()).toEqual(
         Object.entries(submission.lead.customFields ?? {}).sort(),
       );
@@ -125,20 +125,19 @@ const sample: Submission = {
 };
 
 test('a lead that is normal as sent is not carried twice', () => {
-  const payload = encodeApplyJob(sample);
+  const payload = encodeSubmission(sample);
   expect(JSON.stringify(payload.p)).toBe('{}');
   expect(JSON.stringify(payload).match(/ana@example\.com/g)).toHaveLength(2);
 });
 
-describe('what is no job of this version is refused without naming a value', () => {
-  const good = encodeApplyJob(sample);
+describe('what is no encoded submission is refused without naming a value', () => {
+  const good = encodeSubmission(sample);
   test.each([
     ['nothing', undefined],
     ['null', null],
     ['a text', 'secret'],
     ['an array', [good]],
     ['an empty object', {}],
-    ['another version', { ...good, v: 2 }],
     ['no order', { ...good, o: undefined }],
     ['a fractional order', { ...good, o: 1.5 }],
     ['an order as text', { ...good, o: '1' }],
@@ -154,7 +153,7 @@ describe('what is no job of this version is refused without naming a value', () 
     let message = '';
     expect(() => {
       try {
-        decodeApplyJob(payload);
+        decodeSubmission(payload);
       } catch (error) {
         if (error instanceof TypeError) message = error.message;
         throw error;

@@ -1,3 +1,4 @@
+import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Consent } from './consent.ts';
@@ -8,12 +9,11 @@ import { applyMergePatch, diffMergePatch, type Json } from './merge-patch.ts';
 import type { Submission } from './submission.ts';
 
 /**
- * The payload of an apply job, version 1. Short names, and the lead as a JSON Merge Patch
+ * A submission as a job or a spool carries it. Short names, and the lead as a JSON Merge Patch
  * (RFC 7396) over the body as sent: a waiting lead costs Redis memory during a spike, and most
- * fields are normal as sent.
+ * fields are normal as sent. Whoever carries it says which version it is.
  */
-const ApplyJobV1 = Type.Object({
-  v: Type.Literal(1),
+const EncodedSubmission = Type.Object({
   id: Type.String(),
   w: Type.String({ description: 'workspace id' }),
   k: Type.String({ description: 'link id' }),
@@ -37,16 +37,15 @@ const ApplyJobV1 = Type.Object({
   ip: Type.Optional(Type.String({ description: 'address' })),
   r: Type.Optional(Type.String({ description: 'request id' })),
 });
-export type ApplyJob = Static<typeof ApplyJobV1>;
+export type EncodedSubmission = Static<typeof EncodedSubmission>;
 
-const compiledJob = Compile(ApplyJobV1);
+const compiledSubmission = Compile(EncodedSubmission);
 const compiledLead = Compile(Lead);
 
-/** The job payload of a submission. */
-export function encodeApplyJob(submission: Submission): ApplyJob {
+/** A submission in its short form. */
+export function encodeSubmission(submission: Submission): EncodedSubmission {
   const { lead, notes, identities } = submission;
   return {
-    v: 1,
     id: submission.id,
     w: submission.workspaceId,
     k: submission.linkId,
@@ -70,14 +69,14 @@ export function encodeApplyJob(submission: Submission): ApplyJob {
 }
 
 /**
- * The submission of a job payload, parsed where it enters the worker.
- * Throws a TypeError that names no value when the payload is not one this version understands.
+ * The submission of its short form, parsed where it enters a process. Throws a TypeError that names no
+ * value when it is none.
  */
-export function decodeApplyJob(payload: unknown): Submission {
-  if (!compiledJob.Check(payload))
-    throw new TypeError('job payload is not an apply job of version 1');
+export function decodeSubmission(payload: unknown): Submission {
+  if (!compiledSubmission.Check(payload)) throw new TypeError('it is not an encoded submission');
   const lead = applyMergePatch(baseOf(payload.b, payload.f === 1), payload.p as Json);
-  if (!compiledLead.Check(lead)) throw new TypeError('job payload does not give a normalised lead');
+  if (!compiledLead.Check(lead))
+    throw new TypeError('the encoded submission does not give a normalised lead');
   return {
     id: payload.id,
     workspaceId: payload.w,
@@ -109,4 +108,166 @@ function baseOf(body: string, isForm: boolean): Json | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The version that is written, and those that are read: the next release reads this one as well. */
+const WRITTEN_VERSION = 2;
+const READ_VERSIONS: readonly number[] = [2];
+
+/** What a job holds at most: so many submissions, or so many bytes of them, unless one alone is larger. */
+export const LARGEST_GROUP = { submissions: 200, bytes: 256 * 1024 };
+
+/** The largest body is 64 KiB, and its lead not larger: no text of one submission comes near. */
+const LARGEST_TEXT = 2 ** 20;
+
+/**
+ * What a job carries in Redis: submissions of one shard, packed together. A waiting lead is memory
+ * during a spike, and leads that are deflated as one share most of their text.
+ */
+export interface JobPayload {
+  v: number;
+  /** How many submissions. */
+  n: number;
+  /** They are stored already, and are to be applied again. */
+  r?: 1;
+  /** Lines of JSON, one a submission, deflated, as base64. */
+  d: string;
+}
+
+/** A submission of a job. */
+interface JobMember {
+  /** The id of a job that carries it alone. */
+  jobId: string;
+  submission: Submission;
+}
+
+/** A line of a payload, and what it says. */
+export type ReadMember = ({ kind: 'read' } & JobMember) | { kind: 'unreadable'; line: string };
+
+export type JobReading =
+  | { kind: 'readable'; payload: JobPayload }
+  /** Of a release that this one does not know. */
+  | { kind: 'unknown-version'; version: number }
+  /** Nothing that any release has written. */
+  | { kind: 'malformed' };
+
+/** A member as a line of a payload. */
+export function memberLine({ jobId, submission }: JobMember): string {
+  const encoded = encodeSubmission(submission);
+  return JSON.stringify(jobId === submission.id ? encoded : { ...encoded, j: jobId });
+}
+
+/** Packs lines of `memberLine`. Many are packed beside the event loop. */
+export async function packJob(
+  lines: readonly string[],
+  { replay }: { replay: boolean },
+): Promise<JobPayload> {
+  const text = lines.join('\n');
+  const packed = text.length < LARGE_TEXT ? deflateRawSync(text, SMALL) : await deflate(text);
+  return {
+    v: WRITTEN_VERSION,
+    n: lines.length,
+    ...(replay && { r: 1 }),
+    d: packed.toString('base64'),
+  };
+}
+
+/** What kind of payload a job's data is. */
+export function readJob(data: unknown): JobReading {
+  if (!isRecord(data) || typeof data.v !== 'number' || !Number.isSafeInteger(data.v))
+    return { kind: 'malformed' };
+  if (!READ_VERSIONS.includes(data.v)) return { kind: 'unknown-version', version: data.v };
+  const { v, n, r, d } = data;
+  if (typeof n !== 'number' || !Number.isSafeInteger(n) || n < 1 || typeof d !== 'string')
+    return { kind: 'malformed' };
+  return { kind: 'readable', payload: { v, n, d, ...(r === 1 && { r: 1 }) } };
+}
+
+/**
+ * The members of a payload. Many are unpacked beside the event loop and read a few at a time, so that
+ * locks and health checks have their turn. Throws a TypeError when the payload holds no such lines.
+ */
+export async function unpackJob(payload: JobPayload): Promise<ReadMember[]> {
+  const packed = Buffer.from(payload.d, 'base64');
+  const text =
+    packed.length < LARGE_TEXT / 8
+      ? inflateRawSync(packed, INFLATE).toString()
+      : (await inflate(packed)).toString();
+  const lines = text.split('\n');
+  if (lines.length !== payload.n) throw new TypeError('the payload holds another number of lines');
+  const members: ReadMember[] = [];
+  for (const line of lines) {
+    if (members.length > 0 && members.length % READ_AT_ONCE === 0)
+      await new Promise((resolve) => setImmediate(resolve));
+    members.push(readMember(line));
+  }
+  return members;
+}
+
+/** The same in one go, for a page that shows a few jobs. */
+export function unpackJobSync(payload: JobPayload): ReadMember[] {
+  const text = inflateRawSync(Buffer.from(payload.d, 'base64'), INFLATE).toString();
+  return text.split('\n').map(readMember);
+}
+
+/** About half a millisecond. */
+const READ_AT_ONCE = 25;
+
+function readMember(line: string): ReadMember {
+  try {
+    const value: unknown = JSON.parse(line);
+    const submission = decodeSubmission(value);
+    const jobId = isRecord(value) && typeof value.j === 'string' ? value.j : submission.id;
+    return { kind: 'read', jobId, submission };
+  } catch {
+    return { kind: 'unreadable', line };
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * What most payloads look like, for deflate to refer back to. Both sides need the very same bytes:
+ * never change it, add another one under the next version.
+ */
+const DICTIONARY = Buffer.from(
+  [
+    '"n":[{"field":"/","code":"unknown-key"}],"f":1,"src":"import",',
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36',
+    'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36',
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1',
+    '","pg":"https://www.?utm_source=instagram&utm_medium=cpc&utm_campaign=","ua":"","ip":"","r":"',
+    '{"id":"","w":"","k":"","l":"","i":[["email:@gmail.com",0],["phone:+5511",0]],"o":17,"s":17,"b":"',
+    '{\\"name\\":\\"\\",\\"email\\":\\"@gmail.com\\",\\"telephone\\":\\"+55 (11) 9',
+    '\\",\\"document\\":\\"\\",\\"profession\\":\\"\\",\\"city\\":\\"São Paulo\\",\\"state\\":\\"SP',
+    '\\",\\"instagram\\":\\"@\\",\\"birthday\\":\\"19\\",\\"address\\":{\\"street\\":\\"Rua \\",\\"number\\":\\"',
+    '\\",\\"complement\\":\\"\\",\\"neighborhood\\":\\"\\",\\"city\\":\\"\\",\\"state\\":\\"\\",\\"zipCode\\":\\"',
+    '\\",\\"country\\":\\"BR\\"},\\"utmSource\\":\\"instagram\\",\\"utmMedium\\":\\"cpc\\",\\"utmCampaign\\":\\"',
+    '\\",\\"utmContent\\":\\"\\",\\"utmTerm\\":\\"\\",\\"customFields\\":{\\"',
+    '\\"}}","p":{"telephone":"5511","document":"","instagram":"","state":"SP","address":{"state":"SP"}}}',
+  ].join(''),
+);
+
+/** From so many characters on, packing takes longer than asking another thread for it. */
+const LARGE_TEXT = 16 * 1024;
+
+const LEVEL = { dictionary: DICTIONARY, level: 3 };
+/** A small window for small texts, as setting up a large one costs more than it gains. */
+const SMALL = { ...LEVEL, windowBits: 14, memLevel: 6, chunkSize: 4_096 };
+const LARGE = { ...LEVEL, windowBits: 15, memLevel: 8 };
+/** A window as large as any that was packed with. */
+const INFLATE = { dictionary: DICTIONARY, windowBits: 15, maxOutputLength: LARGEST_TEXT };
+
+function deflate(text: string): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    deflateRaw(text, LARGE, (error, packed) => (error ? reject(error) : resolve(packed)));
+  });
+}
+
+function inflate(packed: Buffer): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    inflateRaw(packed, INFLATE, (error, text) => (error ? reject(error) : resolve(text)));
+  });
 }

@@ -1,5 +1,5 @@
 import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
-import type { Submission } from '@leadgate/contract';
+import { memberLine, packJob, type Submission } from '@leadgate/contract';
 import {
   sampleSubmission,
   startRedisServer,
@@ -9,15 +9,11 @@ import {
 } from '@leadgate/testkit';
 import { Queue } from 'bullmq';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import {
-  startApplyWorker,
-  type ApplyWorker,
-  type ApplyWorkerOptions,
-} from './shards/take-shards.ts';
-import { AttemptFailed, GiveBack } from './job-outcome.ts';
+import { startApplyWorker, type ApplyWorker, type ApplyWorkerOptions } from './apply-worker.ts';
+import { queueCounts } from './counts.ts';
 import { openProducer, type Producer } from './producer.ts';
-import { queueCounts } from './queue-counts.ts';
-import { PREFIX, queueName } from './queue-names.ts';
+import { each, FAILED, latch, NACKED } from './queue-under-test.ts';
+import { PREFIX, queueName } from './queues.ts';
 
 const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
 const closes: (() => unknown)[] = [];
@@ -25,11 +21,9 @@ afterEach(async () => {
   for (let close = closes.pop(); close !== undefined; close = closes.pop()) await close();
 });
 
-/** A promise to be resolved by hand. */
-function latch() {
-  let open = (): void => {};
-  const promise = new Promise<void>((resolve) => (open = resolve));
-  return { promise, open };
+/** Puts each in by itself: in a job of its own. */
+async function enqueueOneByOne(producer: Producer, numbers: readonly number[]): Promise<void> {
+  for (const n of numbers) await producer.enqueue(sampleSubmission(n));
 }
 
 async function startWorker(
@@ -78,27 +72,27 @@ describe('a worker of the queue', () => {
     const submission = sampleSubmission(1);
     const applied: Submission[] = [];
     const worker = await startWorker(url, {
-      apply: (one, info) => {
-        expect(info).toEqual({ attempt: 1, stalls: 0, replay: false });
+      apply: each((one, info) => {
+        expect(info).toEqual({ replay: false, alone: false });
         applied.push(one);
-        return Promise.resolve();
-      },
+      }),
     });
     await producer.enqueue(submission);
     await vi.waitFor(async () => expect(await producer.counts()).toMatchObject(emptyQueue));
     expect(applied).toEqual([submission]);
     await vi.waitFor(() => expect(worker.progress()).toMatchObject({ processed: 1, active: 0 }));
-    expect(await redis.keys(`*${submission.id}*`)).toEqual([]);
+    expect(await queue.getJobCountByTypes('completed')).toBe(0);
+    await vi.waitFor(async () => expect(await redis.exists(queue.toKey('leads'))).toBe(0));
   });
 
   test('does not remove a job before it is applied', async () => {
     const applying = latch();
     const started = latch();
     await startWorker(url, {
-      apply: () => {
+      apply: each(() => {
         started.open();
         return applying.promise;
-      },
+      }),
     });
     await producer.enqueue(sampleSubmission(1));
     await started.promise;
@@ -107,29 +101,13 @@ describe('a worker of the queue', () => {
     await vi.waitFor(async () => expect(await producer.counts()).toMatchObject(emptyQueue));
   });
 
-  test('jobs that are applied together are completed in one call', async () => {
+  test('holds as many leads at once as it may, and no more', async () => {
     const applying = latch();
-    const connection = connectRedis(url, { role: 'worker' });
-    closes.push(() => connection.disconnect());
-    const worker = await startApplyWorker(connection, {
-      ...{ concurrency: 30, logger },
-      apply: () => applying.promise,
+    const worker = await startWorker(url, {
+      concurrency: 3,
+      apply: each(() => applying.promise),
     });
-    closes.push(() => worker.close({ timeoutMs: 3_000 }));
-    await Promise.all(Array.from({ length: 30 }, (_, n) => producer.enqueue(sampleSubmission(n))));
-    await vi.waitFor(() => expect(worker.progress().active).toBe(30));
-    const calls = vi.spyOn(connection, 'evalsha');
-    applying.open();
-    await vi.waitFor(() => expect(worker.progress()).toMatchObject({ processed: 30, active: 0 }));
-    // Redis may not know the script yet, and is then told it.
-    expect(calls.mock.calls.length).toBe(1);
-    expect(await producer.counts()).toMatchObject(emptyQueue);
-  });
-
-  test('holds as many jobs at once as it may, and no more', async () => {
-    const applying = latch();
-    const worker = await startWorker(url, { concurrency: 3, apply: () => applying.promise });
-    await Promise.all([1, 2, 3, 4, 5].map((n) => producer.enqueue(sampleSubmission(n))));
+    await enqueueOneByOne(producer, [1, 2, 3, 4, 5]);
     await vi.waitFor(() => expect(worker.progress().active).toBe(3));
     expect(await producer.counts()).toMatchObject({ active: 3, waiting: 2 });
     applying.open();
@@ -137,13 +115,11 @@ describe('a worker of the queue', () => {
   });
 
   test('fails a job that it cannot read by itself, at once, without quoting it', async () => {
-    const apply = vi.fn(() => Promise.resolve());
+    const apply = vi.fn(each(() => {}));
     await queue.addBulk(
-      [{ z: 1, d: 'AAAA' }, { name: 'Ana', email: 'ana@example.com' }, null].map((data, n) => ({
-        name: 'apply',
-        data,
-        opts: { jobId: `bad-${n}`, attempts: 5 },
-      })),
+      [{ v: 2, n: 1, d: 'AAAA' }, { name: 'Ana', email: 'ana@example.com' }, null].map(
+        (data, n) => ({ name: 'apply 1', data, opts: { jobId: `bad-${n}`, attempts: 5 } }),
+      ),
     );
     await producer.enqueue(sampleSubmission(1));
     await startWorker(url, { apply });
@@ -159,15 +135,31 @@ describe('a worker of the queue', () => {
     }
   });
 
+  test('applies what it can read of a group, and keeps what it cannot as a failed job', async () => {
+    const good = memberLine({ jobId: sampleSubmission(1).id, submission: sampleSubmission(1) });
+    const data = await packJob([good, '{"email":"ana@example.com"}'], { replay: false });
+    await queue.add('apply 2', data, { jobId: 'group' });
+    const applied: string[] = [];
+    await startWorker(url, { apply: each(({ id }) => void applied.push(id)) });
+    await vi.waitFor(async () =>
+      expect(await producer.counts()).toMatchObject({ ...emptyQueue, failed: 1 }),
+    );
+    expect(applied).toEqual([sampleSubmission(1).id]);
+    const [job] = await queue.getFailed();
+    expect(job?.failedReason).toBe(
+      'the job is not one that this version of the worker understands',
+    );
+    expect(job?.name).toBe('apply 1');
+  });
+
   test('keeps of an unexpected error its type and code, of a told one its reason', async () => {
-    const errors: Record<number, Error> = {
-      1: Object.assign(new RangeError('bad ana@example.com'), { code: 'E_RANGE' }),
-      2: new AttemptFailed('Postgres refused the data (22021)'),
-    };
-    await Promise.all([1, 2].map((n) => producer.enqueue(sampleSubmission(n))));
+    const error = Object.assign(new RangeError('bad ana@example.com'), { code: 'E_RANGE' });
+    await enqueueOneByOne(producer, [1, 2]);
     await startWorker(url, {
-      apply: ({ id }) =>
-        Promise.reject(errors[id === sampleSubmission(1).id ? 1 : 2] ?? new Error('no such')),
+      apply: each(({ id }) => {
+        if (id === sampleSubmission(1).id) throw error;
+        return { kind: 'failed', reason: 'Postgres refused the data (22021)' };
+      }),
     });
     await vi.waitFor(async () => expect(await producer.counts()).toMatchObject({ delayed: 2 }));
     const reasons = new Map(
@@ -178,17 +170,72 @@ describe('a worker of the queue', () => {
     expect(JSON.stringify([...reasons])).not.toContain('ana@example.com');
   });
 
-  test('tries again after a failure, five times in all, and then keeps the job', async () => {
-    const submission = sampleSubmission(1);
-    const attempts: number[] = [];
-    await producer.enqueue(submission);
+  test('gives what failed in a group a job of its own, and completes the group', async () => {
+    const poison = sampleSubmission(7).id;
+    const taken: { ids: string[]; alone: boolean }[] = [];
+    await Promise.all(Array.from({ length: 200 }, (_, n) => producer.enqueue(sampleSubmission(n))));
+    expect(await queue.getWaitingCount()).toBe(1);
     await startWorker(url, {
-      apply: async (_, { attempt }) => {
-        attempts.push(attempt);
-        throw new AttemptFailed('no');
+      apply: (submissions, { alone }) => {
+        taken.push({ ids: submissions.map(({ id }) => id), alone });
+        return Promise.resolve(
+          submissions.map(({ id }) => (id === poison ? FAILED : { kind: 'settled' })),
+        );
       },
     });
-    for (const attempt of [1, 2, 3, 4]) {
+    await vi.waitFor(async () =>
+      expect(await producer.counts()).toMatchObject({ ...emptyQueue, delayed: 1 }),
+    );
+    expect(taken.map(({ ids, alone }) => [ids.length, alone])).toEqual([
+      [200, false],
+      [1, true],
+    ]);
+    const job = await queue.getJob(poison);
+    expect(job).toMatchObject({ name: 'apply 1', attemptsMade: 1, failedReason: 'no' });
+    expect(job?.opts.attempts).toBe(5);
+  });
+
+  test('a crash between putting failed ones in and completing the group repeats both, and changes nothing', async () => {
+    const poison = sampleSubmission(1).id;
+    await Promise.all([0, 1, 2].map((n) => producer.enqueue(sampleSubmission(n))));
+    const [group] = await queue.getWaiting();
+    const applied: string[] = [];
+    let crashes = 1;
+    await startWorker(url, {
+      lockMs: 300,
+      apply: each(async ({ id }) => {
+        applied.push(id);
+        if (id !== poison) return;
+        // As if the process had gone before it completed the group: another has the job by then.
+        if (crashes-- > 0) {
+          await redis.set(queue.toKey(`${group?.id ?? ''}:lock`), 'another');
+        }
+        return FAILED;
+      }),
+    });
+    await vi.waitFor(
+      async () => {
+        await redis.del(queue.toKey(`${group?.id ?? ''}:lock`));
+        expect(applied.filter((id) => id === sampleSubmission(0).id)).toHaveLength(2);
+        expect(await producer.counts()).toMatchObject({ ...emptyQueue, delayed: 1 });
+      },
+      { timeout: 15_000, interval: 100 },
+    );
+    expect((await queue.getDelayed()).map(({ id }) => id)).toEqual([poison]);
+  });
+
+  test('tries again after a failure, five times in all, and then keeps the job', async () => {
+    const submission = sampleSubmission(1);
+    const attempts: boolean[] = [];
+    await producer.enqueue(submission);
+    await startWorker(url, {
+      apply: each((_, { alone }) => {
+        attempts.push(alone);
+        return FAILED;
+      }),
+    });
+    // Once with what it came with, which was nothing, and then five times in its own job.
+    for (const attempt of [2, 3, 4, 5]) {
       await vi.waitFor(async () => {
         expect(attempts).toHaveLength(attempt);
         expect(await producer.counts()).toMatchObject({ delayed: 1, active: 0 });
@@ -196,59 +243,128 @@ describe('a worker of the queue', () => {
       await (await queue.getJob(submission.id))?.promote();
     }
     await vi.waitFor(async () => expect(await producer.counts()).toMatchObject({ failed: 1 }));
-    expect(attempts).toEqual([1, 2, 3, 4, 5]);
+    expect(attempts).toEqual([false, true, true, true, true, true]);
     // Enqueued again (a sender that retries), it stays what it is: somebody has to look at it.
     await producer.enqueue(submission);
-    expect(await producer.counts()).toMatchObject({ ...emptyQueue, failed: 1 });
+    await vi.waitFor(() => expect(attempts).toHaveLength(7));
+    await vi.waitFor(async () =>
+      expect(await producer.counts()).toMatchObject({ ...emptyQueue, failed: 1 }),
+    );
   });
 
-  test('gives a job back without spending an attempt, and it is the next to be taken', async () => {
-    const seen: [string, number][] = [];
+  test('puts a job back without spending an attempt, and it is the next to be taken', async () => {
+    const seen: string[] = [];
     const first = sampleSubmission(1);
-    await producer.enqueue(first);
-    await producer.enqueue(sampleSubmission(2));
+    await enqueueOneByOne(producer, [1, 2]);
     await startWorker(url, {
       concurrency: 1,
-      apply: ({ id }, { attempt }) => {
-        seen.push([id, attempt]);
-        return seen.length < 3 ? Promise.reject(new GiveBack()) : Promise.resolve();
-      },
+      apply: each(({ id }) => {
+        seen.push(id);
+        return seen.length < 3 ? NACKED : undefined;
+      }),
     });
     await vi.waitFor(async () => expect(await producer.counts()).toMatchObject(emptyQueue));
-    const again: [string, number] = [first.id, 1];
-    expect(seen).toEqual([again, again, again, [sampleSubmission(2).id, 1]]);
+    expect(seen).toEqual([first.id, first.id, first.id, sampleSubmission(2).id]);
+  });
+
+  test('puts a whole group back when one of it was not tried, whatever of it stands', async () => {
+    await Promise.all([1, 2, 3].map((n) => producer.enqueue(sampleSubmission(n))));
+    const worker = await startWorker(url, {
+      apply: each(({ id }) => {
+        if (id === sampleSubmission(1).id) return FAILED;
+        if (id === sampleSubmission(2).id) {
+          worker.pause();
+          return NACKED;
+        }
+        return undefined;
+      }),
+    });
+    await vi.waitFor(async () =>
+      expect(await producer.counts()).toMatchObject({ ...emptyQueue, waiting: 3 }),
+    );
+    const [job] = await queue.getWaiting();
+    expect(job).toMatchObject({ name: 'apply 3', attemptsMade: 0 });
   });
 
   test('never fails a job for having stalled, however often', async () => {
     const release = latch();
-    const stalls: number[] = [];
+    let runs = 0;
     await producer.enqueue(sampleSubmission(1));
+    const [{ id: jobId = '' } = {}] = await queue.getWaiting();
     await startWorker(url, {
       lockMs: 200,
-      apply: async ({ id }, info) => {
-        expect(info.attempt).toBe(1);
-        stalls.push(info.stalls);
-        if (stalls.length === 5) release.open();
+      apply: each(async (_, { alone }) => {
+        expect(alone).toBe(runs >= 2);
+        runs += 1;
+        if (runs === 5) release.open();
         // As if the process had gone: its lock is not renewed, and another worker finds it so.
-        else await redis.del(`${PREFIX}:${queueName(0)}:${id}:lock`);
+        else await redis.del(queue.toKey(`${jobId}:lock`));
         await release.promise;
+      }),
+    });
+    await vi.waitFor(async () => expect(await producer.counts()).toMatchObject(emptyQueue), 10_000);
+    expect(runs).toBe(5);
+  });
+
+  test('splits a group whose worker went away twice before anything of it is applied', async () => {
+    const release = latch();
+    const sizes: number[] = [];
+    await Promise.all([1, 2, 3].map((n) => producer.enqueue(sampleSubmission(n))));
+    const [{ id: jobId = '' } = {}] = await queue.getWaiting();
+    await startWorker(url, {
+      lockMs: 200,
+      apply: async (submissions, { alone }) => {
+        sizes.push(submissions.length);
+        if (submissions.length > 1) {
+          await redis.del(queue.toKey(`${jobId}:lock`));
+          await release.promise;
+        } else {
+          expect(alone).toBe(true);
+          release.open();
+        }
+        return submissions.map(() => ({ kind: 'settled' }));
       },
     });
     await vi.waitFor(async () => expect(await producer.counts()).toMatchObject(emptyQueue), 10_000);
-    expect(stalls).toEqual([0, 1, 2, 3, 4]);
+    expect(sizes).toEqual([3, 3, 1, 1, 1]);
+  });
+
+  test('leaves a job of a version that it does not know to a newer worker, says so, and never fails it', async () => {
+    await producer.enqueue(sampleSubmission(1));
+    await producer.enqueue(sampleSubmission(2));
+    const [newer] = await queue.getWaiting(0, 0);
+    await newer?.updateData({ ...(newer.data as object), v: 3 });
+    const applied: string[] = [];
+    logger.warn.mockClear();
+    const worker = await startWorker(url, { apply: each(({ id }) => void applied.push(id)) });
+    await vi.waitFor(() => expect(worker.progress()).toMatchObject({ unknownVersion: 3 }));
+    expect(logger.warn).toHaveBeenCalledWith(
+      { version: 3 },
+      'jobs of a newer version wait for a newer worker',
+    );
+    await vi.waitFor(async () =>
+      expect(await producer.counts()).toMatchObject({ active: 0, delayed: 0, failed: 0 }),
+    );
+    expect(await newer?.getState()).toBe('waiting');
+    expect((await queue.getJob(newer?.id ?? ''))?.attemptsMade).toBe(0);
+    // A worker that knows it.
+    await newer?.updateData({ ...(newer.data as object), v: 2 });
+    await vi.waitFor(() => expect(applied).toHaveLength(2), 10_000);
+    await vi.waitFor(async () => expect(await producer.counts()).toMatchObject(emptyQueue));
   });
 
   test('paused takes no new jobs, keeps the locks of those it has, and resumes', async () => {
     const applying = latch();
-    const apply = vi.fn(() => applying.promise);
+    const apply = vi.fn(each(() => applying.promise));
     const worker = await startWorker(url, { lockMs: 300, apply });
     await producer.enqueue(sampleSubmission(1));
     await vi.waitFor(() => expect(worker.progress().active).toBe(1));
+    const [{ id: jobId = '' } = {}] = await queue.getActive();
     worker.pause();
     // The fetch under way when it was paused may still bring one.
     await producer.enqueue(sampleSubmission(2));
     await producer.enqueue(sampleSubmission(3));
-    const lock = `${PREFIX}:${queueName(0)}:${sampleSubmission(1).id}:lock`;
+    const lock = queue.toKey(`${jobId}:lock`);
     const token = await redis.get(lock);
     // Three times as long as a lock lasts by itself.
     const start = performance.now();
@@ -265,11 +381,11 @@ describe('a worker of the queue', () => {
 
   test('closing waits for running jobs, but not for ever', async () => {
     const applying = latch();
-    const worker = await startWorker(url, { apply: () => applying.promise });
+    const worker = await startWorker(url, { apply: each(() => applying.promise) });
     await producer.enqueue(sampleSubmission(1));
     await vi.waitFor(() => expect(worker.progress().active).toBe(1));
     await expect(worker.close({ timeoutMs: 50 })).rejects.toThrow(
-      '1 jobs were still running after 50 ms',
+      '1 leads were still being applied after 50 ms',
     );
     applying.open();
     await vi.waitFor(async () => expect(await producer.counts()).toMatchObject(emptyQueue));
@@ -287,10 +403,10 @@ describe('a worker of the queue whose Redis', () => {
     const applied = new Set<string>();
     const worker = await startWorker(server.url, {
       lockMs: 1_000,
-      apply: async ({ id }) => {
+      apply: each(async ({ id }) => {
         await applying.promise;
         applied.add(id);
-      },
+      }),
     });
     await Promise.all([1, 2, 3].map((n) => producer.enqueue(sampleSubmission(n))));
     await vi.waitFor(() => expect(worker.progress().active).toBe(3));
@@ -306,7 +422,7 @@ describe('a worker of the queue whose Redis', () => {
     const proxy = await startSilentProxy(server.url);
     closes.push(() => proxy.close());
     const { producer, queue } = await open(server.url);
-    const worker = await startWorker(proxy.url, { apply: () => Promise.resolve() });
+    const worker = await startWorker(proxy.url, { apply: each(() => {}) });
     await queue.add('apply', {}, { delay: 600_000, jobId: 'much-later' });
     closes.push(() => queue.remove('much-later'));
     await producer.enqueue(sampleSubmission(5));
@@ -327,7 +443,7 @@ describe('a worker of the queue whose Redis', () => {
     await redis.config('SET', 'maxmemory', '1');
     logger.error.mockClear();
     const before = await commandsOf(admin);
-    const worker = await startWorker(server.url, { apply: () => Promise.resolve() });
+    const worker = await startWorker(server.url, { apply: each(() => {}) });
     await vi.waitFor(() => expect(logger.error.mock.calls.length).toBeGreaterThanOrEqual(2), 5_000);
     expect((await commandsOf(admin)) - before).toBeLessThan(200);
     expect(worker.progress().refusal).toBe('OOM');

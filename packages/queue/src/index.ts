@@ -1,10 +1,24 @@
-export type { JobInfo } from './apply-worker.ts';
+export {
+  startApplyWorker,
+  type ApplyWorker,
+  type ApplyWorkerOptions,
+  type Progress,
+} from './apply-worker.ts';
+export {
+  oldestWaiting,
+  queueCounts,
+  queueGauges,
+  shardStandings,
+  sumOfShards,
+  type QueueCounts,
+  type ShardStanding,
+} from './counts.ts';
 export {
   openDashboardQueues,
   readJobData,
   type DashboardQueue,
   type DashboardQueues,
-} from './dashboard-queue.ts';
+} from './dashboard-queues.ts';
 export {
   openFailedJobs,
   type FailedFilter,
@@ -13,20 +27,9 @@ export {
   type FailedJobs,
   type FailedReason,
   type FailedReasons,
-} from './failed/failed-jobs.ts';
-export { AttemptFailed, GiveBack } from './job-outcome.ts';
-export { oldestWaiting } from './oldest-waiting.ts';
-export { pauseQueue, resumeQueue } from './pause-queue.ts';
+} from './failed-jobs.ts';
+export type { Outcome } from './job-runner.ts';
+export { drainLeftOvers, type DrainRound, type LeftOver } from './left-over-shards.ts';
 export { openProducer, type Producer } from './producer.ts';
-export { queueGauges } from './queue-gauges.ts';
-export { queueCounts, type QueueCounts } from './queue-counts.ts';
-export { shardsInUse } from './shards/shards-in-use.ts';
-export { shardStandings, sumOfShards, type ShardStanding } from './shards/shard-standing.ts';
-export { queueShardsSetting, workerShardsSetting } from './shards/settings.ts';
-export { drainLeftOvers, type DrainRound, type LeftOver } from './shards/drain-left-overs.ts';
-export {
-  startApplyWorker,
-  type ApplyWorker,
-  type ApplyWorkerOptions,
-  type Progress,
-} from './shards/take-shards.ts';
+export { pauseQueue, resumeQueue } from './queues.ts';
+export { queueShardsSetting, shardsInUse, workerShardsSetting } from './shards.ts';

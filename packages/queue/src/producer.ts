@@ -1,27 +1,25 @@
 import { groupCalls, type RedisConnection } from '@leadgate/boot';
+import { LARGEST_GROUP, memberLine, packJob, type Submission } from '@leadgate/contract';
 import { Queue } from 'bullmq';
-import { encodeApplyJob, type Submission } from '@leadgate/contract';
-import { addJobs, type NewJob } from './add-jobs.ts';
-import { queueCounts, type QueueCounts } from './queue-counts.ts';
-import type { Log } from './log.ts';
-import { packJob, type PackedJob } from './packed-job.ts';
-import { PREFIX, queueName, type JobName } from './queue-names.ts';
-import { keepRegistered, type Registration } from './shards/registration.ts';
-import { shardOf } from './shards/shard-of.ts';
+import { v7 as uuidv7 } from 'uuid';
+import { queueCounts, type QueueCounts } from './counts.ts';
+import { addJobs, BACKGROUND_PRIORITY, MANY_LEADS } from './jobs.ts';
+import { PREFIX, queueName, type Log } from './queues.ts';
+import { keepRegistered, type Registration } from './registration.ts';
+import { shardOf } from './shards.ts';
 
 export interface Producer {
   /**
-   * Puts the submission in the queue as a job of the same id; resolves when Redis has it. A
-   * submission that is waiting, running or failed already is left as it is, so calling again is
-   * always safe; but with an `answeredLeadId` it is a job of that id's own, as the one that stands may
-   * not know of it. Rejects when Redis failed or did not answer in time: the job may stand all the
-   * same, and so may others of the group that Redis got with it. In the background, its turn comes
-   * when no other waits.
+   * Puts the submission in the queue, in one job with others of its shard that come in the same
+   * moment; resolves when Redis has it. It may stand there more than once and is applied once, so
+   * calling again is always safe. With an `answeredLeadId` it is told from the same submission
+   * without: that id is made to stand for the lead as well. Rejects when Redis failed or did not answer in time: the job may
+   * stand all the same. In the background, its turn comes when no other waits.
    */
   enqueue(submission: Submission, options?: { background?: boolean }): Promise<void>;
   /**
-   * Puts a stored submission in the queue to be applied again, in the background, under an id of its
-   * own: once a run, however often it is told to. Otherwise as `enqueue`.
+   * Puts a stored submission in the queue to be applied again, in the background. `runId` tells the
+   * job that it would have by itself from those of other runs. Otherwise as `enqueue`.
    */
   replay(submission: Submission, runId: string): Promise<void>;
   /** Of all shards, those counted in that others write to. */
@@ -29,14 +27,6 @@ export interface Producer {
   /** Leaves the connection open: it is the caller's. */
   close(): Promise<void>;
 }
-
-/** Attempts come 1, 2, 4 and 8 seconds after the one before. */
-const RETRIES = { attempts: 5, delayMs: 1_000 };
-/** Of BullMQ: the higher, the later, and jobs without one come first. */
-const BACKGROUND = { priority: 10 };
-
-/** One call carries at most this many jobs: it should not keep Redis from others for long. */
-const LARGEST_GROUP = 200;
 
 /** The stream of BullMQ's events is read by nobody but a dashboard. */
 const EVENTS_KEPT = 1_000;
@@ -67,11 +57,12 @@ export async function openProducer(
       const { addLater, addNow } = shardFor(submission);
       const { id, answeredLeadId } = submission;
       const jobId = answeredLeadId === undefined ? id : `alias-${answeredLeadId}`;
-      await (background ? addLater : addNow)(jobOf('apply', submission, jobId));
+      const line = memberLine({ jobId, submission });
+      await (background ? addLater : addNow)(line);
     },
     replay: async (submission, runId) => {
-      const job = jobOf('replay', submission, `${runId}-${submission.id}`);
-      await shardFor(submission).addLater(job);
+      const jobId = `${runId}-${submission.id}`;
+      await shardFor(submission).replay(memberLine({ jobId, submission }));
     },
     counts: () => queueCounts(redis),
     close: async () => {
@@ -81,12 +72,15 @@ export async function openProducer(
   };
 }
 
+/** Resolves once the line is in. */
+type Add = (line: string) => Promise<unknown>;
+
 interface OpenShard {
-  queue: Queue<PackedJob, void, JobName>;
-  /** Both resolve with the job once it is in. */
-  addNow: (job: NewJob) => Promise<NewJob>;
+  queue: Queue;
+  addNow: Add;
   /** In the background. */
-  addLater: (job: NewJob) => Promise<NewJob>;
+  addLater: Add;
+  replay: Add;
 }
 
 async function openShard(
@@ -98,7 +92,7 @@ async function openShard(
     registration,
   }: { logger: Log; waitReplicas: number; registration: Registration },
 ): Promise<OpenShard> {
-  const queue = new Queue<PackedJob, void, JobName>(queueName(shard), {
+  const queue = new Queue(queueName(shard), {
     connection: redis,
     prefix: PREFIX,
     streams: { events: { maxLen: EVENTS_KEPT } },
@@ -111,23 +105,26 @@ async function openShard(
   // Scripts are defined before traffic: a late definition breaks a pipeline in the same tick.
   await queue.waitUntilReady();
 
-  const grouped = (send: (jobs: NewJob[]) => Promise<unknown>) =>
+  const grouped = ({ replay, background }: { replay: boolean; background: boolean }): Add =>
     groupCalls(
-      async (jobs: NewJob[]) => {
-        await registration.confirmed();
-        await send(jobs);
-        return jobs;
+      async (lines: string[]) => {
+        const [payload] = await Promise.all([packJob(lines, { replay }), registration.confirmed()]);
+        // Always fresh: BullMQ drops an id that it has, and with it every other lead of the group.
+        const id = uuidv7();
+        const options = { ...MANY_LEADS, ...(background && { priority: BACKGROUND_PRIORITY }) };
+        await addJobs(redis, queue, [{ id, payload, options }], { replicas: waitReplicas });
+        return lines;
       },
-      { maxSize: LARGEST_GROUP },
+      {
+        maxSize: LARGEST_GROUP.submissions,
+        weigh: (line) => line.length,
+        maxWeight: LARGEST_GROUP.bytes,
+      },
     );
-  const options = { ...RETRIES, replicas: waitReplicas };
   return {
     queue,
-    addNow: grouped((jobs) => addJobs(redis, queue, jobs, options)),
-    addLater: grouped((jobs) => addJobs(redis, queue, jobs, { ...options, ...BACKGROUND })),
+    addNow: grouped({ replay: false, background: false }),
+    addLater: grouped({ replay: false, background: true }),
+    replay: grouped({ replay: true, background: true }),
   };
-}
-
-function jobOf(name: JobName, submission: Submission, id: string): NewJob {
-  return { id, name, data: packJob(encodeApplyJob(submission)) };
 }

@@ -1,4 +1,3 @@
-import { reaches } from '@leadgate/contract';
 import type { FastifyReply } from 'fastify';
 import type { Actor } from '../auth/actor.ts';
 import { SCRIPTED } from '../headers.ts';
@@ -17,7 +16,6 @@ const PAGES: [path: string, title: string][] = [
   ['/imports', 'Imports'],
   ['/queues', 'Queue'],
   ['/audit', 'Audit log'],
-  ['/account', 'Account'],
 ];
 
 /** A page for somebody who is signed in; `script`: the path of its own one, where it has one. */
@@ -80,11 +78,9 @@ function send(reply: FastifyReply, title: string, body: Html): FastifyReply {
 }
 
 const pagesFor = (actor: Actor | null) =>
-  PAGES.filter(([path]) => path !== '/audit' || reaches(actor?.role ?? null, 'administrator'));
+  PAGES.filter(([path]) => path !== '/audit' || actor?.role === 'operator');
 
 function describe(actor: Actor | null): string {
   if (actor === null) return '';
-  return reaches(actor.role, 'operator')
-    ? actor.name
-    : `${actor.name} (viewer: personal data masked)`;
+  return actor.role === 'viewer' ? `${actor.name} (viewer: personal data masked)` : actor.name;
 }

@@ -2,9 +2,9 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import { readJobData, type DashboardQueue } from '@leadgate/queue';
-import type { Role } from '@leadgate/contract';
+import type { Role } from '@leadgate/store';
 import type { FastifyPluginAsync } from 'fastify';
-import { acts } from '../auth/actor.ts';
+import { actorOf } from '../auth/actor.ts';
 import { DASHBOARD_PATH } from '../headers.ts';
 import { forRole } from '../mask/mask.ts';
 import type { ConsoleServices } from '../services.ts';
@@ -12,7 +12,8 @@ import type { ConsoleServices } from '../services.ts';
 /** Set by us on every request, over whatever was sent: bull-board hands headers on and no more. */
 const ROLE_HEADER = 'x-leadgate-role';
 
-const MOST_JOBS_A_PAGE = 100;
+/** Each may carry 200 leads, which are unpacked to be shown. */
+const MOST_JOBS_A_PAGE = 20;
 
 /**
  * What an operator may do in the dashboard. Not among it: adding, changing and removing jobs. A job
@@ -67,7 +68,7 @@ export const dashboardRoutes: FastifyPluginAsync<ConsoleServices> = async (app, 
   await app.register(
     async (scope) => {
       scope.addHook('onRequest', async (request) => {
-        request.headers[ROLE_HEADER] = acts(request) ? 'operator' : 'viewer';
+        request.headers[ROLE_HEADER] = actorOf(request).role;
         limitPage(request.query);
         await showShards();
       });
@@ -87,7 +88,7 @@ function adapterFor(queue: DashboardQueue, role: Role, displayName: string): Bul
     description: 'Submissions on their way to Postgres',
   });
   adapter.setFormatter('data', (data: unknown) =>
-    forRole(role, { submission: readJobData(data) ?? 'not readable by this version' }),
+    forRole(role, readJobData(data) ?? { state: 'not readable by this version' }),
   );
   adapter.setVisibilityGuard(({ headers }) => headers[ROLE_HEADER] === role);
   return adapter;

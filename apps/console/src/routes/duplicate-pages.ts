@@ -1,4 +1,3 @@
-import { reaches } from '@leadgate/contract';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { isDuplicatePair, listDuplicates, showLead } from '@leadgate/store';
 import { Type } from 'typebox';
@@ -58,7 +57,7 @@ export const duplicatePageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async
       return sendPage(reply, {
         title: 'Are they one person?',
         path: '/duplicates',
-        body: comparePage([forRole(role, one), forRole(role, other)], reaches(role, 'operator')),
+        body: comparePage([forRole(role, one), forRole(role, other)], role === 'operator'),
       });
     },
   );

@@ -12,8 +12,7 @@ import {
   type LinkForm,
 } from '../pages/link-form.ts';
 import { linkPage, linksPage, newLinkPage } from '../pages/link-pages.ts';
-import { acts } from '../auth/actor.ts';
-import { outputOf, perform } from '../perform.ts';
+import { acts, outputOf, perform } from '../perform.ts';
 import { ProblemError, problemOf } from '../problem.ts';
 import type { ApiServices } from '../services.ts';
 import { idParams } from './route-schema.ts';

@@ -1,6 +1,6 @@
 import { errorFacts, type Logger } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
-import { AttemptFailed, GiveBack } from '@leadgate/queue';
+import type { Outcome } from '@leadgate/queue';
 import { createOutage, type Wait } from './outage.ts';
 
 /** One submission to apply; a replay applies again though it is stored already. */
@@ -28,27 +28,29 @@ export interface GroupCommitOptions {
 
 export interface GroupCommit {
   /**
-   * Resolves once the submission is committed. Rejects with AttemptFailed when it cannot be applied,
-   * and with GiveBack when it was not, because Postgres was away when the worker stopped.
-   * `alone`: in a group of its own.
+   * Resolves once each of them is committed, cannot be applied, or is not waited for any longer, as
+   * Postgres was away when the worker stopped: with what became of each, in their order. Never
+   * rejects. `alone`: each in a transaction of its own.
    */
-  add(item: GroupItem, options: { alone: boolean }): Promise<void>;
+  add(items: readonly GroupItem[], options: { alone: boolean }): Promise<Outcome[]>;
   /** Whether Postgres was away at the last try. */
   readonly away: boolean;
-  /** From now on nothing waits for Postgres to come back: it is given back instead. */
+  /** From now on nothing waits for Postgres to come back: its job goes back to the queue instead. */
   stop(): void;
   /**
-   * Gives back all that is not settled by now, and all that comes. Some of what Postgres has not answered may stand all
-   * the same: whoever applies it again finds it done.
+   * Waits no longer for what is not settled by now, nor for what comes. Some of what Postgres has not
+   * answered may stand all the same: whoever applies it again finds it done.
    */
   abandon(): void;
 }
 
 interface Entry {
   item: GroupItem;
-  resolve: () => void;
-  reject: (reason: AttemptFailed | GiveBack) => void;
+  settle: (outcome: Outcome) => void;
 }
+
+const SETTLED: Outcome = { kind: 'settled' };
+const NACKED: Outcome = { kind: 'nacked' };
 
 /** Two transactions in each other's way: the second or third try goes through. */
 const MOST_CONFLICTS = 5;
@@ -129,13 +131,13 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       try {
         await commit(group.map((entry) => entry.item));
         outage.over();
-        for (const entry of group) entry.resolve();
+        for (const entry of group) entry.settle(SETTLED);
         return;
       } catch (error) {
         const failure = failureOf(error);
         if (failure === 'unavailable') {
           if (await outage.sitOut()) continue;
-          giveBack(group);
+          nack(group);
           return;
         }
         outage.over();
@@ -167,31 +169,33 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     if (first === undefined) return;
     const { id, workspaceId } = first.item.submission;
     logger.error({ submissionId: id, workspaceId, failure, err: error }, 'submission not applied');
-    first.reject(new AttemptFailed(reasonOf(failure, error)));
+    first.settle({ kind: 'failed', reason: reasonOf(failure, error) });
   }
 
-  function giveBack(group: Entry[]): void {
+  function nack(group: Iterable<Entry>): void {
     for (const entry of [...group, ...gathering.splice(0), ...loners.splice(0)])
-      entry.reject(new GiveBack('Postgres was away when the worker stopped'));
+      entry.settle(NACKED);
   }
 
   return {
-    add(item, { alone }) {
-      if (abandoned) return Promise.reject(new GiveBack('the worker has stopped'));
-      return new Promise((resolve, reject) => {
-        const entry: Entry = {
-          item,
-          resolve: () => {
-            unsettled.delete(entry);
-            resolve();
-          },
-          reject: (reason) => {
-            unsettled.delete(entry);
-            reject(reason);
-          },
-        };
-        unsettled.add(entry);
-        (alone ? loners : gathering).push(entry);
+    add(items, { alone }) {
+      if (abandoned) return Promise.resolve(items.map(() => NACKED));
+      return new Promise((resolve) => {
+        const outcomes: Outcome[] = items.map(() => NACKED);
+        let left = items.length;
+        if (left === 0) resolve(outcomes);
+        items.forEach((item, n) => {
+          const entry: Entry = {
+            item,
+            settle(outcome) {
+              if (!unsettled.delete(entry)) return;
+              outcomes[n] = outcome;
+              if (--left === 0) resolve(outcomes);
+            },
+          };
+          unsettled.add(entry);
+          (alone ? loners : gathering).push(entry);
+        });
         schedule();
       });
     },
@@ -205,7 +209,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       abandoned = true;
       if (unsettled.size > 0)
         logger.warn({ submissions: unsettled.size }, 'not waiting for Postgres any longer');
-      giveBack([...unsettled]);
+      nack(unsettled);
     },
   };
 }

@@ -2,7 +2,14 @@ import { expect, test, vi } from 'vitest';
 import { createHealthChecks, type HealthSources } from './checks.ts';
 
 const waiting = { shard: 0, waiting: 10, paused: false };
-const total = { processed: 5, lastProgressAt: 0, active: 3, refusal: null as string | null };
+const total = {
+  processed: 5,
+  lastProgressAt: 0,
+  active: 3,
+  refusal: null as string | null,
+  unknownVersion: null as number | null,
+  left: 0,
+};
 const progress = { ...total, shards: [{ shard: 0, ...total }] };
 const idle = { ...total, active: 0 };
 const never = () => new Promise<never>(() => {});

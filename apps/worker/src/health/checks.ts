@@ -36,7 +36,9 @@ export function createHealthChecks(sources: HealthSources): HealthChecks {
   return {
     async live() {
       const progress = sources.progress();
-      const shards = progress.refusal === null ? await askShards() : null;
+      // What only a newer worker can read waits for one: to start this one again would not help.
+      const canWork = progress.refusal === null && progress.unknownVersion === null;
+      const shards = canWork ? await askShards() : null;
       // A worker that holds its jobs though Postgres answers is stuck like any other.
       const holding = sources.postgresIsAway() && !(await postgresAnswers());
       const now = Date.now();
@@ -55,13 +57,20 @@ export function createHealthChecks(sources: HealthSources): HealthChecks {
     },
     async ready() {
       const [shards, answers] = await Promise.all([askShards(), postgresAnswers()]);
-      const { refusal } = sources.progress();
+      const { refusal, unknownVersion } = sources.progress();
       const redis = shards === null ? 'away' : refusal === null ? 'ok' : refusalInWords(refusal);
       // Jobs know first: there may be one connection left for asking, and none for working.
       const postgres = answers && !sources.postgresIsAway() ? 'ok' : 'away';
       return {
-        ok: redis === 'ok' && postgres === 'ok',
-        body: { redis, postgres, warnings: sources.warnings },
+        ok: redis === 'ok' && postgres === 'ok' && unknownVersion === null,
+        body: {
+          redis,
+          postgres,
+          ...(unknownVersion !== null && {
+            jobs: `of version ${unknownVersion}: update this worker`,
+          }),
+          warnings: sources.warnings,
+        },
       };
     },
   };

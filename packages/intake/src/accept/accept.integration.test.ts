@@ -37,10 +37,12 @@ beforeAll(async () => {
   worker = await startApplyWorker(working, {
     concurrency: 50,
     logger,
-    apply: (submission) => {
-      const { workspaceId } = submission;
-      taken.set(workspaceId, [...(taken.get(workspaceId) ?? []), submission]);
-      return Promise.resolve();
+    apply: (submissions) => {
+      for (const submission of submissions) {
+        const { workspaceId } = submission;
+        taken.set(workspaceId, [...(taken.get(workspaceId) ?? []), submission]);
+      }
+      return Promise.resolve(submissions.map(() => ({ kind: 'settled' })));
     },
   });
   reserver = createReserver(redis);

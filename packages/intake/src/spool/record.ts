@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { decodeApplyJob, encodeApplyJob, type Submission } from '@leadgate/contract';
+import { decodeSubmission, encodeSubmission, type Submission } from '@leadgate/contract';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 
@@ -77,7 +77,7 @@ export function encodeSpooled({ submission, reserved, idempotency }: SpooledSubm
     v: 1,
     r: reserved ? 1 : 0,
     ...(idempotency && { k: [idempotency.key, idempotency.bodyHash] }),
-    j: encodeApplyJob(submission),
+    j: encodeSubmission(submission),
   });
   return encodeRecord(Buffer.from(text));
 }
@@ -96,7 +96,7 @@ export function decodePayload(payload: Buffer): SpooledSubmission | null {
     const value: unknown = JSON.parse(payload.toString());
     if (!compiled.Check(value)) return null;
     return {
-      submission: decodeApplyJob(value.j),
+      submission: decodeSubmission(value.j),
       reserved: value.r === 1,
       ...(value.k && { idempotency: { key: value.k[0], bodyHash: value.k[1] } }),
     };

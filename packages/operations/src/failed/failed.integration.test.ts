@@ -37,7 +37,9 @@ async function fail(count: number, reasonOf: (n: number) => string = () => 'no')
   for (let n = 0; n < count; n += 1) {
     const id = idOf(n);
     await producer.enqueue(sampleSubmission(n));
-    await redis.lrem(`${KEY}:wait`, 0, id);
+    const group = await redis.lpop(`${KEY}:wait`);
+    // As if it had been given a job of its own.
+    await redis.rename(`${KEY}:${group ?? ''}`, `${KEY}:${id}`);
     await redis.hset(`${KEY}:${id}`, { failedReason: reasonOf(n), atm: 5, finishedOn: 1_000 + n });
     await redis.zadd(`${KEY}:failed`, 1_000 + n, id);
   }
