@@ -108,6 +108,50 @@ describe('the receiver killed between', () => {
   }, 90_000);
 });
 
+describe('under its key a post stays what it was judged to be first', () => {
+  const guard = { honeypot: null, minFillSeconds: 3, captcha: null };
+  const QUICK = { ...ANA, _filledMs: 1_000 };
+  const SLOW = { ...ANA, _filledMs: 9_000 };
+
+  test('held, and held again though it looks good now: its email makes one lead, and no second', async () => {
+    const system = await start({});
+    const { code } = await system.openLink({ guard });
+    const [receiver] = system.receivers;
+    const held = await post(receiver, code, QUICK, 'key-1');
+    const again = await post(receiver, code, SLOW, 'key-1');
+    expect(again).toEqual(held);
+    const taken = await post(receiver, code, SLOW);
+    const next = await post(receiver, code, SLOW);
+    expect(next.leadId).toBe(taken.leadId);
+    await system.settle();
+    const { submissions, leads } = await stored(system);
+    expect(submissions.map(({ id }) => id)).toEqual([taken.submissionId, next.submissionId]);
+    expect(leads).toMatchObject([{ id: taken.leadId }]);
+    expect(await system.query('SELECT id, state, reason FROM held_submission')).toEqual([
+      { id: held.submissionId, state: 'held', reason: 'too-quick' },
+    ]);
+  }, 90_000);
+
+  test('taken, killed between reserve and enqueue, and taken again though it looks bad now', async () => {
+    const system = await start({ receivers: 0 });
+    const { code } = await system.openLink({ guard });
+    const gate = await gateOf(system);
+    const { url, member } = await system.startReceiver({ REDIS_URL: gate.url });
+    const held = gate.holdCommand(QUEUE);
+    const first = post({ url }, code, SLOW, 'key-1').catch(() => null);
+    await held;
+    await member.stop('SIGKILL');
+    await first;
+
+    const again = await post(await system.startReceiver(), code, QUICK, 'key-1');
+    await system.settle();
+    const { submissions, leads } = await stored(system);
+    expect(submissions).toEqual([{ id: again.submissionId, lead_id: again.leadId }]);
+    expect(leads).toMatchObject([{ id: again.leadId, email: ANA.email }]);
+    expect(await system.query('SELECT id FROM held_submission')).toEqual([]);
+  }, 90_000);
+});
+
 test('a timeout whose command runs after all: the sender hears 503, tries again, and there is one submission', async () => {
   const system = await start({ receivers: 0 });
   const { code } = await system.openLink();

@@ -1,8 +1,11 @@
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, open, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { startRedisServer } from '@leadgate/testkit';
+import { openSpool } from '@leadgate/intake';
+import { queueCounts } from '@leadgate/queue';
+import { sampleSubmission, startRedisServer } from '@leadgate/testkit';
 import { startSystem, type System } from './system.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -138,3 +141,49 @@ test('a receiver that is told to stop while Redis is away ends cleanly, in time,
   await system.settle();
   await expectKept(system, promised);
 }, 120_000);
+
+test('a large damaged spool keeps no receiver from starting, in a small heap: it listens, and all that is whole is drained', async () => {
+  const spools = await mkdtemp(join(tmpdir(), 'leadgate-test-spool-'));
+  closers.push(() => rm(spools, { recursive: true }));
+  const system = await startSystem({ receivers: 0, workers: 0 });
+  closers.push(() => system.stop());
+  const { workspaceId } = await system.openLink();
+  const ignore = () => undefined;
+  const logger = { info: ignore, warn: ignore, error: ignore };
+  const spool = await openSpool(spools, { maxBytes: 2 ** 30, logger });
+  const body = JSON.stringify({ filler: 'x'.repeat(60_000) });
+  const count = 4_000;
+  for (let n = 0; n < count; n += 20)
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => {
+        const submission = sampleSubmission(n + i, { workspaceId, leadId: randomUUID(), body });
+        return spool.append({ submission, reserved: false });
+      }),
+    );
+  const { bytes } = spool.status();
+  expect(bytes).toBeGreaterThan(230 * 2 ** 20);
+  await spool.close();
+  const [folder = ''] = await foldersIn(spools);
+  const segments = (await readdir(join(spools, folder))).filter((name) => /segment$/.test(name));
+  const file = await open(join(spools, folder, segments[segments.length >> 1] ?? ''), 'r+');
+  await file.write(randomBytes(2 ** 18), 0, 2 ** 18, 2 ** 20);
+  await file.close();
+
+  const receiver = await system.startReceiver({
+    SPOOL_DIR: spools,
+    SPOOL_DRAIN_RATE: '2000',
+    NODE_OPTIONS: '--max-old-space-size=96',
+  });
+  const warnings = async () => {
+    const ready = await fetch(`${receiver.url}/ready`);
+    return ((await ready.json()) as { warnings: string[] }).warnings.join();
+  };
+  const WAITING = /\d+ leads are in the spool/;
+  // It answers before it has drained.
+  expect(await warnings()).toMatch(WAITING);
+  await expect.poll(warnings, { timeout: 90_000, interval: 250 }).not.toMatch(WAITING);
+  expect(await warnings()).toMatch(/records of the spool are damaged/);
+  // Five or six records of 60 KB were hit.
+  expect((await queueCounts(system.redis)).waiting).toBeGreaterThanOrEqual(count - 6);
+  expect(await receiver.member.stop('SIGTERM')).toBe(0);
+}, 180_000);

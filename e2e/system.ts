@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
-import { LINK_DEFAULTS, type LinkSettings } from '@leadgate/contract';
+import { LINK_DEFAULTS } from '@leadgate/contract';
 import { queueCounts } from '@leadgate/queue';
 import { openWorkspace, putLinks } from '@leadgate/intake';
 import { isPhoneCountry } from '@leadgate/leads';
@@ -50,7 +50,7 @@ export interface System {
   cli<Result>(...args: string[]): Promise<Result>;
   /** A fresh workspace with an open link, made without the command line, which takes longer. */
   openLink(
-    settings?: Partial<LinkSettings>,
+    settings?: Partial<Parameters<typeof createLink>[2]>,
   ): Promise<{ workspace: string; workspaceId: string; linkId: string; code: string }>;
   /** Changes a link as the operators' side does: Postgres, then Redis. */
   changeLink(linkId: string, change: (store: Store) => Promise<unknown>): Promise<void>;

@@ -45,7 +45,7 @@ function callOf(
   { signal = new AbortController().signal }: Pick<CallOptions, 'signal'> = {},
 ): Call {
   return {
-    actor: { kind: 'command-line', name: whoActs(io.env), role: 'administrator' },
+    actor: { kind: 'command-line', name: whoActs(io.env), role: 'administrator', workspaces: [] },
     requestId: null,
     signal,
     warn: (sentence, error) => {
@@ -63,6 +63,7 @@ function connectionsOf(session: Session): Connections {
     redis: session.redis,
     failed: session.failed,
     intake: session.operations,
+    secondFactorKey: null,
     get receiverUrl() {
       return session.servers().receiverUrl;
     },

@@ -10,7 +10,7 @@ export const LOOKS: ReadonlySet<string> = new Set([
 ]);
 
 /** Nouns whose commands run operations, which put themselves on record. */
-export const RUN: ReadonlySet<string> = new Set(['workspace', 'link']);
+export const RUN: ReadonlySet<string> = new Set(['link', 'operator', 'token', 'workspace']);
 
 /** Where the console calls it otherwise. */
 const NAMES: Readonly<Record<string, string>> = { replay: 'submission.replay' };

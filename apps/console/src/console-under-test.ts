@@ -1,4 +1,5 @@
 import { sign } from '@fastify/cookie';
+import type { Role } from '@leadgate/contract';
 import { connectRedis, createLogger, type RedisConnection } from '@leadgate/boot';
 import {
   openDashboardQueues,
@@ -7,7 +8,7 @@ import {
   type DashboardQueues,
 } from '@leadgate/queue';
 import { createReserver } from '@leadgate/intake';
-import { createToken, openStore, type Role, type Store } from '@leadgate/store';
+import { createToken, openStore, type Store } from '@leadgate/store';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createHash, randomUUID } from 'node:crypto';
 import { consoleApp } from './app.ts';
@@ -34,7 +35,7 @@ export interface ConsoleUnderTest {
   /** Adds an operator with a session; a request with its cookie, from a page of the console. */
   signIn(name: string, role: Role): Promise<Ask>;
   /** A request with an API token of the role. */
-  withToken(role: Role): Promise<Ask>;
+  withToken(role: Role, workspaceId?: string): Promise<Ask>;
   close(): Promise<void>;
 }
 
@@ -68,7 +69,9 @@ export async function consoleUnderTest(servers: {
   const reserver = createReserver(redis);
   const receiverUrl = 'https://leads.example.com';
   await app.register(consoleApp, {
-    connections: connectionsOf({ store, redis, reserver, producer, failed, receiverUrl }),
+    connections: connectionsOf({
+      ...{ store, redis, reserver, producer, failed, receiverUrl, secret: SECRET },
+    }),
     store,
     redis,
     reserver,
@@ -114,8 +117,11 @@ export async function consoleUnderTest(servers: {
       const cookie = `leadgate=${encodeURIComponent(sign(token, SECRET))}`;
       return withHeaders({ ...FROM_A_PAGE, cookie });
     },
-    async withToken(role) {
-      const created = await createToken(store, { name: `${role} ${Math.random()}`, role });
+    async withToken(role, workspaceId) {
+      const created = await createToken(store, {
+        ...{ name: `${role} ${Math.random()}`, role, workspaceId: workspaceId ?? null, days: 1 },
+        createdBy: { name: 'tests', operatorId: null },
+      });
       if (created.kind !== 'created') throw new Error(created.kind);
       return withHeaders({ authorization: `Bearer ${created.secret}` });
     },

@@ -284,7 +284,12 @@ test('a held post is looked at and released; two leads are compared and merged',
 }, 60_000);
 
 test('a viewer looks at every page and acts on none', async () => {
-  await addOperator(console_.store, { name: 'Vito', password: PASSWORD, role: 'viewer' });
+  await addOperator(console_.store, {
+    name: 'Vito',
+    password: PASSWORD,
+    role: 'viewer',
+    workspaceId: null,
+  });
   await signIn('Vito');
   for (const path of PAGES.filter((one) => one !== '/audit' && one !== '/links/new')) {
     await page.goto(base + path);
@@ -301,7 +306,12 @@ test('the dashboard shows a job with its data to an operator, and masked to a vi
   const { id } = sampleSubmission(5);
   await producer.enqueue(sampleSubmission(5));
   await producer.close();
-  await addOperator(console_.store, { name: 'Vera', password: PASSWORD, role: 'viewer' });
+  await addOperator(console_.store, {
+    name: 'Vera',
+    password: PASSWORD,
+    role: 'viewer',
+    workspaceId: null,
+  });
 
   await signIn('Ana');
   await page.goto(`${base}/queues/queue/${encodeURIComponent('{leads-0}')}/${id}`);

@@ -1,13 +1,13 @@
 import {
-  mayRun,
   Refusal,
+  roleOver,
   runOperation,
   type Call,
   type Connections,
   type Given,
   type Operation,
 } from '@leadgate/operations';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import { actorOf } from './auth/actor.ts';
 import { forRole } from './mask/mask.ts';
@@ -23,7 +23,8 @@ export async function perform<I extends TObject, O>(
   const call = callOf(reply);
   const result = await runOperation(operation, input, connections, call);
   if (result instanceof Refusal || !operation.personal) return result;
-  return forRole(actorOf(reply.request).role, result);
+  const role = await roleOver(operation, input, connections, call.actor);
+  return forRole(role instanceof Refusal ? null : role, result);
 }
 
 /** As `perform`, for pages: a refusal is thrown, and answered as a problem. */
@@ -50,6 +51,3 @@ function callOf(reply: FastifyReply): Call {
     warn: (sentence, err) => request.log.warn({ err, requestId: request.id }, sentence),
   };
 }
-
-/** Whether whoever makes a request may act. */
-export const acts = (request: FastifyRequest): boolean => mayRun(actorOf(request).role, 'operator');

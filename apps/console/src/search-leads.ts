@@ -1,5 +1,6 @@
 import { contactKeys } from '@leadgate/leads';
-import { isUuid, listWorkspaces, type LeadSearch, type Role, type Store } from '@leadgate/store';
+import { reaches, type Role } from '@leadgate/contract';
+import { isUuid, listWorkspaces, type LeadSearch, type Store } from '@leadgate/store';
 
 /**
  * What to look for when somebody types an id, an email, a phone, or a part of a name, email or
@@ -9,7 +10,7 @@ import { isUuid, listWorkspaces, type LeadSearch, type Role, type Store } from '
 export async function readSearch(
   store: Store,
   text: string,
-  { role, workspaceId }: { role: Role; workspaceId?: string | undefined },
+  { role, workspaceId }: { role: Role | null; workspaceId?: string | undefined },
 ): Promise<LeadSearch | null> {
   const within = workspaceId === undefined ? {} : { workspaceId };
   const typed = text.trim();
@@ -17,7 +18,7 @@ export async function readSearch(
   const workspaces = await listWorkspaces(store);
   const whole =
     contactKeys({ email: typed }, workspaces) ?? contactKeys({ telephone: typed }, workspaces);
-  if (role === 'viewer') return whole === null ? null : { ...within, ...whole };
+  if (!reaches(role, 'operator')) return whole === null ? null : { ...within, ...whole };
   const digits = typed.replace(/[\s().+-]/g, '');
   return {
     ...within,

@@ -1,5 +1,6 @@
 import type { MetricsRegistry, RedisConnection } from '@leadgate/boot';
 import type { Connections, ImportServers } from '@leadgate/operations';
+import { secondFactorKey } from '@leadgate/store';
 import type { DashboardQueues, FailedJobs, Producer } from '@leadgate/queue';
 
 /** What the API and the pages need from outside. */
@@ -29,12 +30,14 @@ export function connectionsOf({
   producer,
   failed,
   receiverUrl,
-}: Omit<ApiServices, 'connections'>): Connections {
+  secret,
+}: Omit<ApiServices, 'connections'> & { secret: string }): Connections {
   return {
     store,
     redis: () => Promise.resolve(redis),
     failed: () => Promise.resolve(failed),
     intake: () => Promise.resolve({ reserver, producer }),
+    secondFactorKey: secondFactorKey(secret),
     receiverUrl,
   };
 }

@@ -42,7 +42,10 @@ export async function startConsole(
 
   const reserver = createReserver(redis);
   const receiverUrl = config.RECEIVER_URL?.replace(/\/+$/, '') ?? null;
-  const connections = connectionsOf({ store, redis, reserver, producer, failed, receiverUrl });
+  const secret = config.CONSOLE_SECRET;
+  const connections = connectionsOf({
+    ...{ store, redis, reserver, producer, failed, receiverUrl, secret },
+  });
 
   const app = createServer({ trustProxy: config.CONSOLE_TRUST_PROXY }, logger);
   await app.register(consoleApp, {
@@ -54,7 +57,7 @@ export async function startConsole(
     failed,
     queues,
     metrics: consoleMetrics(redis, store),
-    secret: config.CONSOLE_SECRET,
+    secret,
     receiverUrl,
   });
   onClose('server', () => app.close());

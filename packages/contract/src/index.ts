@@ -1,3 +1,13 @@
+export {
+  reaches,
+  readRole,
+  roleErrors,
+  roleIn,
+  ROLES,
+  RoleSchema,
+  type Access,
+  type Role,
+} from './access.ts';
 export { PHONE_CLASSES, PhoneClass, readCaptureLink, type CaptureLink } from './capture-link.ts';
 export type { Consent } from './consent.ts';
 export { CUSTOM_FIELD_TYPES, type CustomField, type CustomFieldType } from './custom-field.ts';

@@ -4,17 +4,15 @@ export {
   pathMembers,
   Refusal,
   refilling,
-  ROLES,
   type Call,
   type Connections,
   type Operation,
   type RefusalCode,
-  type Role,
   type Scope,
 } from './operation.ts';
 export type { LinkView } from './link.ts';
 export { allOperations, loadNoun, type Nouns } from './registry.ts';
-export { mayRun, onRecord, runOperation, tellRedis, type Given } from './run.ts';
+export { couldRun, onRecord, roleOver, runOperation, tellRedis, type Given } from './run.ts';
 export { leadsAsCsv, leadsAsNdjson } from './export/lead-csv.ts';
 export { discardFailed, type DiscardedFailed } from './failed/discard-failed.ts';
 export { retryFailed, type RetriedFailed, type RetryFailedOptions } from './failed/retry-failed.ts';

@@ -1,13 +1,9 @@
 import type { RedisConnection } from '@leadgate/boot';
-import type { FieldError } from '@leadgate/contract';
+import type { Access, FieldError, Role } from '@leadgate/contract';
 import type { Reserver } from '@leadgate/intake';
 import type { FailedJobs, Producer } from '@leadgate/queue';
 import type { AuditActor, Store } from '@leadgate/store';
 import type { Static, TObject, TSchema } from 'typebox';
-
-/** What somebody may do, each with all that the one before may. */
-export const ROLES = ['viewer', 'operator', 'administrator'] as const;
-export type Role = (typeof ROLES)[number];
 
 /** The servers that operations work on. Each is connected to when it is first asked for. */
 export interface Connections {
@@ -19,13 +15,15 @@ export interface Connections {
     reserver: Pick<Reserver, 'reserve'>;
     producer: Pick<Producer, 'enqueue' | 'replay' | 'counts'>;
   }>;
+  /** What second factors are encrypted under; null where nobody signs in. */
+  secondFactorKey: Uint8Array | null;
   /** Where senders reach the receiver, without a slash at its end; null if it is not known. */
   receiverUrl: string | null;
 }
 
 /** Who asks for an operation, and what they hear of it besides its result. */
 export interface Call {
-  actor: AuditActor & { role: Role };
+  actor: AuditActor & Access & { operatorId?: string; sessionId?: string };
   /** Of the request, for the audit log; null at a prompt. */
   requestId: string | null;
   /** Ends what takes long. */
@@ -68,8 +66,12 @@ export function refilling(): Refusal {
   );
 }
 
-/** The members of an input that lead to the workspace it is about; null: it is about all of them. */
+/**
+ * The member of an input that leads to the workspace it is about. Null: it is about all of them, and
+ * needs a role for all. `own`: anybody who is signed in may ask; it answers what is theirs.
+ */
 export type Scope =
+  | 'own'
   | 'workspaceId'
   | 'linkId'
   | 'fieldId'
@@ -93,7 +95,7 @@ export interface Operation<I extends TObject = TObject, O = unknown> {
   path: string;
   summary: string;
   description?: string;
-  /** The least role that may do it. */
+  /** The least role that may do it, in the workspace of its scope. */
   role: Role;
   scope: Scope;
   /** Whether the audit log says that it was done: if it acts, or carries data away. */

@@ -1,26 +1,74 @@
-import type { FieldError } from '@leadgate/contract';
-import { recordAction, recordOutcome } from '@leadgate/store';
+import { reaches, roleIn, type Access, type FieldError, type Role } from '@leadgate/contract';
+import { recordAction, recordOutcome, workspaceOf, isUuid } from '@leadgate/store';
 import type { Static, TObject } from 'typebox';
 import { Value } from 'typebox/value';
 import {
   invalid,
   pathMembers,
   Refusal,
-  ROLES,
   type Call,
   type Connections,
   type Operation,
-  type Role,
 } from './operation.ts';
 
 /** An input as callers give it: what is undefined is left out, a Date stands for its ISO text. */
 export type Given<T> = { [K in keyof T]: T[K] | Dated<T[K]> | undefined };
 type Dated<T> = string extends T ? Date : never;
 
-/** Whether a role may do what asks for another one. Until there are administrators, operators are. */
-export function mayRun(role: Role, needed: Role): boolean {
-  const standing = role === 'operator' ? 'administrator' : role;
-  return ROLES.indexOf(standing) >= ROLES.indexOf(needed);
+/** Whether somebody may run an operation with any input at all: asked before its input is looked at. */
+export function couldRun(
+  { role: needed, scope }: Pick<Operation, 'role' | 'scope'>,
+  { role, workspaces }: Access,
+): boolean {
+  if (scope === 'own' || reaches(role, needed)) return true;
+  return scope !== null && workspaces.some((one) => reaches(one.role, needed));
+}
+
+/**
+ * What somebody may do with an input of an operation: their role in its workspace, or a refusal. What
+ * is in a workspace of others is answered as what does not exist.
+ */
+export async function roleOver(
+  { role: needed, scope }: Pick<Operation, 'role' | 'scope'>,
+  input: object,
+  { store }: Pick<Connections, 'store'>,
+  access: Access,
+): Promise<Role | Refusal> {
+  if (access.role !== null && reaches(access.role, needed)) return access.role;
+  const named: unknown = scope === null || scope === 'own' ? undefined : Reflect.get(input, scope);
+  if (typeof named !== 'string')
+    return scope === 'own' ? 'viewer' : notAllowed(access.role, needed);
+  const workspaceId = scope === 'workspaceId' ? named : await workspaceOfScope(store, scope, named);
+  const role = workspaceId === null ? access.role : roleIn(access, workspaceId);
+  if (role === null) return new Refusal('not-found', 'There is no such thing.');
+  return reaches(role, needed) ? role : notAllowed(role, needed);
+}
+
+const notAllowed = (role: Role | null, needed: Role): Refusal =>
+  new Refusal(
+    'not-allowed',
+    role === null
+      ? 'This is about all workspaces: name one of yours, or ask an administrator.'
+      : `This needs the role ${needed}; yours is ${role}.`,
+  );
+
+const KINDS = {
+  linkId: 'link',
+  fieldId: 'field',
+  leadId: 'lead',
+  submissionId: 'submission',
+  heldId: 'held',
+  rejectedId: 'rejected',
+} as const;
+
+/** Null if there is no such thing, or it says of no workspace: a role for all of them is needed. */
+async function workspaceOfScope(
+  store: Connections['store'],
+  scope: Operation['scope'],
+  id: string,
+): Promise<string | null> {
+  const kind = Object.entries(KINDS).find(([name]) => name === scope)?.[1];
+  return kind === undefined || !isUuid(id) ? null : workspaceOf(store, kind, id);
 }
 
 /**
@@ -36,20 +84,16 @@ export async function runOperation<I extends TObject, O>(
   connections: Connections,
   call: Call,
 ): Promise<O | Refusal> {
-  if (!mayRun(call.actor.role, operation.role))
-    return new Refusal('not-allowed', `A ${call.actor.role} may not do this.`);
   const input = cleaned(given);
+  const role = await roleOver(operation, input, connections, call.actor);
+  if (role instanceof Refusal)
+    return onRecord(entryOf(operation, input), () => role, connections, call);
   const run = async () =>
     Value.Check(operation.input, input)
       ? operation.run(input, connections, call)
       : invalid(faultsOf(operation.input, input));
   if (!operation.recorded || Reflect.get(input, 'dryRun') === true) return run();
-  return onRecord(
-    { action: operation.name, subject: subjectOf(operation, input) },
-    run,
-    connections,
-    call,
-  );
+  return onRecord(entryOf(operation, input), run, connections, call);
 }
 
 /**
@@ -59,7 +103,7 @@ export async function runOperation<I extends TObject, O>(
  */
 export async function onRecord<O>(
   { action, subject }: { action: string; subject: Record<string, string> },
-  run: () => Promise<O | Refusal>,
+  run: () => Promise<O | Refusal> | Refusal,
   { store }: Pick<Connections, 'store'>,
   { actor: { kind, name }, requestId, warn }: Call,
 ): Promise<O | Refusal> {
@@ -100,6 +144,11 @@ function faultsOf(schema: TObject, input: object): FieldError[] {
     detail: `${instancePath.slice(1) || 'The input'} ${message}.`,
   }));
 }
+
+const entryOf = (operation: Pick<Operation, 'name' | 'path' | 'subject'>, input: object) => ({
+  action: operation.name,
+  subject: subjectOf(operation, input),
+});
 
 /** Ids, and names that operators gave. */
 function subjectOf(

@@ -1,4 +1,4 @@
-import { PhoneClass, type FieldError } from '@leadgate/contract';
+import { PhoneClass, roleIn, type FieldError } from '@leadgate/contract';
 import { isPhoneCountry, phoneKeyOf } from '@leadgate/leads';
 import {
   createWorkspace,
@@ -45,11 +45,12 @@ export const workspace = {
     id: 'listWorkspaces',
     method: 'GET',
     path: '/workspaces',
-    summary: 'List the workspaces',
-    scope: null,
+    summary: 'List the workspaces that you may see',
+    scope: 'own',
     input: Type.Object({}),
     output: Type.Array(WorkspaceView),
-    run: (_input, { store }) => listWorkspaces(store),
+    run: async (_input, { store }, { actor }) =>
+      (await listWorkspaces(store)).filter(({ id }) => roleIn(actor, id) !== null),
   }),
 
   create: operation({

@@ -33,36 +33,50 @@ export {
   workspaceLinkEntries,
   type LinkEntry,
 } from './links/link-entries.ts';
-export type {
-  Link,
-  LinkCode,
-} from './links/link.ts';
+export type { Link, LinkCode } from './links/link.ts';
 export { listLinks } from './links/list-links.ts';
 export { rotateLink, type LinkRotation } from './links/rotate-link.ts';
 export { updateLink } from './links/update-link.ts';
 export { wholeGuard } from './links/whole-guard.ts';
 export { setLinkState } from './links/set-link-state.ts';
-export { addOperator, type NewOperator, type OperatorAddition } from './operators/add-operator.ts';
-export {
-  createToken,
-  findToken,
-  listTokens,
-  revokeToken,
-  type ApiToken,
-  type TokenCreation,
-} from './operators/api-tokens.ts';
-export { changePassword, type PasswordChange } from './operators/change-password.ts';
 export {
   hasOperators,
   issueFirstCode,
   signInFirst,
+  type FirstCode,
   type FirstSignIn,
 } from './operators/first-operator.ts';
-export { listOperators } from './operators/list-operators.ts';
-export { ROLES, type Operator, type Role } from './operators/operator.ts';
-export { removeOperator } from './operators/remove-operator.ts';
-export { endSession, findSession } from './operators/sessions.ts';
-export { signIn, type SignIn, type SignInRequest } from './operators/sign-in.ts';
+export {
+  addOperator,
+  changeAccess,
+  changePassword,
+  findOperator,
+  listOperators,
+  removeOperator,
+  type Operator,
+} from './operators/operators.ts';
+export {
+  beginSecondFactor,
+  confirmSecondFactor,
+  removeSecondFactor,
+  secondFactorKey,
+} from './operators/second-factor.ts';
+export {
+  endSession,
+  endSessionById,
+  findSession,
+  listSessions,
+  type SessionSummary,
+} from './operators/sessions.ts';
+export {
+  createToken,
+  findToken,
+  listTokens,
+  LONGEST_TOKEN_DAYS,
+  revokeToken,
+  type ApiToken,
+} from './operators/tokens.ts';
+export { provePassword, signIn } from './operators/sign-in.ts';
 export { makePartitions } from './partitions/partitions.ts';
 export {
   allowRetention,
@@ -116,3 +130,4 @@ export { migrationState, type MigrationState } from './migration-state.ts';
 export { openStore, type Store, type StoreOptions } from './open-store.ts';
 export { refillSource } from './refill-source.ts';
 export { requireWritable } from './require-writable.ts';
+export { workspaceOf } from './workspace-of.ts';

@@ -1,20 +1,26 @@
-import {
-  addOperator,
-  changePassword,
-  listOperators,
-  removeOperator,
-  ROLES,
-  type Role,
-} from '@leadgate/store';
+import { ROLES, type Access, type Role } from '@leadgate/contract';
+import { loadNoun, type Refusal } from '@leadgate/operations';
 import { Option, type Command } from 'commander';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { call } from '../call.ts';
 import { addCommand, addNoun, answer, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
+import { findWorkspace } from '../find-workspace.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, table } from '../print/table.ts';
 import { shortTime } from '../print/time.ts';
-import { refused } from '../refused.ts';
+
+interface AccessOptions {
+  role: Role;
+  workspace?: string;
+}
+
+const roleOption = (): Option =>
+  new Option(
+    '--role <role>',
+    'viewer: sees, personal data masked; operator: sees and acts; administrator: chooses who may',
+  );
 
 interface PasswordOption extends JsonOption {
   passwordFile?: string;
@@ -29,18 +35,31 @@ export function addOperatorCommands(program: Command, context: Context): void {
       details: 'Without --password-file a password is made up and printed once.',
       examples: [
         'operator add "Ana Souza" --role operator',
+        'operator add "Cliente" --role viewer --workspace "My agency"',
         'operator add relatorios --role viewer --password-file password.txt',
       ],
     }).argument('<name>', 'the name to sign in with'),
   )
+    .addOption(roleOption().choices(ROLES).makeOptionMandatory())
+    .option('--workspace <workspace>', 'in this workspace only: name or id')
+    .action((name: string, options: PasswordOption & AccessOptions) => add(context, name, options));
+
+  addCommand(operator, 'set', {
+    summary: 'Give somebody another role, everywhere or in one workspace.',
+    examples: [
+      'operator set "Ana Souza" --role viewer',
+      'operator set "Ana Souza" --role none',
+      'operator set "Cliente" --role viewer --workspace "My agency"',
+    ],
+  })
+    .argument('<name>', 'their name')
     .addOption(
-      new Option('--role <role>', 'viewer: sees, personal data masked; operator: sees and acts')
-        .choices(ROLES)
+      roleOption()
+        .choices([...ROLES, 'none'])
         .makeOptionMandatory(),
     )
-    .action((name: string, options: PasswordOption & { role: Role }) =>
-      add(context, name, options),
-    );
+    .option('--workspace <workspace>', 'in this workspace only: name or id')
+    .action((name: string, options: Parameters<typeof set>[2]) => set(context, name, options));
 
   addCommand(operator, 'list', {
     summary: 'List who may sign in to the console.',
@@ -55,8 +74,15 @@ export function addOperatorCommands(program: Command, context: Context): void {
     }).argument('<name>', 'their name'),
   ).action((name: string, options: PasswordOption) => changeTo(context, name, options));
 
+  addCommand(operator, 'drop-second-factor', {
+    summary: 'Ask somebody for no code at sign-in any more: their telephone is lost.',
+    examples: ['operator drop-second-factor "Ana Souza"'],
+  })
+    .argument('<name>', 'their name')
+    .action((name: string, options: JsonOption) => dropSecondFactor(context, name, options));
+
   addCommand(operator, 'remove', {
-    summary: 'Remove somebody from the console, and end their sessions at once.',
+    summary: 'Remove somebody: their sessions, and the tokens that they made, end at once.',
     examples: ['operator remove "Ana Souza"'],
   })
     .argument('<name>', 'their name')
@@ -70,31 +96,55 @@ const withPassword = (command: Command): Command =>
 async function add(
   context: Context,
   name: string,
-  { role, passwordFile, ...options }: PasswordOption & { role: Role },
+  { role, workspace, passwordFile, ...options }: PasswordOption & AccessOptions,
 ): Promise<void> {
   const { password, madeUp } = choosePassword(passwordFile);
-  const outcome = await addOperator(context.session.store(), { name, password, role });
-  if (outcome.kind === 'invalid') throw refused(outcome.errors);
-  if (outcome.kind === 'name-taken')
-    throw new Failure(`There is an operator "${showable(outcome.name)}" already.`);
-  const { operator } = outcome;
-  answer(context.io, options, { ...operator, ...(madeUp && { password }) }, () =>
+  const workspaceId = await idOf(context, workspace);
+  const { add } = await loadNoun('operator');
+  const added = await call(context, add, { name, password, role, workspaceId });
+  answer(context.io, options, { ...added, ...(madeUp && { password }) }, () =>
     pairs([
-      ['Added', operator.name],
-      ['Role', operator.role],
+      ['Added', added.name],
+      ['Role', rolesOf(added)],
       ...(madeUp ? [['Password', `${password}  (shown this once)`] as const] : []),
     ]),
   );
 }
 
-async function list({ io, session }: Context, options: JsonOption): Promise<void> {
-  const operators = await listOperators(session.store());
-  answer(io, options, operators, () =>
+async function set(
+  context: Context,
+  name: string,
+  {
+    role,
+    workspace,
+    ...options
+  }: JsonOption & Omit<AccessOptions, 'role'> & { role: Role | 'none' },
+): Promise<void> {
+  const workspaceId = await idOf(context, workspace);
+  const { set } = await loadNoun('operator');
+  const asked = { name, role: role === 'none' ? null : role, workspaceId };
+  const changed = await call(context, set, asked, { words: UNKNOWN });
+  answer(context.io, options, changed, () =>
+    pairs([
+      ['Changed', changed.name],
+      ['Role', rolesOf(changed)],
+    ]),
+  );
+}
+
+async function list(context: Context, options: JsonOption): Promise<void> {
+  const operators = await call(context, (await loadNoun('operator')).list, {});
+  answer(context.io, options, operators, () =>
     operators.length === 0
-      ? 'Nobody can sign in yet: leadgate operator add NAME --role operator.\n'
+      ? 'Nobody can sign in yet: leadgate operator add NAME --role administrator.\n'
       : table(
-          ['name', 'role', 'added'],
-          operators.map(({ name, role, createdAt }) => [name, role, shortTime(createdAt)]),
+          ['name', 'role', 'second factor', 'added'],
+          operators.map((one) => [
+            one.name,
+            rolesOf(one),
+            one.hasSecondFactor ? 'yes' : 'no',
+            shortTime(one.createdAt),
+          ]),
         ),
   );
 }
@@ -105,9 +155,12 @@ async function changeTo(
   { passwordFile, ...options }: PasswordOption,
 ): Promise<void> {
   const { password, madeUp } = choosePassword(passwordFile);
-  const outcome = await changePassword(context.session.store(), name, password);
-  if (outcome.kind === 'invalid') throw refused(outcome.errors);
-  if (outcome.kind === 'unknown-operator') throw unknownOperator(name);
+  await call(
+    context,
+    (await loadNoun('operator')).password,
+    { name, password },
+    { words: UNKNOWN },
+  );
   answer(context.io, options, { name, ...(madeUp && { password }) }, () =>
     pairs([
       ['Changed', name],
@@ -116,16 +169,38 @@ async function changeTo(
   );
 }
 
+async function dropSecondFactor(
+  context: Context,
+  name: string,
+  options: JsonOption,
+): Promise<void> {
+  const { dropSecondFactor: drop } = await loadNoun('operator');
+  await call(context, drop, { name }, { words: UNKNOWN });
+  answer(context.io, options, { name }, () => pairs([['No code is asked of', name]]));
+}
+
 async function remove(context: Context, name: string, options: JsonOption): Promise<void> {
-  const removed = await removeOperator(context.session.store(), name);
-  if (!removed) throw unknownOperator(name);
+  await call(context, (await loadNoun('operator')).remove, { name }, { words: UNKNOWN });
   answer(context.io, options, { name }, () => pairs([['Removed', name]]));
 }
 
-const unknownOperator = (name: string): Failure =>
-  new Failure(
-    `There is no operator "${showable(name)}"; leadgate operator list shows those there are.`,
-  );
+const UNKNOWN = {
+  'not-found': ({ detail }: Refusal) =>
+    `${detail.replace(/\.$/, '')}; leadgate operator list shows those there are.`,
+};
+
+async function idOf(context: Context, workspace: string | undefined): Promise<string | undefined> {
+  return workspace === undefined
+    ? undefined
+    : (await findWorkspace(context.session.store(), workspace)).id;
+}
+
+/** `operator; viewer of 0199…`. */
+const rolesOf = ({ role, workspaces }: Access): string =>
+  [
+    ...(role === null ? [] : [role]),
+    ...workspaces.map((one) => `${one.role} of ${one.workspaceId}`),
+  ].join('; ') || 'none';
 
 /** 100 random bits where no file was given. */
 function choosePassword(file: string | undefined): { password: string; madeUp: boolean } {

@@ -1,26 +1,42 @@
-import { createToken, listTokens, revokeToken, ROLES, type Role } from '@leadgate/store';
+import { ROLES, type Role } from '@leadgate/contract';
+import { loadNoun } from '@leadgate/operations';
+import type { ApiToken } from '@leadgate/store';
 import { Option, type Command } from 'commander';
+import { call } from '../call.ts';
 import { addCommand, addNoun, answer, type Context, type JsonOption } from '../command.ts';
-import { Failure } from '../failure.ts';
+import { findWorkspace } from '../find-workspace.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, table } from '../print/table.ts';
 import { shortTime } from '../print/time.ts';
-import { refused } from '../refused.ts';
+
+interface CreateOptions extends JsonOption {
+  role: Role;
+  workspace?: string;
+  days?: number;
+}
 
 export function addTokenCommands(program: Command, context: Context): void {
   const token = addNoun(program, 'token', 'Create and revoke API tokens, for programs.');
 
   addCommand(token, 'create', {
     summary: 'Create an API token. It is shown once and cannot be shown again.',
-    examples: ['token create prometheus --role viewer'],
+    examples: [
+      'token create prometheus --role viewer --days 365',
+      'token create crm --role operator --workspace "My agency"',
+    ],
   })
     .argument('<name>', 'what it is for; unique among those in force')
     .addOption(
-      new Option('--role <role>', 'viewer: sees, personal data masked; operator: sees and acts')
+      new Option(
+        '--role <role>',
+        'viewer: sees, personal data masked; operator: sees and acts; administrator: chooses who may',
+      )
         .choices(ROLES)
         .makeOptionMandatory(),
     )
-    .action((name: string, options: JsonOption & { role: Role }) => create(context, name, options));
+    .option('--workspace <workspace>', 'in this workspace only: name or id')
+    .option('--days <days>', 'how long it is good for, at most a year; 90 if not named', Number)
+    .action((name: string, options: CreateOptions) => create(context, name, options));
 
   addCommand(token, 'list', {
     summary: 'List the API tokens, revoked ones too.',
@@ -38,48 +54,65 @@ export function addTokenCommands(program: Command, context: Context): void {
 async function create(
   context: Context,
   name: string,
-  { role, ...options }: JsonOption & { role: Role },
+  { role, workspace, days, ...options }: CreateOptions,
 ): Promise<void> {
-  const outcome = await createToken(context.session.store(), { name, role });
-  if (outcome.kind === 'invalid') throw refused(outcome.errors);
-  if (outcome.kind === 'name-taken')
-    throw new Failure(
-      `A token in force is named "${showable(outcome.name)}" already: revoke it, or choose another name.`,
-    );
-  const { token, secret } = outcome;
+  const workspaceId =
+    workspace === undefined
+      ? undefined
+      : (await findWorkspace(context.session.store(), workspace)).id;
+  const { create } = await loadNoun('token');
+  const { secret, ...token } = await call(context, create, { name, role, workspaceId, days });
   answer(context.io, options, { ...token, secret }, () =>
     pairs([
       ['Created', token.name],
       ['Role', token.role],
+      ['Good until', shortTime(token.expiresAt)],
       ['Token', `${secret}  (shown this once)`],
     ]),
   );
 }
 
-async function list({ io, session }: Context, options: JsonOption): Promise<void> {
-  const tokens = await listTokens(session.store());
-  answer(io, options, tokens, () =>
+async function list(context: Context, options: JsonOption): Promise<void> {
+  const tokens = await call(context, (await loadNoun('token')).list, {});
+  answer(context.io, options, tokens, () =>
     tokens.length === 0
       ? 'There is no API token: leadgate token create NAME --role viewer.\n'
       : table(
-          ['name', 'role', 'created', 'last used', 'state', 'id'],
-          tokens.map(({ name, role, createdAt, lastUsedAt, revokedAt, id }) => [
-            name,
-            role,
-            shortTime(createdAt),
-            lastUsedAt === null ? null : shortTime(lastUsedAt),
-            revokedAt === null ? 'in force' : 'revoked',
-            id,
+          [
+            'name',
+            'role',
+            'workspace',
+            'made by',
+            'created',
+            'good until',
+            'last used',
+            'state',
+            'id',
+          ],
+          tokens.map((token) => [
+            ...[token.name, token.role, token.workspaceId ?? 'all', token.createdBy],
+            ...[shortTime(token.createdAt), shortTime(token.expiresAt)],
+            token.lastUsedAt === null ? null : shortTime(token.lastUsedAt),
+            stateOf(token),
+            token.id,
           ]),
         ),
   );
 }
 
+const stateOf = ({ revokedAt, expiresAt }: ApiToken): string =>
+  revokedAt !== null ? 'revoked' : expiresAt <= new Date() ? 'ended' : 'in force';
+
 async function revoke(context: Context, name: string, options: JsonOption): Promise<void> {
-  const token = await revokeToken(context.session.store(), name);
-  if (token === null)
-    throw new Failure(
-      `No token in force is named "${showable(name)}"; leadgate token list shows those there are.`,
-    );
+  const token = await call(
+    context,
+    (await loadNoun('token')).revoke,
+    { name },
+    {
+      words: {
+        'not-found': `No token in force is named "${showable(name)}"; leadgate token list shows those there are.`,
+      },
+    },
+  );
   answer(context.io, options, token, () => pairs([['Revoked', token.name]]));
 }

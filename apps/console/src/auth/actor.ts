@@ -1,11 +1,14 @@
-import type { Operation, Role as NeededRole } from '@leadgate/operations';
-import type { AuditActor, Role } from '@leadgate/store';
+import { reaches, type Access, type Role } from '@leadgate/contract';
+import type { Operation } from '@leadgate/operations';
+import type { AuditActor } from '@leadgate/store';
 import type { FastifyRequest } from 'fastify';
 
 /** Who makes a request. */
-export interface Actor extends AuditActor {
+export interface Actor extends AuditActor, Access {
   kind: 'operator' | 'token';
-  role: Role;
+  /** Of a person. */
+  operatorId?: string;
+  sessionId?: string;
 }
 
 /** What a route asks of who may come, besides being signed in. */
@@ -13,9 +16,9 @@ export interface RouteAccess {
   /** Open to anybody: signing in, and the health checks. */
   public?: boolean;
   /** Who may come at least. Without it: a viewer to look (GET), an operator to act. */
-  role?: NeededRole;
+  role?: Role;
   /** What it runs: its runner puts it on record. */
-  operation?: Operation;
+  operation?: Pick<Operation, 'name' | 'role' | 'scope'>;
   /** What it is called in the audit log. Whatever acts is recorded; looking, where this says so. */
   action?: string;
   /** Records a GET too: for what carries data away. */
@@ -44,3 +47,7 @@ export function actorOf(request: FastifyRequest): Actor {
   if (request.actor === null) throw new Error('nobody passed the gate');
   return request.actor;
 }
+
+/** Whether who asks may act in every workspace. */
+export const acts = (request: FastifyRequest): boolean =>
+  reaches(actorOf(request).role, 'operator');

@@ -1,5 +1,6 @@
-import { mayRun } from '@leadgate/operations';
-import { findSession, findToken, type Store } from '@leadgate/store';
+import { reaches } from '@leadgate/contract';
+import { couldRun } from '@leadgate/operations';
+import { findSession, findToken, recordAction, recordOutcome, type Store } from '@leadgate/store';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sendProblem } from '../problem.ts';
 import type { Actor } from './actor.ts';
@@ -31,9 +32,12 @@ export function createGate(
     request.actor = actor;
     if (actor.kind === 'operator' && !isSafe(request) && !isSameOrigin(request))
       return sendProblem(reply, 'cross-site');
-    const needed = access.role ?? access.operation?.role ?? (isSafe(request) ? 'viewer' : 'operator');
-    if (!mayRun(actor.role, needed)) return sendProblem(reply, 'not-allowed');
-    return undefined;
+    // An operation's runner knows what it is about, and who may do that.
+    const needed = access.role ?? (isSafe(request) ? 'viewer' : 'operator');
+    const { operation } = isRoute ? access : {};
+    if (operation ? couldRun(operation, actor) : reaches(actor.role, needed)) return undefined;
+    await recordRefusal(store, request, actor);
+    return sendProblem(reply, 'not-allowed');
   };
 }
 
@@ -43,11 +47,18 @@ export async function findActor(store: Store, request: FastifyRequest): Promise<
   if (authorization !== undefined) {
     const [, secret] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
     const token = secret === undefined ? null : await findToken(store, secret);
-    return token === null ? null : { kind: 'token', name: token.name, role: token.role };
+    if (token === null) return null;
+    const { name, role, workspaceId } = token;
+    return workspaceId === null
+      ? { kind: 'token', name, role, workspaces: [] }
+      : { kind: 'token', name, role: null, workspaces: [{ workspaceId, role }] };
   }
   const session = sessionTokenOf(request);
-  const operator = session === null ? null : await findSession(store, session);
-  return operator === null ? null : { kind: 'operator', name: operator.name, role: operator.role };
+  const found = session === null ? null : await findSession(store, session);
+  if (found === null) return null;
+  const { sessionId, operator } = found;
+  const { id: operatorId, name, role, workspaces } = operator;
+  return { kind: 'operator', name, role, workspaces, operatorId, sessionId };
 }
 
 /** A person is led to the sign-in page, a program is told. */
@@ -59,4 +70,16 @@ function askToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply
   if (isPage) return reply.redirect('/sign-in', 303);
   reply.header('www-authenticate', 'Bearer');
   return sendProblem(reply, 'not-signed-in');
+}
+
+/** What somebody was not let do. The address of the route, not of the request: that may hold what was looked for. */
+async function recordRefusal(store: Store, request: FastifyRequest, actor: Actor): Promise<void> {
+  const { method, url = '', config } = request.routeOptions;
+  const id = await recordAction(store, {
+    actor: { kind: actor.kind, name: actor.name },
+    action: config.operation?.name ?? config.action ?? `${String(method)} ${url}`,
+    subject: { address: request.ip },
+    requestId: request.id,
+  });
+  await recordOutcome(store, id, 'refused');
 }

@@ -5,6 +5,7 @@ import {
   listAudit,
   removeOperator,
 } from '@leadgate/store';
+import { allOperations } from '@leadgate/operations';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -22,6 +23,7 @@ let operator: Ask;
 let viewer: Ask;
 let operatorToken: Ask;
 let viewerToken: Ask;
+let administrator: Ask;
 
 const OPEN = new Set(['GET /live', 'GET /ready', 'GET /sign-in', 'POST /sign-in']);
 const ID = '0d5b6b44-6a3e-4a55-9b4d-6a8c1f1d0a01';
@@ -55,6 +57,9 @@ function addresses(): { method: string; url: string; name: string }[] {
   }));
 }
 
+/** What anybody who is signed in may do: to themselves. */
+const isOwn = (url: string) => /^\/(account|api\/me)\b/.test(url);
+
 const codeOf = (body: string) => (JSON.parse(body) as { code: string }).code;
 const method = (text: string) => text as Parameters<Ask>[0];
 
@@ -71,12 +76,18 @@ test('before anybody was added, the one-time code makes the first operator, once
   const log = console_.log.join('');
   expect(log).not.toContain(PASSWORD);
   expect(log).not.toContain(issued.code);
-  await addOperator(console_.store, { name: 'Pia', password: PASSWORD, role: 'operator' });
-  [operator, viewer, operatorToken, viewerToken] = await Promise.all([
+  await addOperator(console_.store, {
+    name: 'Pia',
+    password: PASSWORD,
+    role: 'operator',
+    workspaceId: null,
+  });
+  [operator, viewer, operatorToken, viewerToken, administrator] = await Promise.all([
     console_.signIn('Olga', 'operator'),
     console_.signIn('Vera', 'viewer'),
     console_.withToken('operator'),
     console_.withToken('viewer'),
+    console_.withToken('administrator'),
   ]);
 }, 60_000);
 
@@ -100,7 +111,7 @@ test('a browser without a session is led to the sign-in page', async () => {
 test('a viewer looks, and acts nowhere', async () => {
   for (const ask of [viewer, viewerToken]) {
     for (const one of addresses().filter(({ method }) => method !== 'GET')) {
-      if (one.url === '/sign-out') continue;
+      if (one.url === '/sign-out' || isOwn(one.url)) continue;
       const { statusCode } = await ask(method(one.method), one.url);
       expect([one.name, statusCode]).toEqual([one.name, 403]);
     }
@@ -160,7 +171,12 @@ test('the session cookie is out of reach of scripts and other sites, and of plai
 });
 
 test('the browser that signed in is known again, for that name and by a cookie of ours only', async () => {
-  await addOperator(console_.store, { name: 'Rita', password: PASSWORD, role: 'operator' });
+  await addOperator(console_.store, {
+    name: 'Rita',
+    password: PASSWORD,
+    role: 'operator',
+    workspaceId: null,
+  });
   const form = { name: 'Rita', password: PASSWORD };
   const signedIn = await postForm(console_.ask, '/sign-in', form, FROM_A_PAGE);
   const cookies = [signedIn.headers['set-cookie']].flat().map((cookie) => String(cookie));
@@ -186,7 +202,7 @@ test('the browser that signed in is known again, for that name and by a cookie o
 test('a cookie that we did not sign is no session, though its token is right', async () => {
   const cookie = (await operator('GET', '/')).raw.req.headers.cookie ?? '';
   const [token = ''] = decodeURIComponent(cookie.replace('leadgate=', '')).split('.');
-  expect(await findSession(console_.store, token)).toMatchObject({ name: 'Olga' });
+  expect(await findSession(console_.store, token)).toMatchObject({ operator: { name: 'Olga' } });
   for (const forged of [token, `${token}.`, `${token}.c2lnbmF0dXJl`]) {
     const answer = await console_.ask('GET', '/api/me', {
       headers: { cookie: `leadgate=${forged}` },
@@ -227,20 +243,92 @@ test('wrong passwords and unknown names are answered alike, and slowed after a f
 });
 
 test('a token is shown once, names who acts, and is dead once revoked', async () => {
-  const created = await operatorToken('POST', '/api/tokens', {
+  const created = await administrator('POST', '/api/tokens', {
     payload: { name: 'reports', role: 'viewer' },
   });
   expect(created.statusCode).toBe(201);
   const { secret } = created.json<{ secret: string }>();
-  const listed = await operatorToken('GET', '/api/tokens');
+  const listed = await administrator('GET', '/api/tokens');
   expect(listed.body).toContain('reports');
   expect(listed.body).not.toContain(secret.slice(3));
   const headers = { authorization: `Bearer ${secret}` };
   const me = await console_.ask('GET', '/api/me', { headers });
-  expect(me.json()).toEqual({ kind: 'token', name: 'reports', role: 'viewer' });
-  expect((await operatorToken('DELETE', '/api/tokens/reports')).statusCode).toBe(200);
+  expect(me.json()).toEqual({
+    ...{ kind: 'token', name: 'reports', role: 'viewer', workspaces: [] },
+  });
+  expect((await administrator('DELETE', '/api/tokens/reports')).statusCode).toBe(200);
   expect((await console_.ask('GET', '/api/me', { headers })).statusCode).toBe(401);
   expect(console_.log.join('')).not.toContain(secret);
+});
+
+test('an operator chooses nobody, and reads no audit log: that is for administrators', async () => {
+  for (const [verb, url] of [
+    ['GET', '/api/operators'],
+    ['GET', '/api/tokens'],
+    ['GET', '/api/audit'],
+    ['POST', '/api/tokens'],
+    ['DELETE', '/api/operators/Olga'],
+  ] as const)
+    for (const ask of [operator, operatorToken])
+      expect([url, (await ask(verb, url)).statusCode]).toEqual([url, 403]);
+  const [entry] = await listAudit(console_.store, { limit: 1 });
+  expect(entry).toMatchObject({ action: 'operator.remove', outcome: 'refused' });
+});
+
+test('who has a workspace only learns nothing of another one, by no operation', async () => {
+  const create = async (name: string) =>
+    (await administrator('POST', '/api/workspaces', { payload: { name } })).json<{ id: string }>()
+      .id;
+  const [own, foreign] = [await create('Own'), await create('Foreign')];
+  const asks = await Promise.all(
+    (['viewer', 'operator', 'administrator'] as const).map((role) => console_.withToken(role, own)),
+  );
+  for (const ask of asks) {
+    const listed = (await ask('GET', '/api/workspaces')).json<{ id: string }[]>();
+    expect(listed.map(({ id }) => id)).toEqual([own]);
+    for (const operation of await allOperations()) {
+      if (operation.scope === 'own') continue;
+      const url = `/api${operation.path.replace(/:(\w+)/g, (_, name: string) => (name === 'workspaceId' ? foreign : ID))}`;
+      const { statusCode } = await ask(operation.method, `${url}?workspaceId=${foreign}`, {
+        ...(operation.method !== 'GET' && { payload: { workspaceId: foreign } }),
+      });
+      // 422: the body is looked at before what it names.
+      expect([operation.name, [403, 404, 422].includes(statusCode)]).toEqual([
+        operation.name,
+        true,
+      ]);
+    }
+    // What is no operation yet needs a role for all workspaces.
+    for (const url of ['/', '/leads', '/queues', '/api/leads', '/api/queue'])
+      expect([url, (await ask('GET', url)).statusCode]).toEqual([url, 403]);
+  }
+  const set = (ask: Ask) =>
+    ask('PATCH', `/api/workspaces/${own}`, { payload: { dummyClasses: ['repeated'] } });
+  expect(await Promise.all(asks.map(async (ask) => (await set(ask)).statusCode))).toEqual([
+    ...[403, 200, 200],
+  ]);
+});
+
+test('what is refused at sign-in is on record with its address, and a new session ends the one before', async () => {
+  await addOperator(console_.store, {
+    ...{ name: 'Sol', password: PASSWORD, role: 'viewer', workspaceId: null },
+  });
+  const from = { ...FROM_A_PAGE, 'x-forwarded-for': '203.0.113.99' };
+  await postForm(console_.ask, '/sign-in', { name: 'Sol', password: 'wrong' }, from);
+  const [entry] = await listAudit(console_.store, { limit: 1 });
+  expect(entry).toMatchObject({
+    ...{ action: 'sign-in', outcome: 'refused', subject: { address: '203.0.113.99' } },
+  });
+  const enter = async (cookie = '') => {
+    const form = { name: 'Sol', password: PASSWORD };
+    const answer = await postForm(console_.ask, '/sign-in', form, { ...from, cookie });
+    return String([answer.headers['set-cookie']].flat()[0]).split(';')[0] ?? '';
+  };
+  const first = await enter();
+  const second = await enter(first);
+  const status = async (cookie: string) =>
+    (await console_.ask('GET', '/api/me', { headers: { cookie } })).statusCode;
+  expect([await status(first), await status(second)]).toEqual([401, 200]);
 });
 
 test('whoever acts is on record: who, what, on what, and how it ended', async () => {
@@ -265,7 +353,7 @@ test('whoever acts is on record: who, what, on what, and how it ended', async ()
 });
 
 test('nothing that is secret or about a person gets into an entry', async () => {
-  await operator('POST', '/api/operators', {
+  await administrator('POST', '/api/operators', {
     payload: { name: 'Nia', password: 'kept out of the log', role: 'viewer' },
   });
   await operator('POST', `/api/rejected/${ID}/mend`, {
@@ -284,7 +372,7 @@ test('nothing that is secret or about a person gets into an entry', async () => 
 
 test('the log is found by who, what and when', async () => {
   const asked = async (query: string) =>
-    (await operator('GET', `/api/audit?${query}`)).json<{ action: string }[]>();
+    (await administrator('GET', `/api/audit?${query}`)).json<{ action: string }[]>();
   const links = await asked('action=link&actor=Olga');
   expect(links.map(({ action }) => action)).toEqual(['link.set']);
   expect(await asked('since=2999-01-01T00:00:00Z')).toEqual([]);

@@ -1,4 +1,4 @@
-import type { Role } from '@leadgate/store';
+import { ADDRESS_FIELDS, LEAD_FIELDS, reaches, UTM_FIELDS, type Role } from '@leadgate/contract';
 
 const HIDDEN = '•••';
 
@@ -19,12 +19,17 @@ const SHOWN = new Set(
 /** Keys whose own keys were written by a sender. */
 const FOREIGN_KEYS = new Set(['customFields']);
 
+const OWN_FIELDS = new Set<string>([
+  ...[...LEAD_FIELDS, ...ADDRESS_FIELDS, ...UTM_FIELDS],
+  ...['', 'address', 'consent', 'customFields', 'attribution'],
+]);
+
 /** JSON pointers and field paths: the first step is a field of ours, the rest may be a sender's. */
 const PATHS = new Set(['field', 'pointer']);
 
 /** The value for somebody of this role: a viewer gets it masked, an operator as it is. */
-export function forRole<T>(role: Role, value: T): T {
-  return role === 'operator' ? value : mask(value);
+export function forRole<T>(role: Role | null, value: T): T {
+  return reaches(role, 'operator') ? value : mask(value);
 }
 
 /**
@@ -61,7 +66,9 @@ function maskText(key: string, text: string): string {
   return HIDDEN;
 }
 
+/** The field of ours that a path begins with; what follows, or a key that a sender chose, is hidden. */
 function firstStep(pointer: string): string {
-  const [, step = '', rest] = /^\/?([A-Za-z]{1,20})?(.*)$/s.exec(pointer) ?? [];
-  return rest === '' ? pointer : `/${step}/${HIDDEN}`;
+  const [first = '', ...rest] = pointer.replace(/^\//, '').split('/');
+  if (!OWN_FIELDS.has(first)) return HIDDEN;
+  return rest.length === 0 ? pointer : `/${first}/${HIDDEN}`;
 }

@@ -1,3 +1,4 @@
+import { reaches } from '@leadgate/contract';
 import type { FastifyReply } from 'fastify';
 import type { Actor } from '../auth/actor.ts';
 import { SCRIPTED } from '../headers.ts';
@@ -16,6 +17,7 @@ const PAGES: [path: string, title: string][] = [
   ['/imports', 'Imports'],
   ['/queues', 'Queue'],
   ['/audit', 'Audit log'],
+  ['/account', 'Account'],
 ];
 
 /** A page for somebody who is signed in; `script`: the path of its own one, where it has one. */
@@ -78,9 +80,11 @@ function send(reply: FastifyReply, title: string, body: Html): FastifyReply {
 }
 
 const pagesFor = (actor: Actor | null) =>
-  PAGES.filter(([path]) => path !== '/audit' || actor?.role === 'operator');
+  PAGES.filter(([path]) => path !== '/audit' || reaches(actor?.role ?? null, 'administrator'));
 
 function describe(actor: Actor | null): string {
   if (actor === null) return '';
-  return actor.role === 'viewer' ? `${actor.name} (viewer: personal data masked)` : actor.name;
+  return reaches(actor.role, 'operator')
+    ? actor.name
+    : `${actor.name} (viewer: personal data masked)`;
 }

@@ -8,7 +8,7 @@ import { sendDoor } from './layout.ts';
 export async function sendSignInPage(
   reply: FastifyReply,
   { store }: Pick<ConsoleServices, 'store'>,
-  { status, problem }: { status: number; problem?: string },
+  { status, problem, asksCode = false }: { status: number; problem?: string; asksCode?: boolean },
 ): Promise<FastifyReply> {
   const first = !(await hasOperators(store));
   const body = html`<h1>${first ? 'Welcome to Leadgate' : 'Leadgate'}</h1>
@@ -55,6 +55,17 @@ export async function sendSignInPage(
             : html`autocomplete="current-password"`
         }
       />
+      ${
+        asksCode &&
+        html`<label for="second-factor">Code of your authenticator</label>
+          <input
+            id="second-factor"
+            name="secondFactor"
+            required
+            inputmode="numeric"
+            autocomplete="one-time-code"
+          />`
+      }
       <button>${first ? 'Begin' : 'Sign in'}</button>
     </form>`;
   return sendDoor(reply.code(status), first ? 'First sign-in' : 'Sign in', body);

@@ -19,7 +19,7 @@ export const auditRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, {
   app.get(
     '/audit',
     {
-      config: { role: 'operator' },
+      config: { role: 'administrator' },
       schema: {
         operationId: 'listAudit',
         summary: 'List what was done, newest first',

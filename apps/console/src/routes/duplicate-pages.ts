@@ -1,3 +1,4 @@
+import { reaches } from '@leadgate/contract';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { isDuplicatePair, listDuplicates, showLead } from '@leadgate/store';
 import { Type } from 'typebox';
@@ -57,7 +58,7 @@ export const duplicatePageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async
       return sendPage(reply, {
         title: 'Are they one person?',
         path: '/duplicates',
-        body: comparePage([forRole(role, one), forRole(role, other)], role === 'operator'),
+        body: comparePage([forRole(role, one), forRole(role, other)], reaches(role, 'operator')),
       });
     },
   );

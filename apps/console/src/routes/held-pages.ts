@@ -1,3 +1,4 @@
+import { reaches } from '@leadgate/contract';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { releaseHeld } from '@leadgate/operations';
 import { decideHeld, listHeld, showHeld } from '@leadgate/store';
@@ -36,7 +37,7 @@ export const heldPageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app
       const held = await listHeld(store, filter, LISTED);
       const body = heldPage(forRole(role, held), {
         state,
-        acts: role === 'operator',
+        acts: reaches(role, 'operator'),
         more: held.length === LISTED,
       });
       return sendPage(reply, { title: 'Held', path: '/held', body });
@@ -47,7 +48,7 @@ export const heldPageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app
     const held = await showHeld(store, heldId);
     if (held === null) throw new ProblemError('not-found');
     const { role } = actorOf(reply.request);
-    const body = heldDetailsPage(forRole(role, held), { acts: role === 'operator', problem });
+    const body = heldDetailsPage(forRole(role, held), { acts: reaches(role, 'operator'), problem });
     return sendPage(reply, { title: 'Held post', path: '/held', body });
   };
 

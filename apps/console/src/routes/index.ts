@@ -16,9 +16,8 @@ import { healthRoutes } from './health.ts';
 import { leadRoutes } from './leads.ts';
 import { linkPageRoutes } from './link-pages.ts';
 import { livePageRoutes } from './live-pages.ts';
-import { meRoutes } from './me.ts';
 import { metricsRoutes } from './metrics.ts';
-import { operatorRoutes } from './operators.ts';
+import { accountPageRoutes } from './account-pages.ts';
 import { pageRoutes } from './pages.ts';
 import { queueRoutes } from './queue.ts';
 import { signInRoutes } from './sign-in.ts';
@@ -26,11 +25,9 @@ import { replayRoutes } from './replays.ts';
 import { rejectedRoutes } from './rejected.ts';
 import { submissionRoutes } from './submissions.ts';
 import { tailRoutes } from './tail.ts';
-import { tokenRoutes } from './tokens.ts';
 
 /** One file a resource of the operators' API: put yours here. */
 const API = [
-  meRoutes,
   fieldRoutes,
   leadRoutes,
   duplicateRoutes,
@@ -43,8 +40,6 @@ const API = [
   replayRoutes,
   tailRoutes,
   queueRoutes,
-  operatorRoutes,
-  tokenRoutes,
   auditRoutes,
 ];
 
@@ -58,6 +53,7 @@ export async function addRoutes(app: FastifyInstance, services: ConsoleServices)
   await app.register(heldPageRoutes, services);
   await app.register(duplicatePageRoutes, services);
   await app.register(livePageRoutes, services);
+  await app.register(accountPageRoutes, services);
   await app.register(dashboardRoutes, services);
   await addApiRoutes(app, services);
 }

@@ -12,7 +12,8 @@ import {
   type LinkForm,
 } from '../pages/link-form.ts';
 import { linkPage, linksPage, newLinkPage } from '../pages/link-pages.ts';
-import { acts, outputOf, perform } from '../perform.ts';
+import { acts } from '../auth/actor.ts';
+import { outputOf, perform } from '../perform.ts';
 import { ProblemError, problemOf } from '../problem.ts';
 import type { ApiServices } from '../services.ts';
 import { idParams } from './route-schema.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { listLinks, type Link } from '@leadgate/store';
 import { Type } from 'typebox';
-import { actorOf } from '../auth/actor.ts';
+import { acts } from '../auth/actor.ts';
 import { importsPage } from '../pages/imports-page.ts';
 import { sendPage } from '../pages/layout.ts';
 import { tailPage } from '../pages/tail-page.ts';
@@ -25,8 +25,8 @@ export const livePageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app
     );
 
   app.get('/imports', { schema: { hide } }, async (request, reply) => {
-    const acts = actorOf(request).role === 'operator';
-    const body = importsPage((await listLinks(store)).map(optionOf), acts);
+    const mayAct = acts(request);
+    const body = importsPage((await listLinks(store)).map(optionOf), mayAct);
     return sendPage(reply, {
       ...{ title: 'Imports', path: '/imports', body },
       script: '/static/imports.js',

@@ -1,3 +1,4 @@
+import { reaches } from '@leadgate/contract';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { replayRejected, retryFailed } from '@leadgate/operations';
 import { oldestWaiting, pauseQueue, queueCounts, resumeQueue } from '@leadgate/queue';
@@ -11,7 +12,7 @@ import {
 } from '@leadgate/store';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { actorOf } from '../auth/actor.ts';
+import { actorOf, acts } from '../auth/actor.ts';
 import { forRole } from '../mask/mask.ts';
 import { auditPage } from '../pages/audit-page.ts';
 import { failedPage } from '../pages/failed-page.ts';
@@ -41,7 +42,7 @@ export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
     const body = overviewPage({
       queue: queue && { ...queue[0], oldestWaitingMs: queue[1] },
       leads: leads && forRole(role, leads),
-      acts: role === 'operator',
+      acts: reaches(role, 'operator'),
     });
     return sendPage(reply, { title: 'Overview', path: '/', body });
   });
@@ -95,7 +96,7 @@ export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
     if (rejected === null) throw new ProblemError('not-found');
     const { role } = actorOf(reply.request);
     const body = rejectedDetailsPage(forRole(role, rejected), {
-      acts: role === 'operator',
+      acts: reaches(role, 'operator'),
       problem,
     });
     return sendPage(reply, { title: 'Rejected post', path: '/rejected', body });
@@ -129,7 +130,7 @@ export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
 
   app.get('/failed', { schema: { hide } }, async (request, reply) => {
     const [why, newest] = await Promise.all([failed.reasons(), newestFailed(failed, {}, LISTED)]);
-    const body = failedPage({ why, newest }, actorOf(request).role === 'operator');
+    const body = failedPage({ why, newest }, acts(request));
     return sendPage(reply, { title: 'Failed', path: '/failed', body });
   });
 
@@ -170,7 +171,7 @@ export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
   app.get(
     '/audit',
     {
-      config: { role: 'operator' },
+      config: { role: 'administrator' },
       schema: { hide, querystring: Type.Object({ before: Type.Optional(Type.Integer()) }) },
     },
     async ({ query: { before } }, reply) => {

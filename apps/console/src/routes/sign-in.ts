@@ -5,11 +5,12 @@ import {
   endSession,
   recordAction,
   recordOutcome,
+  secondFactorKey,
   signIn,
   signInFirst,
   type FirstSignIn,
 } from '@leadgate/store';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import {
   clearSessionCookie,
@@ -25,16 +26,18 @@ const Form = Type.Object({
   name: Type.String({ maxLength: 300 }),
   password: Type.String({ maxLength: 1_000 }),
   code: Type.Optional(Type.String({ maxLength: 100 })),
+  secondFactor: Type.Optional(Type.String({ maxLength: 20 })),
 });
 
 /** GET and POST /sign-in, POST /sign-out. */
 export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, services) => {
   const { store, metrics } = services;
+  const key = secondFactorKey(services.secret);
   const count = metrics.counters({
     name: 'leadgate_sign_ins_total',
     help: 'Tries to sign in to the console by what they came to.',
     label: 'outcome',
-    values: ['signed-in', 'refused', 'slowed', 'invalid'],
+    values: ['signed-in', 'refused', 'code-needed', 'slowed', 'invalid'],
   });
 
   app.get('/sign-in', { config: { public: true }, schema: { hide: true } }, (_request, reply) =>
@@ -45,17 +48,19 @@ export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (a
     '/sign-in',
     { config: { public: true }, schema: { hide: true, body: Form } },
     async (request, reply) => {
-      const { name, password, code = '' } = request.body;
+      const { name, password, code = '', secondFactor = '' } = request.body;
+      const browser = request.headers['user-agent'] ?? '';
       const device = deviceOf(request, displayText(name));
-      const asked = { name, password, address: request.ip, device };
+      const asked = { name, password, address: request.ip, device, browser, secondFactor };
       const first = code.trim() !== '';
       const outcome: FirstSignIn = first
         ? await signInFirst(store, { ...asked, code })
-        : await signIn(store, asked);
+        : await signIn(store, asked, key);
       count(outcome.kind);
       if (outcome.kind !== 'signed-in') {
         // Not the name: a password is typed into its field by mistake.
         request.log.warn({ outcome: outcome.kind, requestId: request.id }, 'sign-in refused');
+        if (outcome.kind === 'refused') await recordFailure(request);
         return sendSignInPage(reply, services, answerTo(reply, outcome));
       }
       const auditId = await recordAction(store, {
@@ -65,11 +70,24 @@ export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (a
         requestId: request.id,
       });
       await recordOutcome(store, auditId, 'done');
+      const before = sessionTokenOf(request);
+      if (before !== null) await endSession(store, before);
       setSessionCookie(reply, outcome.session);
       if (device === null) setDeviceCookie(reply, outcome.operator.name);
       return reply.redirect('/', 303);
     },
   );
+
+  /** Whoever it was: what is tried is bounded, as tries are slowed. */
+  async function recordFailure({ ip, id }: FastifyRequest): Promise<void> {
+    const auditId = await recordAction(store, {
+      actor: { kind: 'operator', name: 'not signed in' },
+      action: 'sign-in',
+      subject: { address: ip },
+      requestId: id,
+    });
+    await recordOutcome(store, auditId, 'refused');
+  }
 
   app.post(
     '/sign-out',
@@ -86,8 +104,14 @@ export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (a
 function answerTo(
   reply: FastifyReply,
   outcome: Exclude<FirstSignIn, { kind: 'signed-in' }>,
-): { status: number; problem: string } {
+): Parameters<typeof sendSignInPage>[2] {
   switch (outcome.kind) {
+    case 'code-needed':
+      return {
+        status: 401,
+        problem: 'Type the code that your authenticator shows now, too.',
+        asksCode: true,
+      };
     case 'refused':
       return { status: 401, problem: 'That is not right. Nothing more can be told.' };
     case 'slowed':

@@ -3,8 +3,8 @@ import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { displayText, nameErrors } from '../display-text.ts';
 import type { Store } from '../open-store.ts';
 import { databaseTime } from '../partitions/retention.ts';
-import { operatorColumns, passwordErrors, readOperator } from './operator.ts';
-import { hashPassword } from './password-hash.ts';
+import { operatorColumns, readOperator } from './operators.ts';
+import { hashPassword, passwordErrors } from './password.ts';
 import { readTypedSecret, secretHash, typedSecret } from './secret.ts';
 import { openSession } from './sessions.ts';
 import { countAttempt, forgetAttempts } from './sign-in-attempts.ts';
@@ -43,12 +43,12 @@ export async function hasOperators({
 export type FirstSignIn = SignIn | { kind: 'invalid'; errors: FieldError[] };
 
 /**
- * Makes the first operator, with the chosen name and password, and signs them in. `refused` where
+ * Makes the first operator, an administrator with the chosen name and password, and signs them in. `refused` where
  * the code is wrong, used or expired, or there is an operator already.
  */
 export async function signInFirst(
   store: Store,
-  request: Omit<SignInRequest, 'device'> & { code: string },
+  request: Omit<SignInRequest, 'device' | 'secondFactor'> & { code: string },
 ): Promise<FirstSignIn> {
   const name = displayText(request.name);
   // One bucket for all codes: there is one code.
@@ -57,7 +57,7 @@ export async function signInFirst(
   if (wait !== null) return { kind: 'slowed', retryAfterSeconds: wait };
   const codeHash = secretHash(readTypedSecret(request.code));
   if (!(await isFirstCode(store, codeHash))) return { kind: 'refused' };
-  const errors = [...nameErrors(name), ...passwordErrors(request.password)];
+  const errors = [...nameErrors(name), ...(await passwordErrors(request.password, name))];
   if (errors.length > 0) {
     await forgetAttempts(store, attempt);
     return { kind: 'invalid', errors };
@@ -71,10 +71,10 @@ export async function signInFirst(
     });
     if (count === 0 || (await hasOperators({ prisma: tx }))) return { kind: 'refused' };
     const row = await tx.operator.create({
-      data: { id: randomUUID(), name, role: 'operator', passwordHash },
+      data: { id: randomUUID(), name, role: 'administrator', passwordHash },
       select: operatorColumns,
     });
-    const session = await openSession({ prisma: tx }, row.id);
+    const session = await openSession({ prisma: tx }, row.id, request.browser);
     return { kind: 'signed-in', operator: readOperator(row), session };
   });
   if (signedIn.kind === 'signed-in') await forgetAttempts(store, attempt);

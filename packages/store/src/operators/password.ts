@@ -1,4 +1,37 @@
+import type { FieldError } from '@leadgate/contract';
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+
+const SHORTEST = 10;
+const LONGEST = 200;
+
+/** Of zxcvbn's 0 to 4: more than 10^8 guesses, far more than sign-ins that are slowed let anybody make. */
+const LEAST_SCORE = 3;
+
+/**
+ * What is wrong with a password: too short, too long, or among the first that are guessed, the name
+ * of its owner and of this product included (NIST SP 800-63B; OWASP ASVS 5.0, 6.2). Nothing else is
+ * asked of it.
+ */
+export async function passwordErrors(password: string, name: string): Promise<FieldError[]> {
+  const refused = (detail: string) => [{ pointer: '/password', code: 'invalid', detail }];
+  const length = [...password].length;
+  if (length < SHORTEST || length > LONGEST)
+    return refused(`The password needs ${SHORTEST} to ${LONGEST} characters.`);
+  if ((await guessability(password, name)) >= LEAST_SCORE) return [];
+  return refused(
+    'The password is among the first that are guessed: take four words at random, or one made up by a password manager.',
+  );
+}
+
+/** Its dictionary is large, and loaded only if a password is chosen. */
+async function guessability(password: string, name: string): Promise<number> {
+  const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
+    import('@zxcvbn-ts/core'),
+    import('@zxcvbn-ts/language-common'),
+  ]);
+  const zxcvbn = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });
+  return zxcvbn.check(password, [name, ...name.split(/\s+/), 'leadgate']).score;
+}
 
 /** N = 2^15, r = 8, p = 3: 32 MiB and about a tenth of a second (OWASP, Password Storage). */
 const NOW = { log2N: 15, r: 8, p: 3 };

@@ -1,0 +1,188 @@
+import { RoleSchema } from '@leadgate/contract';
+import {
+  beginSecondFactor,
+  changePassword,
+  confirmSecondFactor,
+  endSessionById,
+  listSessions,
+  provePassword,
+  removeSecondFactor,
+} from '@leadgate/store';
+import { Type } from 'typebox';
+import { invalid, operation, Refusal, type Call } from './operation.ts';
+import { At, Nullable, Uuid } from './schema.ts';
+
+const password = Type.String({ maxLength: 1_000 });
+
+const SessionView = Type.Object({
+  id: Uuid,
+  browser: Type.String(),
+  current: Type.Boolean(),
+  createdAt: At,
+  lastUsedAt: At,
+  expiresAt: At,
+});
+
+/** What somebody may see and change of themselves. Tokens and the command line are nobody. */
+export const me = {
+  show: operation({
+    name: 'me.show',
+    id: 'me',
+    method: 'GET',
+    path: '/me',
+    summary: 'Who you are, and what you may do where',
+    scope: 'own',
+    input: Type.Object({}),
+    output: Type.Object({
+      kind: Type.String(),
+      name: Type.String(),
+      role: Nullable(RoleSchema),
+      workspaces: Type.Array(Type.Object({ workspaceId: Uuid, role: RoleSchema })),
+    }),
+    run: (_input, _connections, { actor: { kind, name, role, workspaces } }) => ({
+      ...{ kind, name, role, workspaces },
+    }),
+  }),
+
+  sessions: operation({
+    name: 'me.sessions',
+    id: 'listSessions',
+    method: 'GET',
+    path: '/me/sessions',
+    summary: 'Where you are signed in',
+    scope: 'own',
+    input: Type.Object({}),
+    output: Type.Array(SessionView),
+    run: async (_input, { store }, call) => {
+      const person = personOf(call);
+      if (person instanceof Refusal) return person;
+      const sessions = await listSessions(store, person.operatorId);
+      return sessions.map((one) => ({ ...one, current: one.id === person.sessionId }));
+    },
+  }),
+
+  endSession: operation({
+    name: 'me.end-session',
+    id: 'endSession',
+    method: 'DELETE',
+    path: '/me/sessions/:sessionId',
+    summary: 'End one of your sessions',
+    role: 'viewer',
+    scope: 'own',
+    input: Type.Object({ sessionId: Uuid }),
+    output: null,
+    run: async ({ sessionId }, { store }, call) => {
+      const person = personOf(call);
+      if (person instanceof Refusal) return person;
+      if (await endSessionById(store, person.operatorId, sessionId)) return null;
+      return new Refusal('not-found', 'You have no such session.');
+    },
+  }),
+
+  password: operation({
+    name: 'me.password',
+    id: 'changeOwnPassword',
+    method: 'POST',
+    path: '/me/credentials',
+    summary: 'Change your password: your other sessions end',
+    role: 'viewer',
+    scope: 'own',
+    input: Type.Object({ current: password, password }),
+    output: null,
+    run: async ({ current, password }, { store }, call) => {
+      const person = await provenPerson(call, store, current);
+      if (person instanceof Refusal) return person;
+      const outcome = await changePassword(store, person.name, password, person.sessionId);
+      return outcome.kind === 'invalid' ? invalid(outcome.errors) : null;
+    },
+  }),
+
+  beginSecondFactor: operation({
+    name: 'me.begin-second-factor',
+    id: 'beginSecondFactor',
+    method: 'POST',
+    path: '/me/second-factor',
+    summary: 'Make the secret of an authenticator; it counts once its first code is confirmed',
+    role: 'viewer',
+    scope: 'own',
+    input: Type.Object({ current: password }),
+    output: Type.Object({ uri: Type.String(), secret: Type.String() }),
+    run: async ({ current }, { store, secondFactorKey }, call) => {
+      const person = await provenPerson(call, store, current);
+      if (person instanceof Refusal) return person;
+      if (secondFactorKey === null) return NOBODY;
+      return beginSecondFactor(store, person.name, secondFactorKey);
+    },
+  }),
+
+  confirmSecondFactor: operation({
+    name: 'me.confirm-second-factor',
+    id: 'confirmSecondFactor',
+    method: 'POST',
+    path: '/me/second-factor/confirm',
+    summary: 'Ask for a code of the authenticator at every sign-in from now on',
+    role: 'viewer',
+    scope: 'own',
+    input: Type.Object({ code: Type.String({ maxLength: 20 }) }),
+    output: null,
+    run: async ({ code }, { store, secondFactorKey }, call) => {
+      const person = personOf(call);
+      if (person instanceof Refusal) return person;
+      if (secondFactorKey === null) return NOBODY;
+      if (await confirmSecondFactor(store, person.name, code, secondFactorKey)) return null;
+      const detail =
+        'That is not a code of the authenticator now. Is the clock of the phone right?';
+      return invalid([{ pointer: '/code', code: 'invalid', detail }]);
+    },
+  }),
+
+  dropSecondFactor: operation({
+    name: 'me.drop-second-factor',
+    id: 'dropOwnSecondFactor',
+    method: 'POST',
+    path: '/me/second-factor/drop',
+    summary: 'Ask for no code at sign-in any more',
+    role: 'viewer',
+    scope: 'own',
+    input: Type.Object({ current: password }),
+    output: null,
+    run: async ({ current }, { store }, call) => {
+      const person = await provenPerson(call, store, current);
+      if (person instanceof Refusal) return person;
+      await removeSecondFactor(store, person.name);
+      return null;
+    },
+  }),
+};
+
+const NOBODY = new Refusal('conflict', 'Only somebody who signed in to the console can do this.');
+
+function personOf({
+  actor,
+}: Call): { name: string; operatorId: string; sessionId: string } | Refusal {
+  const { name, operatorId, sessionId } = actor;
+  return operatorId === undefined || sessionId === undefined
+    ? NOBODY
+    : { name, operatorId, sessionId };
+}
+
+/** A session that was left open is not enough for what keeps others out. */
+async function provenPerson(
+  call: Call,
+  store: Parameters<typeof provePassword>[0],
+  password: string,
+): Promise<ReturnType<typeof personOf>> {
+  const person = personOf(call);
+  if (person instanceof Refusal) return person;
+  const proof = await provePassword(store, person.operatorId, password);
+  switch (proof.kind) {
+    case 'right':
+      return person;
+    case 'wrong':
+      return invalid([
+        { pointer: '/current', code: 'invalid', detail: 'That is not your password.' },
+      ]);
+    case 'slowed':
+      return new Refusal('not-allowed', `Too many tries. Wait ${proof.retryAfterSeconds} seconds.`);
+  }
+}
