@@ -19,7 +19,7 @@ import type { Session } from './session.ts';
 export interface CallOptions {
   signal?: AbortSignal;
   /** What to say of a refusal, if the command knows more than the operation: what to type next. */
-  words?: Partial<Record<RefusalCode, string | ((refusal: Refusal) => string)>>;
+  words?: Partial<Record<RefusalCode, string | ((refusal: Refusal) => string | Failure)>>;
 }
 
 /** Runs an operation as who sits at the prompt. Rejects with a Failure if it is refused. */
@@ -33,10 +33,9 @@ export async function call<I extends TObject, O>(
   const result = await runOperation(operation, input, connections, callOf(context, options));
   if (!(result instanceof Refusal)) return result;
   const said = words[result.code] ?? result.detail;
-  throw new Failure(
-    showable(typeof said === 'string' ? said : said(result)),
-    result.code === 'invalid' ? EXIT.usage : EXIT.failed,
-  );
+  const sentence = typeof said === 'string' ? said : said(result);
+  if (sentence instanceof Failure) throw sentence;
+  throw new Failure(showable(sentence), result.code === 'invalid' ? EXIT.usage : EXIT.failed);
 }
 
 /** Who sits at the prompt, as operations know them: whoever reaches the servers may do anything. */

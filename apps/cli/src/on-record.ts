@@ -10,7 +10,10 @@ export const LOOKS: ReadonlySet<string> = new Set([
 ]);
 
 /** Nouns whose commands run operations, which put themselves on record. */
-export const RUN: ReadonlySet<string> = new Set(['link', 'operator', 'token', 'workspace']);
+export const RUN: ReadonlySet<string> = new Set([
+  ...['workspace', 'field', 'link', 'lead', 'submission', 'held', 'rejected', 'failed', 'queue'],
+  ...['operator', 'token'],
+]);
 
 /** Where the console calls it otherwise. */
 const NAMES: Readonly<Record<string, string>> = { replay: 'submission.replay' };

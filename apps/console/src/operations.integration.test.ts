@@ -174,7 +174,8 @@ test('leads are exported to operators, on record, and to no viewer', async () =>
   const ndjson = await operator('GET', `${url}?format=ndjson&utmSource=nowhere`);
   expect(ndjson.body).toBe('');
   expect((await viewer('GET', url)).statusCode).toBe(403);
-  const [entry] = await listAudit(console_.store, { limit: 1 });
+  const [refused, entry] = await listAudit(console_.store, { limit: 2 });
+  expect(refused).toMatchObject({ action: 'lead.export', outcome: 'refused' });
   expect(entry).toMatchObject({ action: 'lead.export', subject: { workspaceId }, outcome: 'done' });
 });
 

@@ -1,18 +1,15 @@
 export {
-  invalid,
-  operation,
   pathMembers,
   Refusal,
-  refilling,
+  TextFile,
   type Call,
   type Connections,
   type Operation,
   type RefusalCode,
-  type Scope,
 } from './operation.ts';
 export type { LinkView } from './link.ts';
 export { allOperations, loadNoun, type Nouns } from './registry.ts';
-export { couldRun, onRecord, roleOver, runOperation, tellRedis, type Given } from './run.ts';
+export { couldRun, onRecord, roleOver, runOperation, type Given } from './run.ts';
 export { leadsAsCsv, leadsAsNdjson } from './export/lead-csv.ts';
 export { discardFailed, type DiscardedFailed } from './failed/discard-failed.ts';
 export { retryFailed, type RetriedFailed, type RetryFailedOptions } from './failed/retry-failed.ts';

@@ -9,7 +9,7 @@ import {
   removeSecondFactor,
 } from '@leadgate/store';
 import { Type } from 'typebox';
-import { invalid, operation, Refusal, type Call } from './operation.ts';
+import { invalid, NOTHING, operation, Refusal, type Call } from './operation.ts';
 import { At, Nullable, Uuid } from './schema.ts';
 
 const password = Type.String({ maxLength: 1_000 });
@@ -70,7 +70,7 @@ export const me = {
     role: 'viewer',
     scope: 'own',
     input: Type.Object({ sessionId: Uuid }),
-    output: null,
+    output: NOTHING,
     run: async ({ sessionId }, { store }, call) => {
       const person = personOf(call);
       if (person instanceof Refusal) return person;
@@ -88,7 +88,7 @@ export const me = {
     role: 'viewer',
     scope: 'own',
     input: Type.Object({ current: password, password }),
-    output: null,
+    output: NOTHING,
     run: async ({ current, password }, { store }, call) => {
       const person = await provenPerson(call, store, current);
       if (person instanceof Refusal) return person;
@@ -124,7 +124,7 @@ export const me = {
     role: 'viewer',
     scope: 'own',
     input: Type.Object({ code: Type.String({ maxLength: 20 }) }),
-    output: null,
+    output: NOTHING,
     run: async ({ code }, { store, secondFactorKey }, call) => {
       const person = personOf(call);
       if (person instanceof Refusal) return person;
@@ -145,7 +145,7 @@ export const me = {
     role: 'viewer',
     scope: 'own',
     input: Type.Object({ current: password }),
-    output: null,
+    output: NOTHING,
     run: async ({ current }, { store }, call) => {
       const person = await provenPerson(call, store, current);
       if (person instanceof Refusal) return person;

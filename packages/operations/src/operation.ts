@@ -3,7 +3,10 @@ import type { Access, FieldError, Role } from '@leadgate/contract';
 import type { Reserver } from '@leadgate/intake';
 import type { FailedJobs, Producer } from '@leadgate/queue';
 import type { AuditActor, Store } from '@leadgate/store';
-import type { Static, TObject, TSchema } from 'typebox';
+import { Type, type Static, type TObject, type TSchema } from 'typebox';
+
+/** The output of an operation that answers nothing. */
+export const NOTHING = Type.Null();
 
 /** The servers that operations work on. Each is connected to when it is first asked for. */
 export interface Connections {
@@ -32,7 +35,8 @@ export interface Call {
   warn: (sentence: string, error: unknown) => void;
 }
 
-export type RefusalCode = 'invalid' | 'not-allowed' | 'not-found' | 'conflict' | 'unavailable';
+export type RefusalCode =
+  'malformed-request' | 'invalid' | 'not-allowed' | 'not-found' | 'conflict' | 'unavailable';
 
 /** Why an operation did nothing: an expected outcome, in a sentence for people. */
 export class Refusal {
@@ -105,10 +109,26 @@ export interface Operation<I extends TObject = TObject, O = unknown> {
   /** Whether its output has personal data, which viewers get masked. */
   personal: boolean;
   input: I;
-  /** Null: it answers nothing. */
+  /** Null: it answers a TextFile. */
   output: TSchema | null;
   status: number;
   run(input: Static<I>, connections: Connections, call: Call): Promise<O | Refusal> | O | Refusal;
+}
+
+/** A file that is written as it is read. */
+export class TextFile {
+  readonly name: string;
+  readonly type: string;
+  readonly texts: AsyncIterable<string>;
+  /** How many things were written until now. */
+  readonly rows: () => number;
+
+  constructor(name: string, type: string, texts: AsyncIterable<string>, rows: () => number) {
+    this.name = name;
+    this.type = type;
+    this.texts = texts;
+    this.rows = rows;
+  }
 }
 
 type Defaulted = 'role' | 'recorded' | 'subject' | 'personal' | 'status';
@@ -123,7 +143,7 @@ export function operation<I extends TObject, O>(
     recorded: !looks,
     subject: [],
     personal: false,
-    status: definition.output === null ? 204 : 200,
+    status: definition.output === NOTHING ? 204 : 200,
     ...definition,
   };
 }

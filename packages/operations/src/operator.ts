@@ -8,7 +8,7 @@ import {
   removeSecondFactor,
 } from '@leadgate/store';
 import { Type } from 'typebox';
-import { invalid, operation, Refusal } from './operation.ts';
+import { invalid, NOTHING, operation, Refusal } from './operation.ts';
 import { At, Nullable, Uuid } from './schema.ts';
 
 const OperatorView = Type.Object({
@@ -96,7 +96,7 @@ export const operator = {
     role: 'administrator',
     scope: null,
     input: Type.Object({ name, password }),
-    output: null,
+    output: NOTHING,
     run: async ({ name, password }, { store }) => {
       const outcome = await changePassword(store, name, password);
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
@@ -113,7 +113,7 @@ export const operator = {
     role: 'administrator',
     scope: null,
     input: Type.Object({ name }),
-    output: null,
+    output: NOTHING,
     run: async ({ name }, { store }) =>
       (await removeSecondFactor(store, name)) ? null : unknown(name),
   }),
@@ -127,7 +127,7 @@ export const operator = {
     role: 'administrator',
     scope: null,
     input: Type.Object({ name }),
-    output: null,
+    output: NOTHING,
     run: async ({ name }, { store }, { actor }) => {
       if (isSelf(actor, name)) return new Refusal('conflict', 'You cannot remove yourself.');
       return (await removeOperator(store, name)) ? null : unknown(name);

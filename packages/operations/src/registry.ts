@@ -1,26 +1,50 @@
+import type { audit } from './audit.ts';
+import type { failed } from './failed.ts';
+import type { field } from './field.ts';
+import type { held } from './held.ts';
+import type { lead } from './lead.ts';
 import type { link } from './link.ts';
+import type { Operation } from './operation.ts';
 import type { me } from './me.ts';
 import type { operator } from './operator.ts';
-import type { Operation } from './operation.ts';
+import type { queue } from './queue.ts';
+import type { rejected } from './rejected.ts';
+import type { submission } from './submission.ts';
 import type { token } from './token.ts';
 import type { workspace } from './workspace.ts';
 
 /** The operations of each noun. */
 export interface Nouns {
+  workspace: typeof workspace;
+  field: typeof field;
   link: typeof link;
+  lead: typeof lead;
+  submission: typeof submission;
+  rejected: typeof rejected;
+  failed: typeof failed;
+  held: typeof held;
+  queue: typeof queue;
   me: typeof me;
   operator: typeof operator;
   token: typeof token;
-  workspace: typeof workspace;
+  audit: typeof audit;
 }
 
 /** A noun is loaded when an operation of it is needed: a command line needs one. */
 const LOADERS: { [N in keyof Nouns]: () => Promise<Nouns[N]> } = {
+  workspace: async () => (await import('./workspace.ts')).workspace,
+  field: async () => (await import('./field.ts')).field,
   link: async () => (await import('./link.ts')).link,
+  lead: async () => (await import('./lead.ts')).lead,
+  submission: async () => (await import('./submission.ts')).submission,
+  rejected: async () => (await import('./rejected.ts')).rejected,
+  failed: async () => (await import('./failed.ts')).failed,
+  held: async () => (await import('./held.ts')).held,
+  queue: async () => (await import('./queue.ts')).queue,
   me: async () => (await import('./me.ts')).me,
   operator: async () => (await import('./operator.ts')).operator,
   token: async () => (await import('./token.ts')).token,
-  workspace: async () => (await import('./workspace.ts')).workspace,
+  audit: async () => (await import('./audit.ts')).audit,
 };
 
 /** The operations of a noun. */

@@ -31,14 +31,15 @@ export function couldRun(
 export async function roleOver(
   { role: needed, scope }: Pick<Operation, 'role' | 'scope'>,
   input: object,
-  { store }: Pick<Connections, 'store'>,
+  connections: Pick<Connections, 'store'>,
   access: Access,
 ): Promise<Role | Refusal> {
   if (access.role !== null && reaches(access.role, needed)) return access.role;
   const named: unknown = scope === null || scope === 'own' ? undefined : Reflect.get(input, scope);
   if (typeof named !== 'string')
     return scope === 'own' ? 'viewer' : notAllowed(access.role, needed);
-  const workspaceId = scope === 'workspaceId' ? named : await workspaceOfScope(store, scope, named);
+  const workspaceId =
+    scope === 'workspaceId' ? named : await workspaceOfScope(connections.store, scope, named);
   const role = workspaceId === null ? access.role : roleIn(access, workspaceId);
   if (role === null) return new Refusal('not-found', 'There is no such thing.');
   return reaches(role, needed) ? role : notAllowed(role, needed);
@@ -104,17 +105,18 @@ export async function runOperation<I extends TObject, O>(
 export async function onRecord<O>(
   { action, subject }: { action: string; subject: Record<string, string> },
   run: () => Promise<O | Refusal> | Refusal,
-  { store }: Pick<Connections, 'store'>,
+  connections: Pick<Connections, 'store'>,
   { actor: { kind, name }, requestId, warn }: Call,
 ): Promise<O | Refusal> {
   const entry = { actor: { kind, name }, action, subject, requestId };
-  const record = () => recordAction(store, entry);
+  // Asked for where it is used: what can do without Postgres may not know where it is.
+  const record = async () => recordAction(connections.store, entry);
   let id = kind === 'command-line' ? await record().catch(() => null) : await record();
   const end = async (outcome: 'done' | 'refused' | 'failed'): Promise<void> => {
     try {
       // What could not be done for want of Postgres is not there to be recorded either.
       if (outcome === 'done') id ??= await record();
-      if (id !== null) await recordOutcome(store, id, outcome);
+      if (id !== null) await recordOutcome(connections.store, id, outcome);
     } catch (error) {
       warn('this is not in the audit log: Postgres did not take it', error);
     }

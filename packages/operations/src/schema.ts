@@ -9,3 +9,19 @@ export const Time = Type.String({ format: 'date-time' });
 export const At = Type.Unsafe<Date | string>(Type.String({ format: 'date-time' }));
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** How many are listed: 50 unless told otherwise. */
+export const Limit = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'How many at most.' }),
+);
+
+/** A JSON object whose members are not all listed: its documented members, and more. */
+export const open = <T extends Record<string, TSchema>>(members: T, description?: string) =>
+  Type.Object(members, {
+    additionalProperties: true,
+    ...(description !== undefined && { description }),
+  });
+
+export const RoleName = Type.Union([Type.Literal('viewer'), Type.Literal('operator')], {
+  description: 'viewer: sees, personal data masked; operator: sees and acts.',
+});

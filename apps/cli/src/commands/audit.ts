@@ -1,5 +1,7 @@
-import { listAudit, type AuditEntry } from '@leadgate/store';
+import { loadNoun } from '@leadgate/operations';
+import type { AuditEntry } from '@leadgate/store';
 import type { Command } from 'commander';
+import { call } from '../call.ts';
 import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
 import { table } from '../print/table.ts';
 import { shortTime } from '../print/time.ts';
@@ -28,15 +30,12 @@ export function addAudit(program: Command, context: Context): void {
     .action((options: AuditOptions) => list(context, options));
 }
 
-async function list({ io, session }: Context, options: AuditOptions): Promise<void> {
+async function list(context: Context, options: AuditOptions): Promise<void> {
+  const { io } = context;
   const { who, action, since, before, limit } = options;
-  const entries = await listAudit(session.store(), {
-    limit,
-    ...(who !== undefined && { actor: who }),
-    ...(action !== undefined && { action }),
-    ...(since !== undefined && { since }),
-    ...(before !== undefined && { before }),
-  });
+  const { list: listEntries } = await loadNoun('audit');
+  const asked = { actor: who, action, since, before, limit };
+  const entries = await call(context, listEntries, asked);
   answer(io, options, entries, () =>
     entries.length === 0 ? 'Nothing was done.\n' : auditTable(entries),
   );

@@ -1,11 +1,7 @@
-import { discardFailed, retryFailed, type RetryFailedOptions } from '@leadgate/operations';
-import {
-  openFailedJobs,
-  type FailedJob,
-  type FailedJobDetails,
-  type FailedJobs,
-} from '@leadgate/queue';
+import { loadNoun } from '@leadgate/operations';
+import type { FailedJobDetails } from '@leadgate/queue';
 import type { Command } from 'commander';
+import { call } from '../call.ts';
 import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { stopOnInterrupt } from '../interrupt.ts';
@@ -47,16 +43,14 @@ export function addFailedCommands(program: Command, context: Context): void {
     .option('--reason <text>', 'only of this reason')
     .option('--before <id>', 'only those after this one in the list: the next page')
     .option('--limit <n>', 'how many at most', wholeNumber, 50)
-    .action((options: ListOptions) => withFailed(context, (jobs) => list(context, jobs, options)));
+    .action((options: ListOptions) => list(context, options));
 
   addCommand(failed, 'show', {
     summary: 'Show a failed job and what it carries.',
     examples: ['failed show 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
   })
     .argument('<id>', ID)
-    .action((id: string, options: JsonOption) =>
-      withFailed(context, (jobs) => show(context, jobs, id, options)),
-    );
+    .action((id: string, options: JsonOption) => show(context, id, options));
 
   addCommand(failed, 'retry', {
     summary: 'Retry failed jobs with all their attempts: one, those of a reason, or all.',
@@ -71,9 +65,7 @@ export function addFailedCommands(program: Command, context: Context): void {
     .option('--all', 'all that have failed until now')
     .option('--rate <rate>', 'how many at most: 50/s, 600/m', rate)
     .option('--dry-run', 'say how many there are, and change nothing')
-    .action((id: string | undefined, options: RetryOptions) =>
-      withFailed(context, (jobs) => retry(context, jobs, id, options)),
-    );
+    .action((id: string | undefined, options: RetryOptions) => retry(context, id, options));
 
   addCommand(failed, 'discard', {
     summary: 'Take a failed job out of the queue for good.',
@@ -85,26 +77,15 @@ export function addFailedCommands(program: Command, context: Context): void {
     .argument('<id>', ID)
     .requiredOption('--reason <text>', 'why it is given up')
     .action((id: string, options: JsonOption & { reason: string }) =>
-      withFailed(context, (jobs) => discard(context, jobs, id, options)),
+      discard(context, id, options),
     );
 }
 
-async function withFailed(
-  { session }: Context,
-  use: (jobs: FailedJobs) => Promise<void>,
-): Promise<void> {
-  const jobs = openFailedJobs(await session.redis());
-  try {
-    await use(jobs);
-  } finally {
-    await jobs.close();
-  }
-}
-
-async function list({ io }: Context, jobs: FailedJobs, options: ListOptions): Promise<void> {
+async function list(context: Context, options: ListOptions): Promise<void> {
+  const { io } = context;
+  const failed = await loadNoun('failed');
   if (options.byReason === true) {
-    const { reasons, looked, all } = await jobs.reasons();
-    if (!all) remark(io, `these are the reasons of the newest ${count(looked, 'failed job')}.`);
+    const reasons = await call(context, failed.reasons, {});
     return answer(io, options, reasons, () =>
       reasons.length === 0
         ? 'No job has failed.\n'
@@ -119,92 +100,58 @@ async function list({ io }: Context, jobs: FailedJobs, options: ListOptions): Pr
           ),
     );
   }
-  const found = await firstOf(jobs, options);
+  const { reason, before, limit } = options;
+  const found = await call(context, failed.list, { reason, before, limit });
   answer(io, options, found, () =>
     found.length === 0
       ? 'No failed job found.\n'
       : table(
           ['failed', 'job', 'reason'],
-          found.map(({ failedAt, jobId, reason }) => [shortTime(failedAt), jobId, reason]),
+          found.map(({ failedAt, jobId, reason: why }) => [shortTime(failedAt), jobId, why]),
         ),
   );
   const last = found.at(-1);
-  if (last !== undefined && found.length === options.limit)
+  if (last !== undefined && found.length === limit)
     remark(io, `there may be more: add --before ${last.jobId}`);
 }
 
-async function firstOf(
-  jobs: FailedJobs,
-  { reason, before, limit }: ListOptions,
-): Promise<FailedJob[]> {
-  const found: FailedJob[] = [];
-  const filter = {
-    ...(reason !== undefined && { reason }),
-    ...(before !== undefined && { before }),
-  };
-  for await (const page of jobs.pages('newest-first', filter)) {
-    found.push(...page);
-    if (found.length >= limit) break;
-  }
-  return found.slice(0, limit);
-}
-
-async function show(
-  { io }: Context,
-  jobs: FailedJobs,
-  id: string,
-  options: JsonOption,
-): Promise<void> {
-  const job = await jobs.show(id);
-  if (job === null) throw notFailed(id);
-  answer(io, options, job, () => jobText(job));
+async function show(context: Context, id: string, options: JsonOption): Promise<void> {
+  const job = await call(context, (await loadNoun('failed')).show, { jobId: id }, { words });
+  answer(context.io, options, job, () => jobText(job));
 }
 
 async function retry(
   context: Context,
-  jobs: FailedJobs,
   id: string | undefined,
   options: RetryOptions,
 ): Promise<void> {
   const { reason, all = false } = options;
   if ([id !== undefined, reason !== undefined, all].filter(Boolean).length !== 1)
     throw new Failure('Say which: the id of one, --reason, or --all; one of them.', EXIT.usage);
-  if (id !== undefined) return retryOne(context, jobs, id, options);
-  return retryMany(context, jobs, options);
+  return id === undefined ? retryMany(context, options) : retryOne(context, id, options);
 }
 
-async function retryOne(
-  { io }: Context,
-  jobs: FailedJobs,
-  id: string,
-  options: RetryOptions,
-): Promise<void> {
+async function retryOne(context: Context, jobId: string, options: RetryOptions): Promise<void> {
+  const { show: look, retry: again } = await loadNoun('failed');
   const dryRun = options.dryRun === true;
-  const found = dryRun ? (await jobs.show(id)) !== null : await jobs.retry(id);
-  if (!found) throw notFailed(id);
-  answer(io, options, { retried: 1 }, () => (dryRun ? 'It would be retried.\n' : 'Retried.\n'));
+  if (dryRun) await call(context, look, { jobId }, { words });
+  else await call(context, again, { jobId }, { words });
+  answer(context.io, options, { retried: 1 }, () =>
+    dryRun ? 'It would be retried.\n' : 'Retried.\n',
+  );
 }
 
-async function retryMany(
-  { io }: Context,
-  jobs: FailedJobs,
-  { reason, rate: perSecond, dryRun = false, json }: RetryOptions,
-): Promise<void> {
+async function retryMany(context: Context, options: RetryOptions): Promise<void> {
+  const { reason, rate: perSecond, dryRun } = options;
   const interrupt = stopOnInterrupt();
-  const settings: RetryFailedOptions = {
-    dryRun,
-    signal: interrupt.signal,
-    ...(perSecond !== undefined && { perSecond }),
-  };
   try {
-    const filter = reason === undefined ? {} : { reason };
-    const result = await retryFailed(jobs, filter, settings);
+    const { retryAll } = await loadNoun('failed');
+    const { signal } = interrupt;
+    const result = await call(context, retryAll, { reason, perSecond, dryRun }, { signal });
     const { retried, gone, stopped } = result;
-    const done = dryRun
-      ? `${count(retried, 'job')} would be retried`
-      : `${count(retried, 'job')} retried`;
+    const done = dryRun === true ? 'would be retried' : 'retried';
     const others = gone > 0 ? `, ${gone} were gone` : '';
-    answer(io, { ...(json !== undefined && { json }) }, result, () => `${done}${others}.\n`);
+    answer(context.io, options, result, () => `${count(retried, 'job')} ${done}${others}.\n`);
     if (stopped) throw new Failure('stopped; the others wait for the same command.', EXIT.stopped);
   } finally {
     interrupt.close();
@@ -212,23 +159,22 @@ async function retryMany(
 }
 
 async function discard(
-  { io, session }: Context,
-  jobs: FailedJobs,
-  id: string,
-  options: JsonOption & { reason: string },
+  context: Context,
+  jobId: string,
+  { reason, ...options }: JsonOption & { reason: string },
 ): Promise<void> {
-  const reason = options.reason.trim();
-  if (reason === '') throw new Failure('Say why it is given up: --reason.', EXIT.usage);
-  const outcome = await discardFailed({ store: session.store(), failed: jobs }, id, reason);
-  if (outcome.kind === 'unknown') throw notFailed(id);
-  answer(io, options, outcome, () => 'Discarded; what it carried is kept in Postgres.\n');
+  if (reason.trim() === '') throw new Failure('Say why it is given up: --reason.', EXIT.usage);
+  const { discard: give } = await loadNoun('failed');
+  await call(context, give, { jobId, reason: reason.trim() }, { words });
+  const outcome = { kind: 'discarded' };
+  answer(context.io, options, outcome, () => 'Discarded; what it carried is kept in Postgres.\n');
 }
 
-function notFailed(id: string): Failure {
-  return new Failure(
-    `No failed job has the id "${showable(id)}"; leadgate failed list shows those there are.`,
-  );
-}
+/** What to type next, if no failed job has the id. */
+const words = {
+  'not-found': ({ detail }: { detail: string }) =>
+    `${detail.replace(/\.$/, '')}; leadgate failed list shows those there are.`,
+};
 
 function jobText({
   jobId,
@@ -237,7 +183,7 @@ function jobText({
   attempts,
   replay,
   submission,
-}: FailedJobDetails): string {
+}: Omit<FailedJobDetails, 'data'>): string {
   const head = pairs([
     ['Job', jobId],
     ['Reason', reason],

@@ -1,14 +1,14 @@
 import { CUSTOM_FIELD_TYPES, type CustomField, type CustomFieldType } from '@leadgate/contract';
 import { customFieldKey } from '@leadgate/leads';
-import { archiveField, createField, listFields, renameField, type Store } from '@leadgate/store';
+import { loadNoun } from '@leadgate/operations';
 import { Option, type Command } from 'commander';
+import { call } from '../call.ts';
 import { addCommand, addNoun, answer, collect, type Context, type JsonOption } from '../command.ts';
-import { EXIT, Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import { findWorkspace } from '../find-workspace.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, table } from '../print/table.ts';
 import { nearName } from '../read/near-name.ts';
-import { refused } from '../refused.ts';
 
 interface CreateOptions extends JsonOption {
   name: string;
@@ -82,30 +82,22 @@ export function addFieldCommands(program: Command, context: Context): void {
 }
 
 async function create(
-  { io, session }: Context,
+  context: Context,
   workspaceName: string,
-  { name, label = name, type, option = [], ...options }: CreateOptions,
+  { name, label, type, option, ...options }: CreateOptions,
 ): Promise<void> {
-  const workspace = await findWorkspace(session.store(), workspaceName);
-  const outcome = await createField(
-    session.store(),
-    workspace.id,
-    { name, label, type, options: option },
-    { customFieldKey },
-  );
-  if (outcome.kind === 'invalid') throw refused(outcome.errors);
-  if (outcome.kind === 'name-taken') throw nameTaken(outcome.by);
-  if (outcome.kind === 'unknown-workspace') throw new Failure('The workspace is gone.');
-  answer(io, options, outcome.field, () => describe('Created', outcome.field));
+  const { id: workspaceId } = await findWorkspace(context.session.store(), workspaceName);
+  const { create } = await loadNoun('field');
+  const input = { workspaceId, name, label, type, options: option };
+  const field = await call(context, create, input);
+  answer(context.io, options, field, () => describe('Created', field));
 }
 
-async function list(
-  { io, session }: Context,
-  workspaceName: string,
-  options: JsonOption,
-): Promise<void> {
+async function list(context: Context, workspaceName: string, options: JsonOption): Promise<void> {
+  const { io, session } = context;
   const workspace = await findWorkspace(session.store(), workspaceName);
-  const fields = await listFields(session.store(), workspace.id);
+  const { list } = await loadNoun('field');
+  const fields = await call(context, list, { workspaceId: workspace.id });
   answer(io, options, fields, () =>
     fields.length === 0
       ? `${showable(workspace.name)} has no custom field yet: leadgate field create WORKSPACE --name NAME --type TYPE.\n`
@@ -124,44 +116,40 @@ async function list(
 }
 
 async function rename(
-  { io, session }: Context,
+  context: Context,
   workspaceName: string,
   fieldName: string,
   { name, label, ...options }: RenameOptions,
 ): Promise<void> {
-  if (name === undefined && label === undefined)
-    throw new Failure('Say what to change: --name, --label, or both.', EXIT.usage);
-  const field = await findField(session.store(), workspaceName, fieldName);
-  const to = { ...(name !== undefined && { name }), ...(label !== undefined && { label }) };
-  const outcome = await renameField(session.store(), field.id, to, { customFieldKey });
-  if (outcome.kind === 'invalid') throw refused(outcome.errors);
-  if (outcome.kind === 'name-taken') throw nameTaken(outcome.by);
-  if (outcome.kind === 'unknown-field') throw new Failure('The field is gone.');
-  answer(io, options, outcome.field, () => describe('Renamed', outcome.field));
+  const { id: fieldId } = await findField(context, workspaceName, fieldName);
+  const { rename } = await loadNoun('field');
+  const field = await call(context, rename, { fieldId, name, label });
+  answer(context.io, options, field, () => describe('Renamed', field));
 }
 
 async function archive(
-  { io, session }: Context,
+  context: Context,
   workspaceName: string,
   fieldName: string,
   options: JsonOption,
 ): Promise<void> {
-  const found = await findField(session.store(), workspaceName, fieldName);
-  const field = await archiveField(session.store(), found.id);
-  if (field === null) throw new Failure('The field is gone.');
-  answer(io, options, field, () =>
+  const found = await findField(context, workspaceName, fieldName);
+  const { archive } = await loadNoun('field');
+  const field = await call(context, archive, { fieldId: found.id });
+  answer(context.io, options, field, () =>
     describe(found.archived ? 'Archived before' : 'Archived', field),
   );
 }
 
 /** The field of a name or id. Rejects with a Failure that names the nearest one. */
 async function findField(
-  store: Store,
+  context: Context,
   workspaceName: string,
   nameOrId: string,
 ): Promise<CustomField> {
-  const workspace = await findWorkspace(store, workspaceName);
-  const fields = await listFields(store, workspace.id);
+  const workspace = await findWorkspace(context.session.store(), workspaceName);
+  const { list } = await loadNoun('field');
+  const fields = await call(context, list, { workspaceId: workspace.id });
   const key = customFieldKey(nameOrId);
   // Folded names are unique too.
   const found = fields.find(({ id, name }) => id === key || customFieldKey(name) === key);
@@ -176,14 +164,6 @@ async function findField(
         ? '; leadgate field list shows those there are.'
         : `; did you mean "${showable(near)}"?`
     }`,
-  );
-}
-
-function nameTaken(by: CustomField): Failure {
-  return new Failure(
-    by.archived
-      ? `The archived field "${showable(by.name)}" keeps this name and the values under it; choose another name.`
-      : `There is a field "${showable(by.name)}" already, and case does not tell names apart; choose another name.`,
   );
 }
 

@@ -1,18 +1,10 @@
 import { HELD_REASONS } from '@leadgate/contract';
-import { releaseHeld, type ReleasedHeld } from '@leadgate/operations';
-import {
-  decideHeld,
-  listHeld,
-  showHeld,
-  type HeldDetails,
-  type HeldState,
-  type HeldSummary,
-} from '@leadgate/store';
+import { loadNoun } from '@leadgate/operations';
+import type { HeldDetails, HeldState, HeldSummary } from '@leadgate/store';
 import { Option, type Command } from 'commander';
+import { call } from '../call.ts';
 import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
-import { Failure } from '../failure.ts';
-import { findLinkNamed } from '../find-link.ts';
-import { findWorkspace } from '../find-workspace.ts';
+import { namedIds } from '../named-ids.ts';
 import { leadValues } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, table } from '../print/table.ts';
@@ -76,19 +68,15 @@ export function addHeldCommands(program: Command, context: Context): void {
     .action((id: string, options: JsonOption) => discard(context, id, options));
 }
 
-async function list({ io, session }: Context, options: ListOptions): Promise<void> {
-  const store = session.store();
-  const { workspace, link, state, before, limit } = options;
-  const held = await listHeld(
-    store,
-    {
-      state,
-      ...(workspace !== undefined && { workspaceId: (await findWorkspace(store, workspace)).id }),
-      ...(link !== undefined && { linkId: (await findLinkNamed(store, link)).id }),
-      ...(before !== undefined && { before: readId(before, 'held submission') }),
-    },
+async function list(context: Context, options: ListOptions): Promise<void> {
+  const { io } = context;
+  const { state, before, limit } = options;
+  const held = await call(context, (await loadNoun('held')).list, {
+    ...(await namedIds(context, options)),
+    state,
+    before: before === undefined ? undefined : readId(before, 'held submission'),
     limit,
-  );
+  });
   answer(io, options, held, () =>
     held.length === 0 ? 'No held submission found.\n' : heldTable(held),
   );
@@ -97,42 +85,26 @@ async function list({ io, session }: Context, options: ListOptions): Promise<voi
     remark(io, `there may be more: add --before ${last.heldId}`);
 }
 
-async function show({ io, session }: Context, id: string, options: JsonOption): Promise<void> {
+async function show(context: Context, id: string, options: JsonOption): Promise<void> {
   const heldId = readId(id, 'held submission');
-  const held = await showHeld(session.store(), heldId);
-  if (held === null) throw unknown(heldId);
-  answer(io, options, held, () => heldText(held));
+  const held = await call(context, (await loadNoun('held')).show, { heldId });
+  answer(context.io, options, held, () => heldText(held));
 }
 
-async function release({ io, session }: Context, id: string, options: JsonOption): Promise<void> {
+async function release(context: Context, id: string, options: JsonOption): Promise<void> {
   const heldId = readId(id, 'held submission');
-  const outcome = await releaseHeld(await session.operations(), heldId);
-  if (outcome.kind === 'unknown') throw unknown(heldId);
-  if (outcome.kind === 'behind')
-    throw new Failure(
-      'Redis does not hold all of the workspace yet; a worker fills it by itself. Try again in a moment.',
-    );
-  answer(io, options, outcome, () => releasedText(outcome));
-}
-
-async function discard({ io, session }: Context, id: string, options: JsonOption): Promise<void> {
-  const heldId = readId(id, 'held submission');
-  const state = await decideHeld(session.store(), heldId, 'discarded');
-  if (state === null) throw unknown(heldId);
-  if (state !== 'discarded') throw new Failure('It was released before, and is a submission now.');
-  answer(io, options, { heldId, state }, () => 'Discarded.\n');
-}
-
-function releasedText(outcome: Extract<ReleasedHeld, { submissionId: string }>): string {
-  return outcome.kind === 'released'
-    ? `Released, as submission ${outcome.submissionId} of lead ${outcome.leadId}.\n`
-    : `It was released before, as submission ${outcome.submissionId}.\n`;
-}
-
-function unknown(id: string): Failure {
-  return new Failure(
-    `No held submission has the id ${id}; one that was posted just now may still wait in the queue.`,
+  const outcome = await call(context, (await loadNoun('held')).release, { heldId });
+  answer(context.io, options, outcome, () =>
+    outcome.kind === 'released'
+      ? `Released, as submission ${outcome.submissionId} of lead ${outcome.leadId}.\n`
+      : `It was released before, as submission ${outcome.submissionId}.\n`,
   );
+}
+
+async function discard(context: Context, id: string, options: JsonOption): Promise<void> {
+  const heldId = readId(id, 'held submission');
+  const outcome = await call(context, (await loadNoun('held')).discard, { heldId });
+  answer(context.io, options, outcome, () => 'Discarded.\n');
 }
 
 function heldTable(held: readonly HeldSummary[]): string {

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { UTM_FIELDS, type UtmField } from '@leadgate/contract';
-import { leadsAsCsv, leadsAsNdjson } from '@leadgate/operations';
-import { exportLeads, listFields, listWorkspaces, type Store } from '@leadgate/store';
+import { loadNoun } from '@leadgate/operations';
 import { Option, type Command } from 'commander';
+import { call } from '../call.ts';
 import { addCommand, remark, type Context } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { findLinkNamed } from '../find-link.ts';
@@ -47,47 +47,29 @@ export function addLeadExport(lead: Command, context: Context): void {
 const dashed = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-async function exportAll({ io, session }: Context, options: ExportOptions): Promise<void> {
-  const store = session.store();
-  const { link, since, until, format, output } = options;
-  const found = link === undefined ? null : await findLinkNamed(store, link);
-  const workspaceId = found?.workspaceId ?? (await workspaceOf(store, options.workspace));
-  const marks = UTM_FIELDS.flatMap((mark): [UtmField, string][] => {
-    const value = options[mark];
-    return value === undefined ? [] : [[mark, value]];
-  });
-  let leads = 0;
-  const pages = exportLeads(store, {
-    workspaceId,
-    ...(found !== null && { linkId: found.id }),
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
-    utm: Object.fromEntries(marks),
-  });
-  const counted = (async function* () {
-    for await (const page of pages) {
-      leads += page.length;
-      yield page;
-    }
-  })();
-  const texts =
-    format === 'csv'
-      ? leadsAsCsv(counted, await listFields(store, workspaceId))
-      : leadsAsNdjson(counted);
+async function exportAll(context: Context, options: ExportOptions): Promise<void> {
+  const { io, session } = context;
+  const { link, workspace, since, until, format, output } = options;
+  const found = link === undefined ? null : await findLinkNamed(session.store(), link);
+  const workspaceId = found?.workspaceId ?? (await workspaceOf(context, workspace));
+  const utm = Object.fromEntries(UTM_FIELDS.map((mark) => [mark, options[mark]]));
+  const { export: write } = await loadNoun('lead');
+  const linkId = found?.id;
+  const file = await call(context, write, { workspaceId, format, linkId, since, until, ...utm });
   if (output === undefined)
-    for await (const text of texts) {
+    for await (const text of file.texts) {
       io.out(text);
       await io.drained?.();
     }
   else {
-    await writeFile(resolve(io.cwd, output), texts);
-    remark(io, `${count(leads, 'lead')} written to ${showable(output)}.`);
+    await writeFile(resolve(io.cwd, output), file.texts);
+    remark(io, `${count(file.rows(), 'lead')} written to ${showable(output)}.`);
   }
 }
 
-async function workspaceOf(store: Store, named: string | undefined): Promise<string> {
-  if (named !== undefined) return (await findWorkspace(store, named)).id;
-  const [only, ...others] = await listWorkspaces(store);
+async function workspaceOf(context: Context, named: string | undefined): Promise<string> {
+  if (named !== undefined) return (await findWorkspace(context.session.store(), named)).id;
+  const [only, ...others] = await call(context, (await loadNoun('workspace')).list, {});
   if (only !== undefined && others.length === 0) return only.id;
   throw new Failure('Say of which workspace: --workspace, or --link.', EXIT.usage);
 }

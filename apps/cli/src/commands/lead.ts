@@ -1,29 +1,15 @@
-import { moveIdentities } from '@leadgate/intake';
-import { joinLeads } from '@leadgate/leads';
-import {
-  findLeads,
-  isDuplicatePair,
-  isUuid,
-  listDuplicates,
-  listWorkspaces,
-  mergeLeads,
-  showLead,
-  type LeadDetails,
-  type LeadSearch,
-  type Store,
-  type Workspace,
-} from '@leadgate/store';
+import { loadNoun } from '@leadgate/operations';
+import { isUuid } from '@leadgate/store';
 import { Option, type Command } from 'commander';
+import { call } from '../call.ts';
 import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
-import { findWorkspace } from '../find-workspace.ts';
+import { namedIds } from '../named-ids.ts';
 import { duplicateTable, leadTable, leadText } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
 import { past } from '../read/past.ts';
 import { wholeNumber } from '../read/whole-number.ts';
-import { tellRedis } from '../tell-redis.ts';
 import { addLeadExport } from './lead-export.ts';
-import { searchByEmail, searchByTelephone, searchByText } from '../search-by.ts';
 
 interface FindOptions extends JsonOption {
   email?: string;
@@ -111,44 +97,28 @@ export function addLeadCommands(program: Command, context: Context): void {
   addLeadExport(lead, context);
 }
 
-async function find({ io, session }: Context, text: string, options: FindOptions): Promise<void> {
-  const store = session.store();
-  const workspaces =
-    options.workspace === undefined
-      ? await listWorkspaces(store)
-      : [await findWorkspace(store, options.workspace)];
-  const search = searchOf(text, options, workspaces);
-  const [only] = options.workspace === undefined ? [] : workspaces;
-  const leads = await findLeads(
-    store,
-    { ...search, ...(only !== undefined && { workspaceId: only.id }) },
-    options.limit,
-  );
-  answer(io, options, leads, () => (leads.length === 0 ? 'No lead found.\n' : leadTable(leads)));
-  if (leads.length === options.limit)
-    remark(io, `there may be more than these ${options.limit}; --limit shows more.`);
-}
-
-function searchOf(
-  text: string,
-  { email, telephone, name }: FindOptions,
-  workspaces: readonly Workspace[],
-): LeadSearch {
-  const asked = [email, telephone, name, text || undefined].filter((given) => given !== undefined);
+async function find(context: Context, text: string, options: FindOptions): Promise<void> {
+  const { io } = context;
+  const { email, telephone, name, limit } = options;
+  const q = text === '' ? undefined : text;
+  const asked = [email, telephone, name, q].filter((given) => given !== undefined);
   if (asked.length !== 1 || asked[0]?.trim() === '')
     throw new Failure(
       'Say whom to look for: --email, --telephone, --name, or a text; one of them.',
       EXIT.usage,
     );
-  if (email !== undefined) return searchByEmail(email, workspaces);
-  if (telephone !== undefined) return searchByTelephone(telephone, workspaces);
-  return name !== undefined ? { name } : searchByText(text, workspaces);
+  const { find: look } = await loadNoun('lead');
+  const ids = await namedIds(context, options);
+  const leads = await call(context, look, { ...ids, q, email, telephone, name, limit });
+  answer(io, options, leads, () => (leads.length === 0 ? 'No lead found.\n' : leadTable(leads)));
+  if (leads.length === limit)
+    remark(io, `there may be more than these ${limit}; --limit shows more.`);
 }
 
-async function show({ io, session }: Context, id: string, options: ShowOptions): Promise<void> {
+async function show(context: Context, id: string, options: ShowOptions): Promise<void> {
+  const { io } = context;
   const leadId = readLeadId(id);
-  const lead = await showLead(session.store(), leadId, { historyLimit: options.history });
-  if (lead === null) throw noSuchLead(leadId);
+  const lead = await existing(context, leadId, options.history);
   if (lead.leadId !== leadId) remark(io, `${leadId} stands for lead ${lead.leadId}.`);
   answer(io, options, lead, () => leadText(lead));
 }
@@ -159,47 +129,35 @@ async function merge(
   other: string,
   options: JsonOption,
 ): Promise<void> {
-  const { io, session } = context;
-  const store = session.store();
-  const [first, second] = [await existing(store, keep), await existing(store, other)];
+  const [first, second] = [await existing(context, keep), await existing(context, other)];
   if (first.workspaceId !== second.workspaceId)
     throw new Failure(
       `The leads are of two workspaces, "${showable(first.workspace)}" and "${showable(second.workspace)}", and stay two.`,
     );
-  const { workspaceId } = first;
-  const outcome = await mergeLeads(store, workspaceId, first.leadId, second.leadId, { joinLeads });
-  if (outcome.kind === 'unknown-lead') throw noSuchLead(outcome.leadId);
-  if (outcome.kind === 'erased-lead')
-    throw new Failure(`Lead ${outcome.leadId} was erased and cannot be merged.`);
-  if (outcome.kind === 'merged')
-    await tellRedis(context, (redis) => moveIdentities(redis, workspaceId, outcome.moved), {
-      otherwise:
-        'the old id, which stands for the kept lead, is answered until leadgate rebuild runs',
-    });
-  const lead = await existing(store, outcome.leadId);
+  const { merge: join } = await loadNoun('lead');
+  const outcome = await call(context, join, {
+    workspaceId: first.workspaceId,
+    leadId: first.leadId,
+    otherId: second.leadId,
+  });
+  const lead = await existing(context, outcome.leadId);
   answer(
-    io,
+    context.io,
     options,
     lead,
-    () =>
-      `${outcome.kind === 'merged' ? 'Merged' : 'They were one lead before'}.\n\n${leadText(lead)}`,
+    () => `${outcome.merged ? 'Merged' : 'They were one lead before'}.\n\n${leadText(lead)}`,
   );
 }
 
-async function duplicates({ io, session }: Context, options: DuplicatesOptions): Promise<void> {
-  const store = session.store();
-  const { workspace, lead, since, until, after, limit } = options;
-  const pairs = await listDuplicates(
-    store,
-    {
-      ...(workspace !== undefined && { workspaceId: (await findWorkspace(store, workspace)).id }),
-      ...(lead !== undefined && { leadId: (await existing(store, lead)).leadId }),
-      ...(since !== undefined && { since }),
-      ...(until !== undefined && { until }),
-      ...(after !== undefined && { after: readPair(after) }),
-    },
-    limit,
-  );
+async function duplicates(context: Context, options: DuplicatesOptions): Promise<void> {
+  const { io } = context;
+  const { lead, since, until, after, limit } = options;
+  const { duplicates: listPairs } = await loadNoun('lead');
+  const pairs = await call(context, listPairs, {
+    ...(await namedIds(context, options)),
+    leadId: lead === undefined ? undefined : readLeadId(lead),
+    ...{ since, until, after, limit },
+  });
   answer(io, options, pairs, () =>
     pairs.length === 0
       ? 'No pair of leads may be one person.\n'
@@ -210,19 +168,9 @@ async function duplicates({ io, session }: Context, options: DuplicatesOptions):
     remark(io, `there may be more: add --after ${last.pair}`);
 }
 
-function readPair(text: string): string {
-  if (isDuplicatePair(text)) return text;
-  throw new Failure(
-    `"${showable(text)}" is not the pair that ended a page, as lead duplicates says it.`,
-    EXIT.usage,
-  );
-}
-
-async function existing(store: Store, id: string): Promise<LeadDetails> {
+async function existing(context: Context, id: string, history = 50) {
   const leadId = readLeadId(id);
-  const lead = await showLead(store, leadId, { historyLimit: 50 });
-  if (lead === null) throw noSuchLead(leadId);
-  return lead;
+  return call(context, (await loadNoun('lead')).show, { leadId, history });
 }
 
 function readLeadId(text: string): string {
@@ -231,11 +179,5 @@ function readLeadId(text: string): string {
   throw new Failure(
     `"${showable(text)}" is not a lead id (a UUID); leadgate lead find TEXT looks for names, emails and phones.`,
     EXIT.usage,
-  );
-}
-
-function noSuchLead(id: string): Failure {
-  return new Failure(
-    `No lead has the id ${id}; if it was answered just now its job may still wait, which leadgate doctor tells.`,
   );
 }

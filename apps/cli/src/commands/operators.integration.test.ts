@@ -157,7 +157,11 @@ test('every command either only looks or is on record, and no entry tells of a p
 
   await leadgate('rejected', 'mend', ID, '--set', 'email=zenobia@example.com');
   const [entry] = await audit('--action', 'rejected');
-  expect(entry).toMatchObject({ action: 'rejected.mend', subject: { id: ID }, outcome: 'refused' });
+  expect(entry).toMatchObject({
+    action: 'rejected.mend',
+    subject: { rejectedId: ID },
+    outcome: 'refused',
+  });
   expect(JSON.stringify(entry)).not.toContain('zenobia');
 });
 

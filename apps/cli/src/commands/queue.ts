@@ -1,5 +1,6 @@
-import { oldestWaiting, pauseQueue, queueCounts, resumeQueue } from '@leadgate/queue';
+import { loadNoun } from '@leadgate/operations';
 import type { Command } from 'commander';
+import { call } from '../call.ts';
 import { addCommand, addNoun, answer, type Context, type JsonOption } from '../command.ts';
 import { pairs } from '../print/table.ts';
 import { shortTime } from '../print/time.ts';
@@ -10,40 +11,35 @@ export function addQueueCommands(program: Command, context: Context): void {
   addCommand(queue, 'stats', {
     summary: 'Show how many leads wait, and for how long the oldest has.',
     examples: ['queue stats', 'queue stats --json'],
-  }).action((options: JsonOption) => show(context, options));
+  }).action((options: JsonOption) => run(context, 'show', options));
 
   addCommand(queue, 'pause', {
     summary: 'Let leads wait: they are taken, and no worker applies them.',
     details: 'What is being applied is finished. Twice changes nothing.',
     examples: ['queue pause'],
-  }).action((options: JsonOption) => change(context, pauseQueue, options));
+  }).action((options: JsonOption) => run(context, 'pause', options));
 
   addCommand(queue, 'resume', {
     summary: 'Have workers apply leads again.',
     examples: ['queue resume'],
-  }).action((options: JsonOption) => change(context, resumeQueue, options));
+  }).action((options: JsonOption) => run(context, 'resume', options));
 }
 
-async function change(
+async function run(
   context: Context,
-  how: typeof pauseQueue,
+  verb: 'show' | 'pause' | 'resume',
   options: JsonOption,
 ): Promise<void> {
-  await how(await context.session.redis());
-  await show(context, options);
-}
-
-async function show({ io, session }: Context, options: JsonOption): Promise<void> {
-  const redis = await session.redis();
-  const [counts, oldestWaitingMs] = await Promise.all([queueCounts(redis), oldestWaiting(redis)]);
-  answer(io, options, { ...counts, oldestWaitingMs }, () =>
+  const standing = await call(context, (await loadNoun('queue'))[verb], {});
+  const { oldestWaitingMs } = standing;
+  answer(context.io, options, standing, () =>
     pairs([
-      ['State', counts.paused ? 'paused' : 'running'],
-      ['Waiting', `${counts.waiting} (${counts.background} in the background)`],
+      ['State', standing.paused ? 'paused' : 'running'],
+      ['Waiting', `${standing.waiting} (${standing.background} in the background)`],
       ['Oldest since', oldestWaitingMs === null ? null : moment(oldestWaitingMs)],
-      ['Being applied', counts.active],
-      ['To be tried again', counts.delayed],
-      ['Failed', counts.failed],
+      ['Being applied', standing.active],
+      ['To be tried again', standing.delayed],
+      ['Failed', standing.failed],
     ]),
   );
 }

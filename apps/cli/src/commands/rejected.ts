@@ -2,22 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import type { FieldError } from '@leadgate/contract';
-import {
-  mendRejected,
-  replayAllRejected,
-  replayRejected,
-  type Mending,
-  type ReplayedRejected,
-} from '@leadgate/operations';
-import {
-  listRejected,
-  showRejected,
-  type RejectedDetails,
-  type RejectedFilter,
-  type RejectedSummary,
-  type Store,
-} from '@leadgate/store';
+import { loadNoun, type Refusal } from '@leadgate/operations';
+import type { RejectedDetails, RejectedSummary } from '@leadgate/store';
 import type { Command } from 'commander';
+import { call } from '../call.ts';
 import {
   addCommand,
   addNoun,
@@ -28,8 +16,7 @@ import {
   type JsonOption,
 } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
-import { findLinkNamed } from '../find-link.ts';
-import { findWorkspace } from '../find-workspace.ts';
+import { namedIds } from '../named-ids.ts';
 import { count } from '../print/count.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, table } from '../print/table.ts';
@@ -135,29 +122,20 @@ function addFilter(command: Command): Command {
     .option('--until <time>', 'only before then', past);
 }
 
-async function filterOf(store: Store, options: FilterOptions): Promise<RejectedFilter> {
-  const { workspace, link, code, since, until } = options;
-  return {
-    ...(workspace !== undefined && { workspaceId: (await findWorkspace(store, workspace)).id }),
-    ...(link !== undefined && { linkId: (await findLinkNamed(store, link)).id }),
-    ...(code !== undefined && { code }),
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
-  };
+async function filterOf(context: Context, options: FilterOptions) {
+  const { code, since, until } = options;
+  return { ...(await namedIds(context, options)), code, since, until };
 }
 
-async function list({ io, session }: Context, options: ListOptions): Promise<void> {
-  const store = session.store();
+async function list(context: Context, options: ListOptions): Promise<void> {
+  const { io } = context;
   const { replayed, before, limit } = options;
-  const rejected = await listRejected(
-    store,
-    {
-      ...(await filterOf(store, options)),
-      ...(replayed !== undefined && { replayed }),
-      ...(before !== undefined && { before: readId(before, 'refused body') }),
-    },
+  const rejected = await call(context, (await loadNoun('rejected')).list, {
+    ...(await filterOf(context, options)),
+    replayed,
+    before: before === undefined ? undefined : readId(before, 'refused body'),
     limit,
-  );
+  });
   answer(io, options, rejected, () =>
     rejected.length === 0 ? 'No refused body found.\n' : rejectedTable(rejected),
   );
@@ -166,42 +144,34 @@ async function list({ io, session }: Context, options: ListOptions): Promise<voi
     remark(io, `there may be more: add --before ${last.rejectedId}`);
 }
 
-async function show({ io, session }: Context, id: string, options: JsonOption): Promise<void> {
+async function show(context: Context, id: string, options: JsonOption): Promise<void> {
   const rejectedId = readId(id, 'refused body');
-  const rejected = await showRejected(session.store(), rejectedId);
-  if (rejected === null) throw unknown(rejectedId);
-  answer(io, options, rejected, () => rejectedText(rejected));
+  const rejected = await call(context, (await loadNoun('rejected')).show, { rejectedId });
+  answer(context.io, options, rejected, () => rejectedText(rejected));
 }
 
-async function mend({ io, session }: Context, id: string, options: MendOptions): Promise<void> {
+async function mend(context: Context, id: string, options: MendOptions): Promise<void> {
   const rejectedId = readId(id, 'refused body');
-  const mending = await readMending(io.cwd, options);
-  const outcome = await mendRejected(session.store(), rejectedId, mending, { now: Date.now() });
-  switch (outcome.kind) {
-    case 'unknown':
-      throw unknown(rejectedId);
-    case 'already-replayed':
-      throw new Failure(`It was taken already, as submission ${outcome.submissionId}.`);
-    case 'unparsable':
-      throw new Failure(
-        'It cannot be parsed, so no field of it can be set: put another one in its place with --body.',
-      );
-    case 'mended':
-      return answer(io, options, outcome, () =>
-        outcome.errors.length === 0
-          ? `Mended; to take it: leadgate rejected replay ${rejectedId}\n`
-          : `Kept, and still to be refused:\n${errorTable(outcome.errors)}`,
-      );
-  }
+  const mending = await readMending(context.io.cwd, options);
+  const { mend } = await loadNoun('rejected');
+  const outcome = await call(context, mend, { rejectedId, ...mending });
+  answer(context.io, options, outcome, () =>
+    outcome.errors.length === 0
+      ? `Mended; to take it: leadgate rejected replay ${rejectedId}\n`
+      : `Kept, and still to be refused:\n${errorTable(outcome.errors)}`,
+  );
 }
 
-async function readMending(cwd: string, { set, body }: MendOptions): Promise<Mending> {
+async function readMending(
+  cwd: string,
+  { set, body }: MendOptions,
+): Promise<{ set: Record<string, string> } | { body: string }> {
   if ((set === undefined) === (body === undefined))
     throw new Failure('Say how to mend it: with --set field=value, or with --body.', EXIT.usage);
-  if (body === undefined) return { kind: 'set', values: Object.fromEntries((set ?? []).map(pair)) };
-  const text =
-    body === '-' ? await readText(process.stdin) : await readFile(resolve(cwd, body), 'utf8');
-  return { kind: 'body', body: text, bodyType: 'json' };
+  if (body === undefined) return { set: Object.fromEntries((set ?? []).map(pair)) };
+  return {
+    body: await (body === '-' ? readText(process.stdin) : readFile(resolve(cwd, body), 'utf8')),
+  };
 }
 
 function pair(text: string): [string, string] {
@@ -220,64 +190,50 @@ async function replay(
   return id === undefined ? replayAll(context, options) : replayOne(context, id, options);
 }
 
-const settingsOf = ({ lenient = false, dryRun = false }: ReplayOptions) => ({
-  lenient,
-  dryRun,
-  now: Date.now(),
-});
-
-async function replayOne(
-  { io, session }: Context,
-  id: string,
-  options: ReplayOptions,
-): Promise<void> {
+async function replayOne(context: Context, id: string, options: ReplayOptions): Promise<void> {
+  const { io } = context;
+  const { lenient, dryRun } = options;
   const rejectedId = readId(id, 'refused body');
-  const outcome = await replayRejected(await session.operations(), rejectedId, settingsOf(options));
-  if (outcome.kind === 'unknown') throw unknown(rejectedId);
-  if (outcome.kind === 'behind') throw new Failure(BEHIND);
-  answer(io, options, outcome, () => outcomeText(outcome));
-  if (outcome.kind === 'refused') throw new Failure('It is still to be refused: mend it first.');
+  const { replay } = await loadNoun('rejected');
+  const words = {
+    invalid: (refusal: Refusal) => {
+      answer(io, options, refusal, () => errorTable(refusal.errors ?? []));
+      return new Failure('It is still to be refused: mend it first.');
+    },
+  };
+  const outcome = await call(context, replay, { rejectedId, lenient, dryRun }, { words });
+  answer(io, options, outcome, () => {
+    switch (outcome.outcome) {
+      case 'accepted':
+        return 'leadId' in outcome
+          ? `Taken, as submission ${outcome.submissionId} of lead ${outcome.leadId}.\n`
+          : '';
+      case 'acceptable':
+        return 'It would be taken.\n';
+      case 'already-replayed':
+        return `It was taken before, as submission ${outcome.submissionId}.\n`;
+    }
+  });
 }
 
-async function replayAll({ io, session }: Context, options: ReplayOptions): Promise<void> {
-  const servers = await session.operations();
-  const filter = await filterOf(servers.store, options);
-  const counts: Partial<Record<ReplayedRejected['kind'], number>> = {};
-  for await (const { outcome } of replayAllRejected(servers, filter, settingsOf(options))) {
-    if (outcome.kind === 'behind') throw new Failure(BEHIND);
-    counts[outcome.kind] = (counts[outcome.kind] ?? 0) + 1;
-  }
+async function replayAll(context: Context, options: ReplayOptions): Promise<void> {
+  const { lenient, dryRun } = options;
+  const { replayAll } = await loadNoun('rejected');
+  const filter = await filterOf(context, options);
+  const counts: Record<string, number> = {};
+  let before: string | undefined;
+  do {
+    const input = { ...filter, lenient, dryRun, before };
+    const { outcomes, last } = await call(context, replayAll, input);
+    for (const [kind, n] of Object.entries(outcomes)) counts[kind] = (counts[kind] ?? 0) + n;
+    before = last;
+  } while (before !== undefined);
   const { accepted = 0, acceptable = 0, refused = 0 } = counts;
   const taken =
-    options.dryRun === true
+    dryRun === true
       ? `${count(acceptable, 'body', 'bodies')} would be taken`
       : `${count(accepted, 'body', 'bodies')} taken`;
-  answer(io, options, counts, () => `${taken}, ${refused} still refused.\n`);
-}
-
-const BEHIND =
-  'Redis does not hold all of the workspace yet; a worker fills it by itself. Try again in a moment.';
-
-function unknown(id: string): Failure {
-  return new Failure(
-    `No refused body has the id ${id}: it may be too old, or be moved to Postgres in a moment.`,
-  );
-}
-
-function outcomeText(outcome: ReplayedRejected): string {
-  switch (outcome.kind) {
-    case 'accepted':
-      return `Taken, as submission ${outcome.submissionId} of lead ${outcome.leadId}.\n`;
-    case 'acceptable':
-      return 'It would be taken.\n';
-    case 'already-replayed':
-      return `It was taken before, as submission ${outcome.submissionId}.\n`;
-    case 'refused':
-      return errorTable(outcome.errors);
-    case 'behind':
-    case 'unknown':
-      return '';
-  }
+  answer(context.io, options, counts, () => `${taken}, ${refused} still refused.\n`);
 }
 
 function rejectedTable(rejected: readonly RejectedSummary[]): string {

@@ -1,16 +1,10 @@
 import { UTM_FIELDS } from '@leadgate/contract';
-import {
-  listSubmissions,
-  showLead,
-  showSubmission,
-  type SubmissionDetails,
-  type SubmissionSummary,
-} from '@leadgate/store';
+import { loadNoun } from '@leadgate/operations';
+import type { SubmissionDetails, SubmissionSummary } from '@leadgate/store';
 import type { Command } from 'commander';
+import { call } from '../call.ts';
 import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
-import { Failure } from '../failure.ts';
-import { findLinkNamed } from '../find-link.ts';
-import { findWorkspace } from '../find-workspace.ts';
+import { namedIds } from '../named-ids.ts';
 import { consentTable } from '../print/consent.ts';
 import { leadValues } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
@@ -52,22 +46,16 @@ export function addSubmissionCommands(program: Command, context: Context): void 
     .action((id: string, options: JsonOption) => show(context, id, options));
 }
 
-async function list({ io, session }: Context, options: ListOptions): Promise<void> {
-  const store = session.store();
-  const { workspace, link, lead, before, limit } = options;
-  const leadId = lead === undefined ? undefined : readId(lead, 'lead');
-  if (leadId !== undefined && (await showLead(store, leadId, { historyLimit: 1 })) === null)
-    throw new Failure(`No lead has the id ${leadId}; leadgate lead find looks for one.`);
-  const submissions = await listSubmissions(
-    store,
-    {
-      ...(workspace !== undefined && { workspaceId: (await findWorkspace(store, workspace)).id }),
-      ...(link !== undefined && { linkId: (await findLinkNamed(store, link)).id }),
-      ...(leadId !== undefined && { leadId }),
-      ...(before !== undefined && { before: readId(before, 'submission') }),
-    },
+async function list(context: Context, options: ListOptions): Promise<void> {
+  const { io } = context;
+  const { lead, before, limit } = options;
+  const { list } = await loadNoun('submission');
+  const submissions = await call(context, list, {
+    ...(await namedIds(context, options)),
+    leadId: lead === undefined ? undefined : readId(lead, 'lead'),
+    before: before === undefined ? undefined : readId(before, 'submission'),
     limit,
-  );
+  });
   answer(io, options, submissions, () =>
     submissions.length === 0 ? 'No submission found.\n' : submissionTable(submissions),
   );
@@ -76,13 +64,10 @@ async function list({ io, session }: Context, options: ListOptions): Promise<voi
     remark(io, `there may be more: add --before ${last.submissionId}`);
 }
 
-async function show({ io, session }: Context, id: string, options: JsonOption): Promise<void> {
+async function show(context: Context, id: string, options: JsonOption): Promise<void> {
+  const { io } = context;
   const submissionId = readId(id, 'submission');
-  const submission = await showSubmission(session.store(), submissionId);
-  if (submission === null)
-    throw new Failure(
-      `No submission ${submissionId} has been applied; if it was accepted just now its job may still wait, which leadgate doctor tells.`,
-    );
+  const submission = await call(context, (await loadNoun('submission')).show, { submissionId });
   answer(io, options, submission, () => submissionText(submission));
 }
 

@@ -1,9 +1,9 @@
-import type { FailedJob, FailedReasons } from '@leadgate/queue';
+import type { FailedJob, FailedReason } from '@leadgate/queue';
 import { html, type Html } from './html.ts';
 import { action, countOf, tableOf, timeOf } from './parts.ts';
 
 export function failedPage(
-  { why, newest }: { why: FailedReasons; newest: readonly FailedJob[] },
+  { reasons, newest }: { reasons: readonly FailedReason[]; newest: readonly FailedJob[] },
   acts: boolean,
 ): Html {
   return html`<p class="soft">
@@ -11,10 +11,10 @@ export function failedPage(
       leadgate failed.
     </p>
     ${acts && newest.length > 0 && html`<p>${action('/failed/retry', 'Retry all')}</p>`}
-    <h2>By reason</h2>
+    <h2>By reason, of the newest 5,000</h2>
     ${tableOf(
       ['Reason', 'How many', 'Oldest', 'Newest'],
-      why.reasons.map(({ reason, jobs, oldest, newest }) => [
+      reasons.map(({ reason, jobs, oldest, newest }) => [
         reason,
         countOf(jobs),
         timeOf(oldest),
@@ -22,7 +22,6 @@ export function failedPage(
       ]),
       'None has failed.',
     )}
-    ${!why.all && html`<p class="soft">Of the newest ${countOf(why.looked)}.</p>`}
     <h2>Newest</h2>
     ${tableOf(
       ['When', 'Submission', 'Reason', ...(acts ? ['Act'] : [])],

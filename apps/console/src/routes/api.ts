@@ -1,7 +1,9 @@
+import { Readable } from 'node:stream';
 import {
   allOperations,
   pathMembers,
   Refusal,
+  TextFile,
   type Connections,
   type Operation,
 } from '@leadgate/operations';
@@ -65,5 +67,10 @@ const entriesOf = (part: unknown): [string, unknown][] =>
 /** Sends what an operation came to. */
 function answer(reply: FastifyReply, operation: Operation, result: unknown): FastifyReply {
   if (result instanceof Refusal) return sendProblem(reply, result.code, problemOf(result));
-  return reply.code(operation.status).send(operation.output === null ? null : result);
+  if (result instanceof TextFile)
+    return reply
+      .type(result.type)
+      .header('content-disposition', `attachment; filename="${result.name}"`)
+      .send(Readable.from(result.texts));
+  return reply.code(operation.status).send(result);
 }

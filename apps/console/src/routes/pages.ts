@@ -1,49 +1,42 @@
-import { reaches } from '@leadgate/contract';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { replayRejected, retryFailed } from '@leadgate/operations';
-import { oldestWaiting, pauseQueue, queueCounts, resumeQueue } from '@leadgate/queue';
-import {
-  findLeads,
-  listAudit,
-  listRejected,
-  recentLeads,
-  showLead,
-  showRejected,
-} from '@leadgate/store';
+import { loadNoun, Refusal } from '@leadgate/operations';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { actorOf, acts } from '../auth/actor.ts';
-import { forRole } from '../mask/mask.ts';
+import { acts } from '../auth/actor.ts';
 import { auditPage } from '../pages/audit-page.ts';
+import { comparePage, duplicatesPage } from '../pages/duplicate-pages.ts';
 import { failedPage } from '../pages/failed-page.ts';
-import { leadPage, leadsPage } from '../pages/lead-pages.ts';
+import { heldDetailsPage, heldPage } from '../pages/held-pages.ts';
 import { sendPage } from '../pages/layout.ts';
+import { leadPage, leadsPage } from '../pages/lead-pages.ts';
 import { overviewPage } from '../pages/overview-page.ts';
 import { rejectedDetailsPage, rejectedPage } from '../pages/rejected-pages.ts';
-import { newestFailed } from '../newest-failed.ts';
-import { ProblemError } from '../problem.ts';
-import { readSearch } from '../search-leads.ts';
+import { outputOf, perform } from '../perform.ts';
+import { ProblemError, statusOf } from '../problem.ts';
 import type { ApiServices } from '../services.ts';
-import { idParams } from './route-schema.ts';
+import { HeldStateSchema, idParams, Uuid } from './route-schema.ts';
 
 const LISTED = 50;
+const Two = Type.Object({ workspaceId: Uuid, leadId: Uuid, otherId: Uuid });
+const hide = true;
 
-/** The pages for people, and the buttons on them. They call what the API calls. */
-export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, services) => {
-  const { store, redis, failed } = services;
-  const hide = true;
+/** The pages for people, and the buttons on them. They run what the API runs. */
+export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, { connections }) => {
+  const [lead, rejected, held, failed, queue, audit] = await Promise.all([
+    loadNoun('lead'),
+    loadNoun('rejected'),
+    loadNoun('held'),
+    loadNoun('failed'),
+    loadNoun('queue'),
+    loadNoun('audit'),
+  ]);
 
   app.get('/', { schema: { hide } }, async (request, reply) => {
-    const { role } = actorOf(request);
-    const [queue, leads] = await Promise.all([
-      orNull(Promise.all([queueCounts(redis), oldestWaiting(redis)])),
-      orNull(recentLeads(store, undefined, 20)),
+    const [standing, leads] = await Promise.all([
+      orNull(outputOf(reply, queue.show, {}, connections)),
+      orNull(outputOf(reply, lead.find, { limit: 20 }, connections)),
     ]);
-    const body = overviewPage({
-      queue: queue && { ...queue[0], oldestWaitingMs: queue[1] },
-      leads: leads && forRole(role, leads),
-      acts: reaches(role, 'operator'),
-    });
+    const body = overviewPage({ queue: standing, leads, acts: acts(request) });
     return sendPage(reply, { title: 'Overview', path: '/', body });
   });
 
@@ -56,16 +49,9 @@ export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
       },
     },
     async (request, reply) => {
-      const { role } = actorOf(request);
       const { q = '' } = request.query;
-      const search = q.trim() === '' ? null : await readSearch(store, q, { role });
-      const leads =
-        q.trim() === ''
-          ? await recentLeads(store, undefined, LISTED)
-          : search === null
-            ? []
-            : await findLeads(store, search, LISTED);
-      const body = leadsPage(forRole(role, leads), q, role === 'viewer');
+      const leads = await outputOf(reply, lead.find, { q, limit: LISTED }, connections);
+      const body = leadsPage(leads, q, !acts(request));
       return sendPage(reply, { title: 'Leads', path: '/leads', body });
     },
   );
@@ -74,71 +60,150 @@ export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
     '/leads/:leadId',
     { schema: { hide, params: idParams('leadId') } },
     async (request, reply) => {
-      const lead = await showLead(store, request.params.leadId, { historyLimit: LISTED });
-      if (lead === null) throw new ProblemError('not-found');
-      const shown = forRole(actorOf(request).role, lead);
-      return sendPage(reply, {
-        title: shown.name ?? 'Lead',
-        path: '/leads',
-        body: leadPage(shown),
-      });
+      const { leadId } = request.params;
+      const shown = await outputOf(reply, lead.show, { leadId, history: LISTED }, connections);
+      const body = leadPage(shown);
+      return sendPage(reply, { title: shown.name ?? 'Lead', path: '/leads', body });
     },
   );
 
-  app.get('/rejected', { schema: { hide } }, async (request, reply) => {
-    const rejected = await listRejected(store, {}, LISTED);
-    const body = rejectedPage(forRole(actorOf(request).role, rejected));
-    return sendPage(reply, { title: 'Rejected', path: '/rejected', body });
+  app.get(
+    '/duplicates',
+    {
+      schema: {
+        hide,
+        querystring: Type.Object({ after: Type.Optional(Type.String({ maxLength: 100 })) }),
+      },
+    },
+    async (request, reply) => {
+      const input = { after: request.query.after, limit: LISTED };
+      const pairs = await outputOf(reply, lead.duplicates, input, connections);
+      const body = duplicatesPage(pairs, pairs.length === LISTED);
+      return sendPage(reply, { title: 'Possible duplicates', path: '/duplicates', body });
+    },
+  );
+
+  app.get(
+    '/duplicates/:workspaceId/:leadId/:otherId',
+    { schema: { hide, params: Two } },
+    async (request, reply) => {
+      const { leadId, otherId, workspaceId } = request.params;
+      const [one, other] = await Promise.all([
+        outputOf(reply, lead.show, { leadId, history: 1 }, connections),
+        outputOf(reply, lead.show, { leadId: otherId, history: 1 }, connections),
+      ]);
+      if (one.workspaceId !== workspaceId || other.workspaceId !== workspaceId)
+        throw new ProblemError('not-found');
+      if (one.leadId === other.leadId) return reply.redirect(`/leads/${one.leadId}`, 303);
+      const body = comparePage([one, other], acts(request));
+      return sendPage(reply, { title: 'Are they one person?', path: '/duplicates', body });
+    },
+  );
+
+  app.post(
+    '/duplicates/:workspaceId/:leadId/merge/:otherId',
+    { config: { operation: lead.merge }, schema: { hide, params: Two } },
+    async (request, reply) => {
+      const { leadId } = await outputOf(reply, lead.merge, request.params, connections);
+      return reply.redirect(`/leads/${leadId}`, 303);
+    },
+  );
+
+  app.get('/rejected', { schema: { hide } }, async (_request, reply) => {
+    const listed = await outputOf(reply, rejected.list, { limit: LISTED }, connections);
+    return sendPage(reply, { title: 'Rejected', path: '/rejected', body: rejectedPage(listed) });
   });
 
-  const showRejectedPage = async (reply: FastifyReply, id: string, problem: string | null) => {
-    const rejected = await showRejected(store, id);
-    if (rejected === null) throw new ProblemError('not-found');
-    const { role } = actorOf(reply.request);
-    const body = rejectedDetailsPage(forRole(role, rejected), {
-      acts: reaches(role, 'operator'),
-      problem,
-    });
+  const showRejected = async (reply: FastifyReply, rejectedId: string, problem: string | null) => {
+    const shown = await outputOf(reply, rejected.show, { rejectedId }, connections);
+    const body = rejectedDetailsPage(shown, { acts: acts(reply.request), problem });
     return sendPage(reply, { title: 'Rejected post', path: '/rejected', body });
   };
 
   app.get(
     '/rejected/:rejectedId',
     { schema: { hide, params: idParams('rejectedId') } },
-    (request, reply) => showRejectedPage(reply, request.params.rejectedId, null),
+    (request, reply) => showRejected(reply, request.params.rejectedId, null),
   );
 
   app.post(
     '/rejected/:rejectedId/replay',
     {
-      config: { action: 'rejected.replay' },
+      config: { operation: rejected.replay },
       schema: { hide, params: idParams('rejectedId') },
     },
     async (request, reply) => {
       const { rejectedId } = request.params;
-      const outcome = await replayRejected(services, rejectedId, { now: Date.now() });
-      if (outcome.kind === 'refused' || outcome.kind === 'behind') {
-        const problem =
-          outcome.kind === 'refused'
-            ? `Still refused: ${outcome.errors.map(({ detail }) => detail).join(' ')}`
-            : 'Redis is being refilled. Try again in a moment.';
-        return showRejectedPage(reply.code(422), rejectedId, problem);
-      }
-      return reply.redirect(`/rejected/${rejectedId}`, 303);
+      const done = await perform(reply, rejected.replay, { rejectedId }, connections);
+      if (!(done instanceof Refusal)) return reply.redirect(`/rejected/${rejectedId}`, 303);
+      return showRejected(reply.code(422), rejectedId, `Still refused: ${done.detail}`);
     },
   );
 
+  app.get(
+    '/held',
+    {
+      schema: {
+        hide,
+        querystring: Type.Object({
+          state: Type.Optional(HeldStateSchema),
+          before: Type.Optional(Uuid),
+        }),
+      },
+    },
+    async (request, reply) => {
+      const { state = 'held', before } = request.query;
+      const listed = await outputOf(
+        reply,
+        held.list,
+        { state, before, limit: LISTED },
+        connections,
+      );
+      const more = listed.length === LISTED;
+      const body = heldPage(listed, { state, acts: acts(request), more });
+      return sendPage(reply, { title: 'Held', path: '/held', body });
+    },
+  );
+
+  const showHeld = async (reply: FastifyReply, heldId: string, problem: string | null = null) => {
+    const shown = await outputOf(reply, held.show, { heldId }, connections);
+    const body = heldDetailsPage(shown, { acts: acts(reply.request), problem });
+    return sendPage(reply, { title: 'Held post', path: '/held', body });
+  };
+
+  app.get('/held/:heldId', { schema: { hide, params: idParams('heldId') } }, (request, reply) =>
+    showHeld(reply, request.params.heldId),
+  );
+
+  for (const verb of ['release', 'discard'] as const)
+    app.post(
+      `/held/:heldId/${verb}`,
+      { config: { operation: held[verb] }, schema: { hide, params: idParams('heldId') } },
+      async (request, reply) => {
+        const { heldId } = request.params;
+        const done =
+          verb === 'release'
+            ? await perform(reply, held.release, { heldId }, connections)
+            : await perform(reply, held.discard, { heldId }, connections);
+        if (!(done instanceof Refusal)) return reply.redirect('/held', 303);
+        return showHeld(reply.code(statusOf(done.code)), heldId, done.detail);
+      },
+    );
+
   app.get('/failed', { schema: { hide } }, async (request, reply) => {
-    const [why, newest] = await Promise.all([failed.reasons(), newestFailed(failed, {}, LISTED)]);
-    const body = failedPage({ why, newest }, acts(request));
+    const [reasons, newest] = await Promise.all([
+      outputOf(reply, failed.reasons, {}, connections),
+      outputOf(reply, failed.list, { limit: LISTED }, connections),
+    ]);
+    const body = failedPage({ reasons, newest }, acts(request));
     return sendPage(reply, { title: 'Failed', path: '/failed', body });
   });
 
   app.post(
     '/failed/retry',
-    { config: { action: 'failed.retry-all' }, schema: { hide } },
+    { config: { operation: failed.retryAll }, schema: { hide } },
     async (_request, reply) => {
-      await retryFailed(failed, {}, {});
+      await outputOf(reply, failed.retryAll, {}, connections);
       return reply.redirect('/failed', 303);
     },
   );
@@ -146,24 +211,21 @@ export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
   app.post(
     '/failed/:jobId/retry',
     {
-      config: { action: 'failed.retry' },
+      config: { operation: failed.retry },
       schema: { hide, params: Type.Object({ jobId: Type.String() }) },
     },
     async (request, reply) => {
-      await failed.retry(request.params.jobId);
+      await perform(reply, failed.retry, request.params, connections);
       return reply.redirect('/failed', 303);
     },
   );
 
-  for (const [verb, change] of [
-    ['pause', pauseQueue],
-    ['resume', resumeQueue],
-  ] as const)
+  for (const verb of ['pause', 'resume'] as const)
     app.post(
       `/queue/${verb}`,
-      { config: { action: `queue.${verb}` }, schema: { hide } },
+      { config: { operation: queue[verb] }, schema: { hide } },
       async (_request, reply) => {
-        await change(redis);
+        await outputOf(reply, queue[verb], {}, connections);
         return reply.redirect('/', 303);
       },
     );
@@ -171,14 +233,11 @@ export const pageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
   app.get(
     '/audit',
     {
-      config: { role: 'administrator' },
+      config: { operation: audit.list },
       schema: { hide, querystring: Type.Object({ before: Type.Optional(Type.Integer()) }) },
     },
     async ({ query: { before } }, reply) => {
-      const entries = await listAudit(store, {
-        limit: 100,
-        ...(before !== undefined && { before }),
-      });
+      const entries = await outputOf(reply, audit.list, { before, limit: 100 }, connections);
       return sendPage(reply, { title: 'Audit log', path: '/audit', body: auditPage(entries) });
     },
   );

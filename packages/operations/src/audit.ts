@@ -1,0 +1,49 @@
+import { listAudit } from '@leadgate/store';
+import { Type } from 'typebox';
+import { operation } from './operation.ts';
+import { At, Limit, Nullable, Time } from './schema.ts';
+
+/** Who did what, when, to what. */
+export const audit = {
+  list: operation({
+    name: 'audit.list',
+    id: 'listAudit',
+    method: 'GET',
+    path: '/audit',
+    summary: 'List what was done, newest first',
+    scope: null,
+    role: 'administrator',
+    input: Type.Object({
+      action: Type.Optional(
+        Type.String({ description: 'Its whole name (link.disable), or its noun (link).' }),
+      ),
+      actor: Type.Optional(Type.String({ description: 'The whole name.' })),
+      since: Type.Optional(Time),
+      before: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'The last id of the page before.',
+        }),
+      ),
+      limit: Limit,
+    }),
+    output: Type.Array(
+      Type.Object({
+        id: Type.Integer(),
+        at: At,
+        actor: Type.Object({ kind: Type.String(), name: Type.String() }),
+        action: Type.String(),
+        subject: Type.Record(Type.String(), Type.String()),
+        outcome: Nullable(Type.String({ description: 'Null: begun, and not known how it ended.' })),
+        requestId: Nullable(Type.String()),
+      }),
+    ),
+    run: ({ since, limit = 50, ...filter }, { store }) =>
+      listAudit(store, {
+        ...filter,
+        limit,
+        ...(since !== undefined && { since: new Date(since) }),
+      }),
+  }),
+};

@@ -1,0 +1,101 @@
+import { decideHeld, listHeld, showHeld } from '@leadgate/store';
+import { Type } from 'typebox';
+import { operation, Refusal, refilling } from './operation.ts';
+import { At, Limit, Nullable, open, Uuid } from './schema.ts';
+
+const State = Type.Union([
+  Type.Literal('held'),
+  Type.Literal('released'),
+  Type.Literal('discarded'),
+]);
+
+const summary = {
+  heldId: Uuid,
+  workspaceId: Uuid,
+  linkId: Uuid,
+  reason: Type.String(),
+  state: State,
+  at: At,
+  decidedAt: Nullable(At),
+  lead: open({}, 'What it sent, normalised.'),
+};
+
+const unknown = (id: string): Refusal =>
+  new Refusal(
+    'not-found',
+    `No held submission has the id ${id}; one that was posted just now may still wait in the queue.`,
+  );
+
+/** Submissions that were caught as spam. */
+export const held = {
+  list: operation({
+    name: 'held.list',
+    id: 'listHeld',
+    method: 'GET',
+    path: '/held',
+    summary: 'List submissions that were caught as spam, newest first',
+    scope: 'workspaceId',
+    personal: true,
+    input: Type.Object({
+      workspaceId: Type.Optional(Uuid),
+      linkId: Type.Optional(Uuid),
+      state: Type.Optional(State),
+      before: Type.Optional({ ...Uuid, description: 'The last id of the page before.' }),
+      limit: Limit,
+    }),
+    output: Type.Array(open(summary)),
+    run: ({ limit = 50, ...filter }, { store }) => listHeld(store, filter, limit),
+  }),
+
+  show: operation({
+    name: 'held.show',
+    id: 'showHeld',
+    method: 'GET',
+    path: '/held/:heldId',
+    summary: 'Show a held submission: what was sent, why it was caught, where it came from',
+    scope: 'heldId',
+    personal: true,
+    input: Type.Object({ heldId: Uuid }),
+    output: open({ ...summary, answeredLeadId: Uuid, submission: open({ body: Type.String() }) }),
+    run: async ({ heldId }, { store }) => (await showHeld(store, heldId)) ?? unknown(heldId),
+  }),
+
+  release: operation({
+    name: 'held.release',
+    id: 'releaseHeld',
+    method: 'POST',
+    path: '/held/:heldId/release',
+    summary: 'Take a held submission after all, under the id that was answered',
+    scope: 'heldId',
+    input: Type.Object({ heldId: Uuid }),
+    output: Type.Object({
+      kind: Type.String({ description: 'released or already-released.' }),
+      submissionId: Uuid,
+      leadId: Type.Optional(Uuid),
+      answeredLeadId: Type.Optional(Uuid),
+    }),
+    run: async ({ heldId }, { store, intake }) => {
+      const { releaseHeld } = await import('./held/release-held.ts');
+      const outcome = await releaseHeld({ store, ...(await intake()) }, heldId);
+      if (outcome.kind === 'unknown') return unknown(heldId);
+      return outcome.kind === 'behind' ? refilling() : outcome;
+    },
+  }),
+
+  discard: operation({
+    name: 'held.discard',
+    id: 'discardHeld',
+    method: 'POST',
+    path: '/held/:heldId/discard',
+    summary: 'Leave a held submission out; it is kept and can still be released',
+    scope: 'heldId',
+    input: Type.Object({ heldId: Uuid }),
+    output: Type.Object({ heldId: Uuid, state: State }),
+    run: async ({ heldId }, { store }) => {
+      const state = await decideHeld(store, heldId, 'discarded');
+      if (state === null) return unknown(heldId);
+      if (state === 'discarded') return { heldId, state };
+      return new Refusal('conflict', 'It was released before, and is a submission now.');
+    },
+  }),
+};

@@ -1,0 +1,288 @@
+import { reaches, roleIn, UTM_FIELDS, type UtmField } from '@leadgate/contract';
+import { contactKeys, joinLeads } from '@leadgate/leads';
+import {
+  exportLeads,
+  findLeads,
+  isDuplicatePair,
+  isUuid,
+  listDuplicates,
+  listFields,
+  listWorkspaces,
+  mergeLeads,
+  recentLeads,
+  showLead,
+  type LeadSearch,
+  type LeadSummary,
+  type Workspace,
+} from '@leadgate/store';
+import { Type } from 'typebox';
+import { invalid, operation, Refusal, TextFile } from './operation.ts';
+import { tellRedis } from './run.ts';
+import { At, Limit, Nullable, open, Time, Uuid } from './schema.ts';
+
+const summary = {
+  leadId: Uuid,
+  workspaceId: Uuid,
+  workspace: Type.String(),
+  createdAt: At,
+  updatedAt: At,
+  erased: Type.Boolean(),
+};
+
+const Side = Type.Object({
+  leadId: Uuid,
+  name: Nullable(Type.String()),
+  email: Nullable(Type.String()),
+  telephone: Nullable(Type.String()),
+});
+
+const text = Type.Optional(Type.String({ maxLength: 300 }));
+
+const unknownLead = (id: string): Refusal =>
+  new Refusal(
+    'not-found',
+    `No lead has the id ${id}; if it was answered just now its job may still wait.`,
+  );
+
+/** The people who were captured. */
+export const lead = {
+  find: operation({
+    name: 'lead.find',
+    id: 'findLeads',
+    method: 'GET',
+    path: '/leads',
+    summary: 'Find leads by id, email, phone or name; without any, those of the newest posts',
+    description:
+      'A viewer gets personal data masked, and finds by whole ids, emails and phones only.',
+    scope: 'workspaceId',
+    personal: true,
+    input: Type.Object({
+      q: Type.Optional(
+        Type.String({
+          maxLength: 300,
+          description: 'An id, an email, a phone, or a part of a name, email or phone.',
+        }),
+      ),
+      email: text,
+      telephone: text,
+      name: text,
+      workspaceId: Type.Optional(Uuid),
+      limit: Limit,
+    }),
+    output: Type.Array(open(summary, 'Its fields stand beside these, named as in a posted body.')),
+    run: async ({ workspaceId, limit = 50, ...asked }, { store }, { actor }) => {
+      const all = await listWorkspaces(store);
+      const workspaces =
+        workspaceId === undefined ? all : all.filter(({ id }) => id === workspaceId);
+      const role = workspaceId === undefined ? actor.role : roleIn(actor, workspaceId);
+      const search = readSearch(asked, workspaces, !reaches(role, 'operator'));
+      if (search instanceof Refusal) return search;
+      if (search === 'newest') return recentLeads(store, workspaceId, limit);
+      if (search === 'none') return [] satisfies LeadSummary[];
+      const within = workspaceId === undefined ? {} : { workspaceId };
+      return findLeads(store, { ...search, ...within }, limit);
+    },
+  }),
+
+  show: operation({
+    name: 'lead.show',
+    id: 'showLead',
+    method: 'GET',
+    path: '/leads/:leadId',
+    summary: 'Show a lead by any id it ever had, with history, provenance and duplicates',
+    scope: 'leadId',
+    personal: true,
+    input: Type.Object({
+      leadId: Uuid,
+      history: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 50 })),
+    }),
+    output: open(
+      {
+        ...summary,
+        aliases: Type.Array(Uuid),
+        submissions: Type.Integer(),
+        identities: Type.Array(open({ kind: Type.String(), value: Type.String() })),
+        provenance: open({}, 'By field path: the submission that set the value, and its time.'),
+        possibleDuplicates: Type.Array(open({ leadId: Uuid })),
+        history: Type.Array(open({ submissionId: Uuid, acceptedAt: At })),
+      },
+      'All that is known of a lead.',
+    ),
+    run: async ({ leadId, history = 50 }, { store }) =>
+      (await showLead(store, leadId, { historyLimit: history })) ?? unknownLead(leadId),
+  }),
+
+  duplicates: operation({
+    name: 'lead.duplicates',
+    id: 'listDuplicates',
+    method: 'GET',
+    path: '/duplicates',
+    summary: 'List pairs of leads that one submission named at once, newest first',
+    scope: 'workspaceId',
+    personal: true,
+    input: Type.Object({
+      workspaceId: Type.Optional(Uuid),
+      leadId: Type.Optional(Uuid),
+      since: Type.Optional(Time),
+      until: Type.Optional(Time),
+      after: Type.Optional(Type.String({ description: 'The pair that ended the page before.' })),
+      limit: Limit,
+    }),
+    output: Type.Array(
+      Type.Object({
+        workspaceId: Uuid,
+        a: Side,
+        b: Side,
+        since: At,
+        pair: Type.String({ description: 'Its place in the list.' }),
+      }),
+    ),
+    run: async ({ limit = 50, since, until, leadId, ...rest }, { store }) => {
+      if (rest.after !== undefined && !isDuplicatePair(rest.after))
+        return new Refusal('malformed-request', 'after is not the pair that ended a page.');
+      const of = leadId === undefined ? null : await showLead(store, leadId, { historyLimit: 1 });
+      if (leadId !== undefined && of === null) return unknownLead(leadId);
+      const filter = {
+        ...rest,
+        ...(of !== null && { leadId: of.leadId }),
+        ...(since !== undefined && { since: new Date(since) }),
+        ...(until !== undefined && { until: new Date(until) }),
+      };
+      return listDuplicates(store, filter, limit);
+    },
+  }),
+
+  merge: operation({
+    name: 'lead.merge',
+    id: 'mergeLeads',
+    method: 'POST',
+    path: '/workspaces/:workspaceId/leads/:leadId/merge/:otherId',
+    summary: 'Make one lead of two: the first stays, the other’s id stands for it',
+    description: 'A join of both histories: what loses stays in the history.',
+    scope: 'workspaceId',
+    input: Type.Object({ workspaceId: Uuid, leadId: Uuid, otherId: Uuid }),
+    output: Type.Object({ leadId: Uuid, merged: Type.Boolean() }),
+    run: async ({ workspaceId, leadId, otherId }, connections, call) => {
+      const { store } = connections;
+      const outcome = await mergeLeads(store, workspaceId, leadId, otherId, { joinLeads });
+      switch (outcome.kind) {
+        case 'unknown-lead':
+          return unknownLead(outcome.leadId);
+        case 'erased-lead':
+          return new Refusal('conflict', `Lead ${outcome.leadId} was erased and cannot be merged.`);
+        case 'one-lead':
+          return { leadId: outcome.leadId, merged: false };
+        case 'merged':
+          await tellRedis(
+            connections,
+            call,
+            async (redis) => {
+              const { moveIdentities } = await import('@leadgate/intake');
+              await moveIdentities(redis, workspaceId, outcome.moved);
+            },
+            'the old id, which stands for the kept lead, is answered until leadgate rebuild runs',
+          );
+          return { leadId: outcome.leadId, merged: true };
+      }
+    },
+  }),
+
+  export: operation({
+    name: 'lead.export',
+    id: 'exportLeads',
+    method: 'GET',
+    path: '/workspaces/:workspaceId/leads/export',
+    summary: 'Export leads, streamed; cells that a spreadsheet takes for formulas are neutral',
+    scope: 'workspaceId',
+    role: 'operator',
+    recorded: true,
+    input: Type.Object({
+      workspaceId: Uuid,
+      format: Type.Optional(Type.Union([Type.Literal('csv'), Type.Literal('ndjson')])),
+      linkId: Type.Optional(Uuid),
+      since: Type.Optional(Time),
+      until: Type.Optional(Time),
+      utmSource: Type.Optional(Type.String()),
+      utmMedium: Type.Optional(Type.String()),
+      utmCampaign: Type.Optional(Type.String()),
+      utmContent: Type.Optional(Type.String()),
+      utmTerm: Type.Optional(Type.String()),
+    }),
+    output: null,
+    run: async ({ workspaceId, format = 'csv', linkId, since, until, ...utm }, { store }) => {
+      const { leadsAsCsv, leadsAsNdjson } = await import('./export/lead-csv.ts');
+      let rows = 0;
+      const found = exportLeads(store, {
+        workspaceId,
+        ...(linkId !== undefined && { linkId }),
+        ...(since !== undefined && { since: new Date(since) }),
+        ...(until !== undefined && { until: new Date(until) }),
+        utm: Object.fromEntries(
+          UTM_FIELDS.flatMap((mark): [UtmField, string][] =>
+            utm[mark] === undefined ? [] : [[mark, utm[mark]]],
+          ),
+        ),
+      });
+      const pages = (async function* () {
+        for await (const page of found) {
+          rows += page.length;
+          yield page;
+        }
+      })();
+      const soFar = () => rows;
+      return format === 'csv'
+        ? new TextFile(
+            'leads.csv',
+            'text/csv; charset=utf-8',
+            leadsAsCsv(pages, await listFields(store, workspaceId)),
+            soFar,
+          )
+        : new TextFile('leads.ndjson', 'application/x-ndjson', leadsAsNdjson(pages), soFar);
+    },
+  }),
+};
+
+/**
+ * What to look for. A viewer finds by whole ids, emails and phones only: by parts, masked data could
+ * be guessed letter by letter.
+ */
+function readSearch(
+  asked: { q?: string; email?: string; telephone?: string; name?: string },
+  workspaces: readonly Workspace[],
+  onlyWhole: boolean,
+): LeadSearch | 'newest' | 'none' | Refusal {
+  const given = Object.entries(asked).filter(([, value]) => value.trim() !== '');
+  const [[kind, typed] = ['', '']] = given;
+  if (given.length > 1)
+    return refuse(kind, 'Say whom to look for by one of q, email, telephone and name.');
+  // Of no workspace there are no leads, and nothing is wrong with what was typed either.
+  const whole = (contact: Parameters<typeof contactKeys>[0]): LeadSearch | null =>
+    workspaces.length === 0 ? {} : contactKeys(contact, workspaces);
+  switch (kind) {
+    case '':
+      return 'newest';
+    case 'email':
+      return whole({ email: typed }) ?? refuse(kind, `"${typed}" is not a whole email.`);
+    case 'telephone':
+      return (
+        whole({ telephone: typed }) ??
+        refuse(kind, `"${typed}" is not a whole phone (8 to 15 digits).`)
+      );
+    case 'name':
+      return onlyWhole ? 'none' : { name: typed };
+  }
+  const trimmed = typed.trim();
+  if (isUuid(trimmed)) return { leadId: trimmed };
+  const contact = whole({ email: trimmed }) ?? whole({ telephone: trimmed });
+  if (onlyWhole) return contact ?? 'none';
+  const digits = trimmed.replace(/[\s().+-]/g, '');
+  return {
+    ...contact,
+    ...(!/\s/.test(trimmed) && { emailPart: trimmed }),
+    ...(/^\d{4,15}$/.test(digits) && { telephonePart: digits }),
+    name: trimmed,
+  };
+}
+
+const refuse = (member: string, detail: string): Refusal =>
+  invalid([{ pointer: `/${member}`, code: 'invalid', detail }]);

@@ -1,0 +1,77 @@
+import type { RedisConnection } from '@leadgate/boot';
+import { pauseQueue, resumeQueue, shardStandings, sumOfShards } from '@leadgate/queue';
+import { Type } from 'typebox';
+import { operation } from './operation.ts';
+import { Nullable } from './schema.ts';
+
+const standing = {
+  waiting: Type.Integer(),
+  active: Type.Integer(),
+  delayed: Type.Integer({ description: 'Waiting for their next attempt.' }),
+  failed: Type.Integer({ description: 'Out of attempts; kept until somebody sees to them.' }),
+  paused: Type.Boolean({ description: 'Whether an operator has paused it.' }),
+  oldestWaitingMs: Nullable(Type.Integer({ description: 'Null if none waits.' })),
+};
+
+const QueueView = Type.Object({
+  ...standing,
+  shards: Type.Array(
+    Type.Object({
+      shard: Type.Integer(),
+      inUse: Type.Boolean({ description: 'Whether it is written to; others are left over.' }),
+      ...standing,
+    }),
+  ),
+});
+
+async function stand(redis: RedisConnection) {
+  const shards = await shardStandings(redis);
+  return { ...sumOfShards(shards), shards };
+}
+
+const NONE = Type.Object({});
+
+/** The queue of submissions on their way to Postgres. */
+export const queue = {
+  show: operation({
+    name: 'queue.show',
+    id: 'showQueue',
+    method: 'GET',
+    path: '/queue',
+    summary: 'How the queue stands',
+    scope: null,
+    input: NONE,
+    output: QueueView,
+    run: async (_input, { redis }) => stand(await redis()),
+  }),
+
+  pause: operation({
+    name: 'queue.pause',
+    id: 'pauseQueue',
+    method: 'POST',
+    path: '/queue/pause',
+    summary: 'Let leads wait: no worker takes jobs until the queue is resumed',
+    scope: null,
+    input: NONE,
+    output: QueueView,
+    run: async (_input, { redis }) => {
+      await pauseQueue(await redis());
+      return stand(await redis());
+    },
+  }),
+
+  resume: operation({
+    name: 'queue.resume',
+    id: 'resumeQueue',
+    method: 'POST',
+    path: '/queue/resume',
+    summary: 'Let workers take jobs again',
+    scope: null,
+    input: NONE,
+    output: QueueView,
+    run: async (_input, { redis }) => {
+      await resumeQueue(await redis());
+      return stand(await redis());
+    },
+  }),
+};

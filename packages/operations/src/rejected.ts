@@ -1,0 +1,214 @@
+import { listRejected, showRejected } from '@leadgate/store';
+import { Type } from 'typebox';
+import { invalid, operation, Refusal, refilling, type Connections } from './operation.ts';
+import { At, Limit, Nullable, open, Time, Uuid } from './schema.ts';
+
+const FieldErrors = Type.Array(
+  Type.Object({ pointer: Type.String(), code: Type.String(), detail: Type.String() }),
+);
+
+const summary = {
+  rejectedId: Uuid,
+  workspaceId: Uuid,
+  linkId: Uuid,
+  linkLabel: Nullable(Type.String()),
+  at: At,
+  code: Type.String(),
+  errors: FieldErrors,
+  bodyType: Type.String(),
+  bytes: Type.Integer(),
+  mendedAt: Nullable(At),
+  submissionId: Nullable(Uuid),
+  replayedAt: Nullable(At),
+};
+
+const filter = {
+  workspaceId: Type.Optional(Uuid),
+  linkId: Type.Optional(Uuid),
+  code: Type.Optional(Type.String({ description: 'Of the problem, or of one of its errors.' })),
+  since: Type.Optional(Time),
+  until: Type.Optional(Time),
+};
+const before = Type.Optional({ ...Uuid, description: 'The last id of the page before.' });
+
+const replay = {
+  lenient: Type.Optional(
+    Type.Boolean({ description: 'Sets aside what is still wrong, instead of refusing for it.' }),
+  ),
+  dryRun: Type.Optional(Type.Boolean({ description: 'Says what would come of it.' })),
+};
+
+/** Replays of many answer after so many; what is left is asked for again. */
+const MOST_AT_ONCE = 5_000;
+
+const unknown = (id: string): Refusal =>
+  new Refusal(
+    'not-found',
+    `No refused body has the id ${id}: it may be too old, or be moved to Postgres in a moment.`,
+  );
+
+/** The servers that taking a body needs. */
+const serversOf = async ({ store, intake }: Connections) => ({ store, ...(await intake()) });
+
+type Moments<T> = Omit<T, 'since' | 'until'> & { since?: Date; until?: Date };
+
+function momentsOf<T extends { since?: string; until?: string }>(asked: T): Moments<T> {
+  const { since, until, ...rest } = asked;
+  return {
+    ...rest,
+    ...(since !== undefined && { since: new Date(since) }),
+    ...(until !== undefined && { until: new Date(until) }),
+  };
+}
+
+/** Bodies that were refused. */
+export const rejected = {
+  list: operation({
+    name: 'rejected.list',
+    id: 'listRejected',
+    method: 'GET',
+    path: '/rejected',
+    summary: 'List refused bodies, newest first',
+    scope: 'workspaceId',
+    personal: true,
+    input: Type.Object({
+      ...filter,
+      replayed: Type.Optional(Type.Boolean()),
+      before,
+      limit: Limit,
+    }),
+    output: Type.Array(Type.Object(summary)),
+    run: ({ limit = 50, ...asked }, { store }) => listRejected(store, momentsOf(asked), limit),
+  }),
+
+  show: operation({
+    name: 'rejected.show',
+    id: 'showRejected',
+    method: 'GET',
+    path: '/rejected/:rejectedId',
+    summary: 'Show a refused body, as sent and as mended',
+    scope: 'rejectedId',
+    personal: true,
+    input: Type.Object({ rejectedId: Uuid }),
+    output: open({ ...summary, body: Type.String() }),
+    run: async ({ rejectedId }, { store }) =>
+      (await showRejected(store, rejectedId)) ?? unknown(rejectedId),
+  }),
+
+  mend: operation({
+    name: 'rejected.mend',
+    id: 'mendRejected',
+    method: 'POST',
+    path: '/rejected/:rejectedId/mend',
+    summary: 'Mend a refused body: another one, or some fields of it; what was sent is kept',
+    scope: 'rejectedId',
+    input: Type.Object({
+      rejectedId: Uuid,
+      set: Type.Optional(
+        Type.Record(Type.String(), Type.String(), {
+          description: 'Values by field (address.city); an empty one takes it out.',
+        }),
+      ),
+      body: Type.Optional(Type.String({ description: 'Instead of set.' })),
+      bodyType: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('form')])),
+    }),
+    output: Type.Object({
+      kind: Type.Literal('mended'),
+      body: Type.String(),
+      bodyType: Type.String(),
+      errors: FieldErrors,
+    }),
+    run: async ({ rejectedId, set, body, bodyType = 'json' }, { store }) => {
+      if ((set === undefined) === (body === undefined)) return invalid([SAY_HOW]);
+      const { mendRejected } = await import('./rejected/mend-rejected.ts');
+      const outcome = await mendRejected(
+        store,
+        rejectedId,
+        body === undefined ? { kind: 'set', values: set ?? {} } : { kind: 'body', body, bodyType },
+        { now: Date.now() },
+      );
+      switch (outcome.kind) {
+        case 'unknown':
+          return unknown(rejectedId);
+        case 'already-replayed':
+          return new Refusal(
+            'conflict',
+            `It was taken already, as submission ${outcome.submissionId}.`,
+          );
+        case 'unparsable':
+          return new Refusal(
+            'conflict',
+            'It cannot be parsed, so no field of it can be set: put another body in its place.',
+          );
+        case 'mended':
+          return outcome;
+      }
+    },
+  }),
+
+  replay: operation({
+    name: 'rejected.replay',
+    id: 'replayRejected',
+    method: 'POST',
+    path: '/rejected/:rejectedId/replay',
+    summary: 'Take a refused body after all: its own time, an order of now',
+    scope: 'rejectedId',
+    input: Type.Object({ rejectedId: Uuid, ...replay }),
+    output: Type.Object({
+      outcome: Type.String({ description: 'accepted, acceptable or already-replayed' }),
+      submissionId: Uuid,
+      leadId: Type.Optional(Uuid),
+    }),
+    run: async ({ rejectedId, ...options }, connections) => {
+      const { replayRejected } = await import('./rejected/replay-rejected.ts');
+      const now = Date.now();
+      const outcome = await replayRejected(await serversOf(connections), rejectedId, {
+        ...options,
+        now,
+      });
+      if (outcome.kind === 'unknown') return unknown(rejectedId);
+      if (outcome.kind === 'behind') return refilling();
+      if (outcome.kind === 'refused') return invalid(outcome.errors);
+      const { kind, ...ids } = outcome;
+      return { outcome: kind, ...ids };
+    },
+  }),
+
+  replayAll: operation({
+    name: 'rejected.replay-all',
+    id: 'replayAllRejected',
+    method: 'POST',
+    path: '/rejected/replay',
+    summary: 'Take all refused bodies that fit and are acceptable now',
+    scope: 'workspaceId',
+    subject: ['workspaceId', 'linkId', 'code', 'since', 'until', 'lenient'],
+    input: Type.Object({ ...filter, before, ...replay }),
+    output: Type.Object({
+      outcomes: Type.Record(Type.String(), Type.Integer(), {
+        description: 'How many: accepted (acceptable), refused, already-replayed.',
+      }),
+      more: Type.Boolean({ description: 'Whether there are more to ask for.' }),
+      last: Type.Optional({ ...Uuid, description: 'To go on before it.' }),
+    }),
+    run: async ({ lenient = false, dryRun = false, ...asked }, connections) => {
+      const { replayAllRejected } = await import('./rejected/replay-rejected.ts');
+      const options = { lenient, dryRun, now: Date.now() };
+      const servers = await serversOf(connections);
+      const outcomes: Record<string, number> = {};
+      let done = 0;
+      for await (const one of replayAllRejected(servers, momentsOf(asked), options)) {
+        const { kind } = one.outcome;
+        if (kind === 'behind') return refilling();
+        outcomes[kind] = (outcomes[kind] ?? 0) + 1;
+        if (++done >= MOST_AT_ONCE) return { outcomes, more: true, last: one.rejectedId };
+      }
+      return { outcomes, more: false };
+    },
+  }),
+};
+
+const SAY_HOW = {
+  pointer: '',
+  code: 'invalid',
+  detail: 'Say how to mend it: by fields (set), or by another body.',
+};
