@@ -118,4 +118,19 @@ describe('a form body', () => {
   test('that is blank is empty', () => {
     expect(form('').kind).toBe('empty');
   });
+
+  test.each([
+    '{"email":"a@example.com","name":"A&B=C+D"}',
+    `${encodeURIComponent('{"email":"a@example.com","name":"A&B=C+D"}')}=`,
+  ])('that is JSON is read as JSON: %s', (text) => {
+    expect(form(text)).toEqual({
+      kind: 'parsed',
+      value: { email: 'a@example.com', name: 'A&B=C+D' },
+      text,
+    });
+  });
+
+  test('that begins as JSON and is none is malformed, not a key of personal data', () => {
+    expect(form('{"email":"a@example.com",}').kind).toBe('malformed');
+  });
 });

@@ -20,7 +20,8 @@ export function parseBody(bytes: Buffer, type: BodyType): ParsedBody {
   const decoded = bytes.toString('utf8');
   const text = decoded.charCodeAt(0) === 0xfeff ? decoded.slice(1) : decoded;
   if (text.trim() === '') return { kind: 'empty' };
-  return type === 'json' ? parseJson(text) : parseForm(text);
+  if (type === 'json') return parseJson(text);
+  return jsonInForm(text) ?? parseForm(text);
 }
 
 // JSON.parse makes `__proto__` an own property, which is harmless until it is assigned.
@@ -30,6 +31,14 @@ function parseJson(text: string): ParsedBody {
   } catch {
     return { kind: 'malformed', text };
   }
+}
+
+/** JSON that was sent as a form, as `curl -d` does without a header: as it is, or percent-encoded. */
+function jsonInForm(text: string): ParsedBody | null {
+  if (!/^\s*(?:\{|%7b)/i.test(text)) return null;
+  const decoded = /^\s*\{/.test(text) ? text : decodeFormText(text.replace(/=\s*$/, ''));
+  const parsed = parseJson(decoded);
+  return parsed.kind === 'parsed' ? { ...parsed, text } : parsed;
 }
 
 /**

@@ -52,13 +52,23 @@ describe('consent', () => {
         { pointer: '/consent/textVersion', code: 'too-long' },
       ],
     });
-    expect(read('email-only')).toMatchObject({
+    expect(read(2)).toMatchObject({
       errors: [{ pointer: '/consent', code: 'not-an-object' }],
     });
     expect(consentOf({ given: 'maybe', textVersion: 'v1' }, 'lenient')).toEqual({
       given: false,
       textVersion: 'v1',
     });
+  });
+
+  test('as the words of a ticked checkbox is given, with these words; a refusal in words is none', () => {
+    expect(consentOf(' Aceito receber contato ')).toEqual({
+      given: true,
+      text: 'Aceito receber contato',
+    });
+    for (const word of ['false', '0', 'no', 'Não', 'off'])
+      expect(consentOf(word)).toEqual({ given: false });
+    expect(consentOf(' ')).toBeUndefined();
   });
 
   test('is bounded, and what else is in it is noted', () => {

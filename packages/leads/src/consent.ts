@@ -11,6 +11,7 @@ import {
   readText,
   readTextOrInteger,
 } from './reading.ts';
+import { cleanText, cutText } from './text.ts';
 
 /** Room for a whole privacy notice. */
 const TEXT_LIMIT = 10_000;
@@ -29,6 +30,8 @@ export function readConsent(value: unknown, findings: Findings): Consent | undef
   if (!isJsonObject(value)) {
     const given = booleanOf(value);
     if (given !== undefined) return { given };
+    const text = wordsOf(value);
+    if (text !== undefined) return { given: true, text };
     findings.refuse(NOT_AN_OBJECT, '/consent');
     return undefined;
   }
@@ -60,4 +63,10 @@ function booleanOf(value: unknown): boolean | undefined {
   return typeof value === 'string' || typeof value === 'number'
     ? booleanOfWord(String(value))
     : undefined;
+}
+
+/** The value of a ticked checkbox is the words beside it: what is no refusal was agreed to. */
+function wordsOf(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  return cutText(cleanText(value), TEXT_LIMIT).trimEnd() || undefined;
 }

@@ -102,6 +102,8 @@ interface Converted {
 
 /** One separator at most: `1.234,56` and `1,234.56` say different things in different countries. */
 const DECIMAL = /^[+-]?\d+(?:[.,]\d+)?$/;
+/** `5.000` is five in one country and five thousand in another: not guessed. */
+const AMBIGUOUS = /^[+-]?[1-9]\d{0,2}[.,]\d{3}$/;
 /** Digits that every double keeps (IEEE 754: 15 significant decimal digits). */
 const EXACT_DIGITS = 15;
 
@@ -142,19 +144,29 @@ function convertOne(sent: CustomValue | undefined, field: CustomField): CustomVa
 }
 
 function toNumber(text: string, sent: string | boolean): number | undefined {
-  if (typeof sent === 'boolean' || !DECIMAL.test(text)) return undefined;
+  if (typeof sent === 'boolean' || !DECIMAL.test(text) || AMBIGUOUS.test(text)) return undefined;
   const digits = text.replace(/^[+-]?0*|[.,]/g, '');
   return digits.length > EXACT_DIGITS ? undefined : Number(text.replace(',', '.')) + 0;
 }
 
 function convertItems(sent: CustomValue | undefined, options: readonly string[]): Converted {
-  const items = Array.isArray(sent) ? sent : sent === undefined ? [] : [String(sent)];
+  const items = Array.isArray(sent)
+    ? sent
+    : sent === undefined
+      ? []
+      : itemsOf(String(sent), options);
   const found = new Set(items.map((item) => findOption(options, item)));
   const value = options.filter((option, i) => found.has(option) && options.indexOf(option) === i);
   return {
     ...(value.length > 0 && { value }),
     ...(found.has(undefined) && { fault: FAULTS['multi-select'] }),
   };
+}
+
+/** One option, or several with commas between, as a spreadsheet writes them. */
+function itemsOf(text: string, options: readonly string[]): string[] {
+  if (findOption(options, text) !== undefined) return [text];
+  return text.split(/[,;|\n]/).filter((item) => item.trim() !== '');
 }
 
 /** The option that a text is, exactly or else folded; none where folding leaves two. */

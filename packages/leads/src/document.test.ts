@@ -16,7 +16,10 @@ test.each([
 });
 
 test.each([
-  '1234567890',
+  '1234567899',
+  'nao informado 00',
+  'naoinformado00',
+  '12ABC34501DE36',
   '529982247251',
   '529982247AB',
   '12ABC34501DEX5',
@@ -46,4 +49,15 @@ test.each([
   '00000000000000',
 ])('the check digits of %s are wrong', (document) => {
   expect(hasRightCheckDigits(document)).toBe(false);
+});
+
+test.each([
+  ['CPF 123.456.789-09', '12345678909'],
+  ['cpf: 529.982.247-25', '52998224725'],
+  ['CNPJ 12.ABC.345/01DE-35', '12ABC34501DE35'],
+  ['CPF/CNPJ: 11.222.333/0001-81', '11222333000181'],
+  ['1234567890', '01234567890'],
+  ['52998224725.0', '52998224725'],
+])('%j is kept as %s', (sent, kept) => {
+  expect(readDocument(sent)).toBe(kept);
 });

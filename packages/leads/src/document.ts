@@ -25,8 +25,24 @@ export function readDocument(value: unknown): Reading {
   if (typeof value === 'number') return isWholeNumber(value) ? padded(value) : NOT_A_DOCUMENT;
   const text = readText(value, undefined, INVISIBLE);
   if (typeof text !== 'string') return text;
-  const document = foldDigits(text).replace(PUNCTUATION, '').toUpperCase();
-  return CPF.test(document) || CNPJ.test(document) ? document : NOT_A_DOCUMENT;
+  const document = foldDigits(text)
+    .replace(/^\W*(?:CPF|CNPJ)(?:\s*\/\s*(?:CPF|CNPJ|MF))?\W*/i, '')
+    .replace(/^(\d{8,})\.0+$/, '$1')
+    .replace(PUNCTUATION, '')
+    .toUpperCase();
+  if (CPF.test(document)) return document;
+  // Words of fourteen letters have the form too, and one in a hundred the check digits.
+  if (CNPJ.test(document))
+    return /^\d+$/.test(document) || (/\d.*\d\d$/.test(document) && hasRightCheckDigits(document))
+      ? document
+      : NOT_A_DOCUMENT;
+  return /^\d{8,13}$/.test(document) ? paddedIfRight(document) : NOT_A_DOCUMENT;
+}
+
+/** A text cell loses leading zeros as a number does; here the check digits say that it did. */
+function paddedIfRight(digits: string): string | Refusal {
+  const document = digits.padStart(digits.length > 11 ? 14 : 11, '0');
+  return hasRightCheckDigits(document) ? document : NOT_A_DOCUMENT;
 }
 
 function padded(value: number): string | Refusal {

@@ -19,10 +19,8 @@ test.each([
   'ana@@example.com',
   'ana@example..com',
   'ana@.com',
-  'ana@example.com.',
   'ana maria@example.com',
   'ana@exam ple.com',
-  'Ana <ana@example.com>',
   'ana@example.com,bia@example.com',
   'ana@example.com; bia',
 ])('%j is refused, for a message to it would not arrive', (sent) => {
@@ -38,4 +36,25 @@ test('254 characters are accepted and 255 are not, in lower case', () => {
 
 test('a number is no email', () => {
   expect(readEmail(1)).toMatchObject({ code: 'not-text' });
+});
+
+test.each([
+  'mailto:ana@example.com',
+  'MAILTO:Ana@example.com?subject=Oi',
+  'Ana Souza <ana@example.com>',
+  '<mailto:ana@example.com>',
+  '"ana@example.com"',
+  '\u201cana@example.com\u201d',
+  '(ana@example.com)',
+  'ana@example.com.',
+  'ana@example.com,',
+  'ana@example.com; ',
+])('%j is the address within it', (sent) => {
+  expect(readEmail(sent)).toBe('ana@example.com');
+});
+
+test('a domain in Unicode and in Punycode is one', () => {
+  expect(readEmail('ana@S\u00e3oPaulo.example')).toBe('ana@xn--sopaulo-xwa.example');
+  expect(readEmail('ana@xn--sopaulo-xwa.example')).toBe('ana@xn--sopaulo-xwa.example');
+  expect(readEmail('ana@bu\u0308cher.example')).toBe(readEmail('ana@b\u00fccher.example'));
 });

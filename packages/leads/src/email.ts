@@ -14,8 +14,39 @@ const NOT_AN_EMAIL: Refusal = {
 export function readEmail(value: unknown): Reading {
   const text = readText(value, EMAIL_LIMIT, INVISIBLE);
   if (typeof text !== 'string') return text;
-  const email = text.toLowerCase();
+  const email = asciiDomain(unwrapped(text).toLowerCase());
+  if (email === '') return undefined;
   // A capital İ is longer in lower case.
   if (isLonger(email, EMAIL_LIMIT)) return tooLong(EMAIL_LIMIT);
   return ADDRESS.test(email) ? email : NOT_AN_EMAIL;
+}
+
+const AROUND = /^[\s"'`<>()[\]\u2018-\u201f]+|[\s"'`<>()[\]\u2018-\u201f.,;:]+$/g;
+
+/** The address out of what stands around it: `mailto:`, `Ana <ana@…>`, quotes, a trailing dot. */
+function unwrapped(text: string): string {
+  const inner = /<([^<>]*@[^<>]*)>[\s.,;]*$/.exec(text)?.[1] ?? text;
+  const bare = inner
+    .replace(AROUND, '')
+    .replace(/^mailto:\s*([^?]*).*$/is, '$1')
+    .replace(AROUND, '');
+  return bare === text ? text : unwrapped(bare);
+}
+
+/** One domain for both spellings of an international one: its ASCII form (RFC 5891). */
+function asciiDomain(email: string): string {
+  const at = email.lastIndexOf('@');
+  const domain = email.slice(at + 1);
+  if (at === -1 || /^[\x20-\x7e]*$/.test(domain) || /[\s<>,;%/:?#\\@[\]]/.test(domain))
+    return email;
+  return `${email.slice(0, at + 1)}${hostOf(domain)}`;
+}
+
+/** As a browser writes it; empty if it is no domain. */
+function hostOf(domain: string): string {
+  try {
+    return new URL(`http://${domain}`).hostname;
+  } catch {
+    return '';
+  }
 }

@@ -205,3 +205,23 @@ test.each([{ email: 'ana@' }, { email: '' }, { telephone: '123' }, { telephone: 
 test('where there is no workspace there is nothing to find', () => {
   expect(find({ email: 'ana@example.com' }, [])).toBeNull();
 });
+
+describe('marks of a country that are no part of a number', () => {
+  test.each([
+    ['AR', ['+54 9 11 2345-6789', '+54 11 2345-6789', '011 15 2345-6789', '011 2345-6789']],
+    ['AR', ['+54 9 351 234-5678', '+54 351 234-5678', '0351 15 234-5678']],
+    [
+      'MX',
+      [
+        '+52 1 55 1234 5678',
+        '+52 55 1234 5678',
+        '044 55 1234 5678',
+        '045 55 1234 5678',
+        '01 55 1234 5678',
+        '55 1234 5678',
+      ],
+    ],
+  ])('%s: %j are one', (country, forms) => {
+    expect(new Set(forms.map((form) => phoneOf(form, country))).size).toBe(1);
+  });
+});

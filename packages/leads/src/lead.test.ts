@@ -183,7 +183,7 @@ describe('bodies that are no lead', () => {
   );
 
   test('an address or custom fields that are no object are refused by name', () => {
-    for (const wrong of [[], 'text', 1, true])
+    for (const wrong of [['a'], 'text', 1, true])
       expect(pointers({ address: wrong, customFields: wrong })).toEqual([
         '/address',
         '/customFields',
@@ -309,7 +309,7 @@ describe('custom fields', () => {
 
 describe('keys that are not fields', () => {
   test('unknown keys are ignored and noted by an escaped pointer', () => {
-    expect(accept({ 'a/b': 1, 'm~n': 2 }).notes).toEqual([
+    expect(accept({ city: 'Recife', 'a/b': 1, 'm~n': 2 }).notes).toEqual([
       { field: '/a~1b', code: 'unknown-key' },
       { field: '/m~0n', code: 'unknown-key' },
     ]);
@@ -500,4 +500,50 @@ test.each([
 test('an address without a handle says nothing', () => {
   for (const sent of ['@', 'https://instagram.com/', 'instagram.com', 'instagram.com/?x'])
     expect(readInstagram(sent)).toBeUndefined();
+});
+
+describe('bodies as people and programs send them', () => {
+  test('PHP’s empty arrays, masks and leftovers are not sent', () => {
+    const body = { customFields: [], address: [], consent: [], email: '-', birthday: '__/__/____' };
+    expect(accept(body)).toEqual({ kind: 'accepted', lead: {}, identities: [], notes: [] });
+  });
+
+  test('a list of utm values is its first, noted', () => {
+    const { lead, notes } = accept({ utmSource: ['google', 'meta'] });
+    expect(lead).toEqual({ utmSource: 'google' });
+    expect(notes).toEqual([{ field: '/utmSource', code: 'first-of-several' }]);
+  });
+
+  test('of two telephones in one field the first is the key, and the rest a note', () => {
+    const { identities, notes } = accept({ telephone: '11987654321 / 1133334444' });
+    expect(identities).toEqual(['phone:+5511987654321']);
+    expect(notes).toEqual([{ field: '/telephone', code: 'first-of-several' }]);
+  });
+
+  test('a plain form says utm marks, parts of the address and of the name at the top level', () => {
+    const body = {
+      utm_source: 'google',
+      'address.city': 'Recife',
+      firstName: 'Ana',
+      last_name: 'Lima',
+    };
+    const { lead, notes } = accept(body);
+    expect(lead).toEqual({ utmSource: 'google', address: { city: 'Recife' }, name: 'Ana Lima' });
+    expect(notes).toEqual([]);
+  });
+
+  test('a body of which nothing is recognised is taken and says so', () => {
+    const { lead, notes } = accept({ 'Nome completo': 'Bia', 'E-mail': 'bia@example.com' });
+    expect(lead).toEqual({});
+    expect(notes.map(({ code }) => code)).toEqual([
+      'unknown-key',
+      'unknown-key',
+      'nothing-recognised',
+    ]);
+  });
+
+  test('no note carries more than a hundred characters of a key', () => {
+    const { notes } = accept({ email: 'a@example.com', ['k'.repeat(5_000)]: 1 });
+    expect(notes).toEqual([{ field: `/${'k'.repeat(100)}`, code: 'unknown-key' }]);
+  });
 });

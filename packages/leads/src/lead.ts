@@ -7,6 +7,8 @@ import {
   type LeadField,
   type Note,
   UTM_FIELDS,
+  ADDRESS_FIELDS,
+  type UtmField,
 } from '@leadgate/contract';
 import { readAddress, readState } from './address.ts';
 import { readConsent } from './consent.ts';
@@ -20,12 +22,14 @@ import {
   type JsonObject,
   NOT_AN_OBJECT,
   type Reading,
+  isBlank,
   isJsonObject,
+  isMask,
   jsonPointer,
   own,
   readText,
 } from './reading.ts';
-import { isInternational, readTelephone } from './telephone.ts';
+import { isInternational, readTelephone, splitPhones } from './telephone.ts';
 import { BIDI_OVERRIDES, INVISIBLE, cutText } from './text.ts';
 
 export interface NormalizeOptions extends PhoneRules {
@@ -54,9 +58,24 @@ const READERS: Record<LeadField, (value: unknown, today: string) => Reading> = {
   birthday: readBirthday,
 };
 
+/** As ad platforms write them in the address of a page, and plain forms in hidden fields. */
+const UTM_NAMES: Record<UtmField, string> = {
+  utmSource: 'utm_source',
+  utmMedium: 'utm_medium',
+  utmCampaign: 'utm_campaign',
+  utmContent: 'utm_content',
+  utmTerm: 'utm_term',
+};
+
 const KNOWN_KEYS = new Set<string>([
   ...LEAD_FIELDS,
   ...UTM_FIELDS,
+  ...Object.values(UTM_NAMES),
+  ...ADDRESS_FIELDS.map((field) => `address.${field}`),
+  'firstName',
+  'first_name',
+  'lastName',
+  'last_name',
   'address',
   'customFields',
   'consent',
@@ -97,17 +116,25 @@ export function normalizeLead(body: unknown, options: NormalizeOptions): Normali
 function readFields(body: JsonObject, today: string, findings: Findings): Lead {
   const lead: Lead = {};
   for (const field of LEAD_FIELDS) {
-    const text = findings.accept(READERS[field](own(body, field), today), `/${field}`);
-    if (text !== undefined) lead[field] = text;
+    const value = field === 'name' ? nameOf(body) : own(body, field);
+    if (isMask(value)) continue;
+    const text = findings.accept(READERS[field](value, today), `/${field}`);
+    if (text !== undefined && !isMask(text)) lead[field] = text;
   }
+  const telephone = own(body, 'telephone');
+  if (typeof telephone === 'string' && lead.telephone && splitPhones(telephone).isOneOfSeveral)
+    findings.note('/telephone', 'first-of-several');
   if (lead.document !== undefined && !hasRightCheckDigits(lead.document))
     findings.note('/document', 'check-digits');
 
-  const address = readAddress(own(body, 'address'), findings);
+  const address = readAddress(addressOf(body), findings);
   if (address !== undefined) lead.address = address;
 
   for (const field of UTM_FIELDS) {
-    const text = findings.accept(readText(own(body, field), Infinity), `/${field}`);
+    const sent = own(body, field) ?? own(body, UTM_NAMES[field]);
+    const value: unknown = Array.isArray(sent) ? sent[0] : sent;
+    const text = findings.accept(readText(value, Infinity), `/${field}`);
+    if (Array.isArray(sent) && sent.length > 1) findings.note(`/${field}`, 'first-of-several');
     if (text === undefined) continue;
     lead[field] = cutText(text, UTM_LIMIT).trimEnd();
     if (lead[field] !== text) findings.note(`/${field}`, 'cut', `at ${UTM_LIMIT} characters`);
@@ -116,9 +143,31 @@ function readFields(body: JsonObject, today: string, findings: Findings): Lead {
   const customFields = readCustomFields(own(body, 'customFields'), findings);
   if (customFields !== undefined) lead.customFields = customFields;
 
-  for (const key of Object.keys(body))
-    if (!KNOWN_KEYS.has(key)) findings.unknownKey(() => jsonPointer(key));
+  const keys = Object.keys(body);
+  for (const key of keys) if (!KNOWN_KEYS.has(key)) findings.unknownKey(() => jsonPointer(key));
+  if (keys.length > 0 && !keys.some((key) => KNOWN_KEYS.has(key)))
+    findings.note('', 'nothing-recognised');
   return lead;
+}
+
+/** The name, or else its parts as one. */
+function nameOf(body: JsonObject): unknown {
+  const name = own(body, 'name');
+  if (!isBlank(name)) return name;
+  const parts = [
+    own(body, 'firstName') ?? own(body, 'first_name'),
+    own(body, 'lastName') ?? own(body, 'last_name'),
+  ].filter((part) => typeof part === 'string');
+  return parts.length > 0 ? parts.join(' ') : name;
+}
+
+/** The address, or else what a plain form says of it at the top level (`address.city`). */
+function addressOf(body: JsonObject): unknown {
+  const address = own(body, 'address');
+  if (!isBlank(address)) return address;
+  const flat = ADDRESS_FIELDS.filter((field) => Object.hasOwn(body, `address.${field}`));
+  if (flat.length === 0) return address;
+  return Object.fromEntries(flat.map((field) => [field, own(body, `address.${field}`)]));
 }
 
 const PROFILE = /^(?:https?:\/\/)?(?:(?:www|m)\.)?instagram\.com(?:\/+(?:_u\/)?([^/?#]*)|$)/i;

@@ -1,5 +1,5 @@
 import type { FieldError, Note, NoteCode } from '@leadgate/contract';
-import { cleanText, customFieldKey, cutText, isLonger, storable } from './text.ts';
+import { INVISIBLE, cleanText, customFieldKey, cutText, isLonger, storable } from './text.ts';
 
 /** Why a value cannot be accepted: a stable code, and what would be right. Never the value itself. */
 export interface Refusal {
@@ -36,10 +36,10 @@ export function own(object: JsonObject, key: string): unknown {
 /**
  * A JSON pointer (RFC 6901) to a value by the keys that lead to it. Pointers are stored with notes
  * and answered with errors, and a sender chooses the keys: what cannot be stored shows as U+FFFD,
- * and a key longer than 200 characters is cut.
+ * and a key longer than 100 characters is cut.
  */
 export function jsonPointer(...keys: string[]): string {
-  return keys.map((key) => `/${escaped(cutText(storable(key), 200))}`).join('');
+  return keys.map((key) => `/${escaped(cutText(storable(key), 100))}`).join('');
 }
 
 function escaped(key: string): string {
@@ -66,6 +66,8 @@ export function readTextOrInteger(value: unknown): Reading {
 /** Whether a value says that nothing was sent: null, or text with nothing to see. */
 export function isBlank(value: unknown): boolean {
   if (value === undefined || value === null) return true;
+  // PHP writes an empty object as an empty array.
+  if (Array.isArray(value)) return value.length === 0;
   return typeof value === 'string' && cleanText(value) === '';
 }
 
@@ -86,6 +88,11 @@ const WORDS = new Map([
   ['não', false],
   ['nao', false],
   ['off', false],
+  ['verdadeiro', true],
+  ['verdadero', true],
+  ['sí', true],
+  ['si', true],
+  ['falso', false],
 ]);
 
 /** What a word says of yes and no, in any case: `on` of a checkbox, `sim`, `0`; else undefined. */
@@ -134,4 +141,11 @@ export class Findings {
     if (unnamed > 0) notes.push({ field: '', code: 'unknown-key', detail: `and ${unnamed} more` });
     return notes;
   }
+}
+
+const MASK = /^[\s\-_./()*,;:+\u2013\u2014]*$/;
+
+/** Whether a text is what an input mask or a careful hand leaves in an empty field: `__/__/____`. */
+export function isMask(value: unknown): boolean {
+  return typeof value === 'string' && MASK.test(cleanText(value, INVISIBLE));
 }

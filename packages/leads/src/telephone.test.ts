@@ -21,7 +21,6 @@ test.each([
   '11 ９8765-43²1',
   '1234567',
   '1234567890123456',
-  '---',
   1234567,
   12345678.5,
   -11987654321,
@@ -45,4 +44,25 @@ test.each(['BR', 'PT', 'US'])('the phones of %s are known', (country) => {
 
 test.each(['br', 'BRA', 'ZZ', '', 'toString', '55'])('%j is no country of phones', (text) => {
   expect(isPhoneCountry(text)).toBe(false);
+});
+
+test.each(['+55', '+55 ', '(__) _____-____', '-', '+55 (__) _____-____', '---'])(
+  '%j, which a mask leaves, is not sent',
+  (sent) => {
+    expect(readTelephone(sent)).toBeUndefined();
+  },
+);
+
+test.each([
+  ['5511987650007.0', '5511987650007'],
+  ['+55+5511987650007', '5511987650007'],
+  ['0xx11 98765-4321', '011987654321'],
+  ['(0XX11) 98765-4321', '011987654321'],
+  ['11987654321 / 1133334444', '11987654321'],
+  ['(11) 98765-4321 ou (11) 3333-4444', '11987654321'],
+  ['11 98765-4321; 11 3333-4444', '11987654321'],
+  ['(11) 98765-4321 / 4322', '11987654321'],
+  ['11/98765-4321', '11987654321'],
+])('%j is %s: nothing is glued to a number', (sent, digits) => {
+  expect(readTelephone(sent)).toBe(digits);
 });

@@ -20,12 +20,38 @@ export function readTelephone(value: unknown): Reading {
   if (typeof value === 'number')
     return isWholeNumber(value) ? digitsOf(String(value)) : NOT_A_TELEPHONE;
   const text = readText(value, undefined, INVISIBLE);
-  return typeof text === 'string' ? digitsOf(foldDigits(text)) : text;
+  if (typeof text !== 'string') return text;
+  const { first } = splitPhones(text);
+  // What a mask or a list of countries leaves: a country code alone is no number.
+  if (/^\+?\d{0,3}$/.test(first.replace(/[\s_().-]/g, '')) && /^[\d\s_().+-]*$/.test(first)) {
+    const digits = first.replace(/\D+/g, '');
+    if (digits === '' || first.includes('+')) return undefined;
+  }
+  return digitsOf(first);
 }
+
+/**
+ * The first of the numbers that a text holds, without what is no part of one: the placeholder of a
+ * carrier (`0xx11`), a country code that is written twice (`+55+5511…`), the `.0` of a spreadsheet.
+ */
+export function splitPhones(text: string): { first: string; isOneOfSeveral: boolean } {
+  const folded = foldDigits(text);
+  const [part = '', ...others] = folded.split(/[/;,|\n]|\s(?:ou|or|e|y|o)\s/i);
+  const isOneOfSeveral = others.length > 0 && countDigits(part) >= 8;
+  const one = isOneOfSeveral ? part : folded;
+  const first = one
+    .trim()
+    .replace(/^(\(?0\s?)x{1,3}/i, '$1')
+    .replace(/^(\d{8,})\.0+$/, '$1')
+    .replace(/^\+\s*\d{1,3}\s*(?=\+)/, '');
+  return { first, isOneOfSeveral };
+}
+
+const countDigits = (text: string): number => text.replace(/\D+/g, '').length;
 
 /** Whether a telephone was sent with a + before its first digit: its country code is its own. */
 export function isInternational(value: unknown): boolean {
-  return typeof value === 'string' && /^[^\d]*[+\uff0b]/.test(foldDigits(value));
+  return typeof value === 'string' && /^[^\d]*[+\uff0b]/.test(splitPhones(value).first);
 }
 
 /** Digits of other scripts that keyboards type into telephone fields, as ASCII. */
@@ -56,8 +82,10 @@ export function phoneKey(
   digits: string,
   { country, international }: { country: string; international: boolean },
 ): string {
-  const abroad = () => validNumber(`+${digits.replace(/^00/, '')}`);
-  const atHome = () => validNumber(digits, country);
+  const abroad = () =>
+    validNumber(`+${digits.replace(/^00/, '').replace(/^521(?=\d{10}$)/, '52')}`);
+  const home = country === 'MX' ? digits.replace(/^(?:01|044|045)(?=\d{10}$)/, '') : digits;
+  const atHome = () => validNumber(home, country);
   const isAbroadFirst = international || digits.startsWith('00');
   const number = isAbroadFirst ? (abroad() ?? atHome()) : (atHome() ?? abroad());
   return number ?? digits;
@@ -84,7 +112,9 @@ function validNumber(text: string, country?: string): string | undefined {
   });
   if (parsed === undefined) return undefined;
   const number = withNinthDigit(parsed) ?? parsed;
-  return number.isValid() ? number.number : undefined;
+  if (!number.isValid()) return undefined;
+  // Argentina writes a 9 before mobile numbers that are called from abroad, and only then (ENACOM).
+  return number.number.replace(/^\+549(?=\d{10}$)/, '+54');
 }
 
 /**
