@@ -21,7 +21,3 @@ export const open = <T extends Record<string, TSchema>>(members: T, description?
     additionalProperties: true,
     ...(description !== undefined && { description }),
   });
-
-export const RoleName = Type.Union([Type.Literal('viewer'), Type.Literal('operator')], {
-  description: 'viewer: sees, personal data masked; operator: sees and acts.',
-});
