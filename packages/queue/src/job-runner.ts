@@ -42,7 +42,7 @@ export type Apply = (
 export interface JobRunner {
   /** As BullMQ wants it: completed when it resolves, tried again or failed when it rejects. */
   run(job: Job<unknown>, token: string): Promise<void>;
-  /** Leads that are being applied or put into jobs of their own. */
+  /** Leads that are being applied. */
   running(): number;
   /** From now on nothing waits for a Redis that refuses. */
   stop(): void;
@@ -88,11 +88,9 @@ export function createJobRunner(
         return nack(job, token);
       case 'readable':
         await room.unpack(reading.payload.n);
-        running += reading.payload.n;
         try {
           if ((await runLeads(job, reading.payload)) === 'nacked') await nack(job, token);
         } finally {
-          running -= reading.payload.n;
           room.release(reading.payload.n);
         }
     }
@@ -138,11 +136,14 @@ export function createJobRunner(
     submissions: readonly Submission[],
     info: ApplyInfo,
   ): Promise<readonly Outcome[]> {
+    running += submissions.length;
     try {
       return await apply(submissions, info);
     } catch (error) {
       const reason = reasonToKeep(error);
       return submissions.map(() => ({ kind: 'failed', reason }));
+    } finally {
+      running -= submissions.length;
     }
   }
 

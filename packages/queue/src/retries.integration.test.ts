@@ -1,4 +1,4 @@
-import { connectRedis, createLogger } from '@leadgate/boot';
+import { awaitRedis, connectRedis, createLogger } from '@leadgate/boot';
 import { sampleSubmission, testRedis } from '@leadgate/testkit';
 import { expect, test, vi } from 'vitest';
 import { startApplyWorker } from './apply-worker.ts';
@@ -13,6 +13,7 @@ test('a mass of retries that are due goes behind the leads that wait, not before
   const { url } = await testRedis();
   const redis = connectRedis(url, { role: 'producer' });
   const working = connectRedis(url, { role: 'worker' });
+  await awaitRedis(redis);
   const producer = await openProducer(redis, { logger });
   const bad = Array.from({ length: 30 }, (_, n) => sampleSubmission(n));
   const good = Array.from({ length: 30 }, (_, n) => sampleSubmission(100 + n));
@@ -23,6 +24,7 @@ test('a mass of retries that are due goes behind the leads that wait, not before
   const triesOf = new Map<string, number>();
   /** When the first good one was taken: all bad ones have failed by then. */
   let begun: number | undefined;
+  for (const one of [...bad, ...good]) await producer.enqueue(one);
   const worker = await startApplyWorker(working, {
     concurrency: 1,
     logger,
@@ -40,7 +42,6 @@ test('a mass of retries that are due goes behind the leads that wait, not before
     }),
   });
   try {
-    for (const one of [...bad, ...good]) await producer.enqueue(one);
     await vi.waitFor(
       () => expect(performance.now() - (begun ?? Infinity)).toBeGreaterThan(DELAY_MS + 100),
       { timeout: 20_000 },
