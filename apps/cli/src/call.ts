@@ -48,6 +48,7 @@ function callOf(
     requestId: null,
     signal,
     warn: (sentence, error) => {
+      if (error === null) return remark(io, `${sentence}.`);
       const why = explain(error, session).sentence.replace(/\.$/, '');
       remark(io, `${sentence}. For now: ${why}.`);
     },

@@ -138,6 +138,8 @@ async function capture(
   return { leadId, submissionId: id };
 }
 
+const TURNSTILE = 'https://challenges.cloudflare.com/turnstile/v0/siteverify';
+
 describe('workspace', () => {
   test('a new one is listed and can be claimed in at once', async () => {
     const { workspace, workspaceId, link } = await stage();
@@ -282,14 +284,14 @@ describe('link', () => {
     await set('--redirect-url', 'https://lp.example/thanks', '--link-limit', '60');
     await set(
       ...['--honeypot', 'website', '--min-fill', '2.5', '--captcha-fail', 'closed'],
-      ...['--captcha-url', 'https://captcha.example/', '--captcha-secret-file'],
+      ...['--captcha-url', TURNSTILE, '--captcha-secret-file'],
       join(folder, 'secret.txt'),
     );
     const guard = { honeypot: 'website', minFillSeconds: 2.5 };
     expect(await set('--label', 'Spring')).toMatchObject({
       label: 'Spring',
       redirectUrl: 'https://lp.example/thanks',
-      guard: { ...guard, captcha: { verifyUrl: 'https://captcha.example/', fail: 'closed' } },
+      guard: { ...guard, captcha: { verifyUrl: TURNSTILE, fail: 'closed' } },
     });
     // The file is not needed again.
     await set('--captcha-fail', 'open');
@@ -300,13 +302,13 @@ describe('link', () => {
           guard: {
             honeypot: 'website',
             minFillMs: 2_500,
-            captcha: { verifyUrl: 'https://captcha.example/', secret, fail: 'open' },
+            captcha: { verifyUrl: TURNSTILE, secret, fail: 'open' },
           },
         },
       });
     });
     const shown = await leadgate(['link', 'show', link.code]);
-    expect(shown.out).toContain('https://captcha.example/, takes what cannot be checked');
+    expect(shown.out).toContain(`${TURNSTILE}, takes what cannot be checked`);
     expect(shown.out).not.toContain(secret);
     await set('--no-honeypot', '--no-min-fill', '--no-captcha', '--no-redirect-url');
     await vi.waitFor(async () => {
@@ -314,6 +316,21 @@ describe('link', () => {
       expect(found).toMatchObject({ link: { redirectUrl: null } });
       expect(found.kind === 'found' && found.link).not.toHaveProperty('guard');
     });
+  });
+
+  test('the secret of a CAPTCHA is sent to no other address than it was given for', async () => {
+    const { link } = await stage();
+    const folder = mkdtempSync(join(tmpdir(), 'leadgate-'));
+    writeFileSync(join(folder, 'secret.txt'), 'kept\n');
+    const file = ['--captcha-secret-file', join(folder, 'secret.txt')];
+    await json('link', 'set', link.code, '--captcha-url', TURNSTILE, ...file);
+    const other = ['--captcha-url', 'https://evil.example/'];
+    const { status, err } = await failure(['link', 'set', link.code, ...other]);
+    expect(status).toBe(2);
+    expect(err).toContain('another verify URL needs its own');
+    const told = await leadgate(['link', 'set', link.code, ...other, ...file]);
+    expect(told).toMatchObject({ status: 0 });
+    expect(told.err).toContain('CAPTCHA_URLS');
   });
 
   test.each([

@@ -41,6 +41,12 @@ export const ReceiverConfig = Type.Object({
     default: 6_000,
     minimum: 1,
   }),
+  CAPTCHA_URLS: Type.Array(Type.String(), {
+    description:
+      'verify URLs of CAPTCHA services that links may use beside Turnstile, hCaptcha and reCAPTCHA',
+    default: [],
+    examples: ['https://captcha.example.com/siteverify'],
+  }),
   KEEP_ADDRESS: Type.Union(
     [Type.Literal('full'), Type.Literal('truncated'), Type.Literal('none')],
     {

@@ -29,7 +29,7 @@ import { createHealth } from './health.ts';
 import { openRefuge } from './open-refuge.ts';
 import { createReceiverMetrics } from './metrics.ts';
 import { createServer } from './server.ts';
-import { verifyCaptcha } from './spam/verify-captcha.ts';
+import { createVerifyCaptcha } from './spam/verify-captcha.ts';
 import { watchBackpressure } from './backpressure.ts';
 import { createTally, type Tally } from './tally.ts';
 import { createTroubleLog } from './trouble-log.ts';
@@ -132,7 +132,7 @@ export async function startReceiver(
     backpressure: () => backpressure.current(),
     spool: refuge?.spool ?? null,
     isOnDisk: (code) => refuge?.links.has(code) === true,
-    verifyCaptcha,
+    verifyCaptcha: createVerifyCaptcha(config.CAPTCHA_URLS),
     pushRejected: (rejected) => pushRejected(redis, rejected),
     health,
     snippet,

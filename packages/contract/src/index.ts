@@ -35,7 +35,7 @@ export {
   type LeadField,
   type UtmField,
 } from './lead.ts';
-export type { LinkGuard } from './link-guard.ts';
+export { CAPTCHA_URLS, type LinkGuard } from './link-guard.ts';
 export {
   LINK_DEFAULTS,
   LinkGuardChanges,

@@ -1,5 +1,14 @@
 import { Type, type Static } from 'typebox';
 
+/** The services that receivers ask about a CAPTCHA without being told to by their environment. */
+export const CAPTCHA_URLS: readonly string[] = [
+  'https://challenges.cloudflare.com/turnstile/v0/siteverify',
+  'https://api.hcaptcha.com/siteverify',
+  'https://hcaptcha.com/siteverify',
+  'https://www.google.com/recaptcha/api/siteverify',
+  'https://www.recaptcha.net/recaptcha/api/siteverify',
+];
+
 /** What a link holds posts back by, as the receiver needs it. */
 export const LinkGuard = Type.Object({
   /** Name of a field that no person sees: who fills it in is a robot. */
@@ -8,7 +17,7 @@ export const LinkGuard = Type.Object({
   minFillMs: Type.Union([Type.Integer(), Type.Null()]),
   captcha: Type.Union([
     Type.Object({
-      /** https; http on a loopback address only. */
+      /** One of CAPTCHA_URLS, or one that the receiver's environment names. */
       verifyUrl: Type.String(),
       secret: Type.String(),
       /** What becomes of a post that could not be checked: taken (`open`) or held (`closed`). */

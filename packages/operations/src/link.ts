@@ -1,4 +1,10 @@
-import { LINK_DEFAULTS, LinkGuardChanges, LinkGuardView, LinkSettings } from '@leadgate/contract';
+import {
+  CAPTCHA_URLS,
+  LINK_DEFAULTS,
+  LinkGuardChanges,
+  LinkGuardView,
+  LinkSettings,
+} from '@leadgate/contract';
 import {
   createLink,
   expireLink,
@@ -162,6 +168,7 @@ export const link = {
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
       if (outcome.kind === 'unknown-workspace')
         return new Refusal('not-found', 'There is no such workspace.');
+      warnOfCaptcha(guard?.captcha?.verifyUrl, call);
       return changed(outcome.link, connections, call);
     },
   }),
@@ -194,6 +201,7 @@ export const link = {
       if (Object.keys(settings).length === 0) return NOTHING_NAMED;
       const outcome = await updateLink(connections.store, linkId, settings);
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
+      warnOfCaptcha(settings.guard?.captcha?.verifyUrl, call);
       return changed(outcome.kind === 'updated' ? outcome.link : null, connections, call);
     },
   }),
@@ -248,3 +256,9 @@ export const link = {
     },
   }),
 };
+
+/** Receivers call no address that an operator typed, but for those of known services. */
+function warnOfCaptcha(verifyUrl: string | undefined, { warn }: Pick<Call, 'warn'>): void {
+  if (verifyUrl !== undefined && !CAPTCHA_URLS.includes(verifyUrl))
+    warn('receivers ask this CAPTCHA only if their CAPTCHA_URLS names its verify URL', null);
+}

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { verifyCaptcha } from './verify-captcha.ts';
+import { createVerifyCaptcha } from './verify-captcha.ts';
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -34,7 +34,7 @@ async function standIn(answer: string | null, status = 200, location = ''): Prom
 }
 
 const ask = ({ verifyUrl }: { verifyUrl: string }) =>
-  verifyCaptcha({ verifyUrl, secret: 's3cret' }, 'token & more');
+  createVerifyCaptcha([verifyUrl])({ verifyUrl, secret: 's3cret' }, 'token & more');
 
 test('a service is asked as all three are, and told neither who nor where the visitor is', async () => {
   const service = await standIn('{"success":true,"hostname":"x"}');
@@ -73,4 +73,29 @@ test('a service that does not answer holds up a visitor for two seconds at most'
   expect(await ask(await standIn(null))).toBe('unreachable');
   expect(performance.now() - start).toBeLessThan(4_000);
   expect(await ask({ verifyUrl: 'http://127.0.0.1:1/' })).toBe('unreachable');
+});
+
+test.each(['missing-input-secret', 'invalid-input-secret', 'internal-error'])(
+  '%s is no fault of the visitor',
+  async (code) => {
+    const answer = JSON.stringify({ success: false, 'error-codes': [code] });
+    expect(await ask(await standIn(answer))).toBe('unreachable');
+  },
+);
+
+test.each([
+  ...['sitekey-secret-mismatch', 'missing-input-response', 'timeout-or-duplicate', 'bad-request'],
+  ...['invalid-or-already-seen-response', 'not-using-dummy-passcode', 'browser-error'],
+])('%s lets nobody through', async (code) => {
+  const answer = JSON.stringify({ success: false, 'error-codes': [code] });
+  expect(await ask(await standIn(answer))).toBe('failed');
+});
+
+test('an address that is none of the services, nor named by the environment, is not asked', async () => {
+  const inside = await standIn('{"success":true}');
+  const verify = createVerifyCaptcha(['https://captcha.example.com/']);
+  expect(await verify({ verifyUrl: inside.verifyUrl, secret: 's3cret' }, 'token')).toBe(
+    'unreachable',
+  );
+  expect(inside.asked).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import type { LinkGuard } from '@leadgate/contract';
+import { CAPTCHA_URLS, type LinkGuard } from '@leadgate/contract';
 
 type Captcha = NonNullable<LinkGuard['captcha']>;
 
@@ -20,29 +20,40 @@ const LARGEST_ANSWER = 16 * 1024;
  * address, which they may be told, stays here. Redirects are not followed: the address is an
  * operator's, and what it points to is not.
  */
-export const verifyCaptcha: VerifyCaptcha = async ({ verifyUrl, secret }, token) => {
-  try {
-    const response = await fetch(verifyUrl, {
-      method: 'POST',
-      body: new URLSearchParams({ secret, response: token }),
-      headers: { accept: 'application/json' },
-      redirect: 'error',
-      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-    });
-    const said: unknown = JSON.parse(await readStart(response));
-    if (typeof said !== 'object' || said === null || !('success' in said)) return 'unreachable';
-    if (said.success === true) return 'passed';
-    return said.success === false && !isOurFault(said) ? 'failed' : 'unreachable';
-  } catch {
-    // Neither the secret nor the token may reach a log.
-    return 'unreachable';
-  }
-};
+export const createVerifyCaptcha =
+  (furtherUrls: readonly string[]): VerifyCaptcha =>
+  async ({ verifyUrl, secret }, token) => {
+    // What an operator typed reaches no other place: not this network either.
+    if (![...CAPTCHA_URLS, ...furtherUrls].includes(verifyUrl)) return 'unreachable';
+    try {
+      const response = await fetch(verifyUrl, {
+        method: 'POST',
+        body: new URLSearchParams({ secret, response: token }),
+        headers: { accept: 'application/json' },
+        redirect: 'error',
+        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+      });
+      const said: unknown = JSON.parse(await readStart(response));
+      if (typeof said !== 'object' || said === null || !('success' in said)) return 'unreachable';
+      if (said.success === true) return 'passed';
+      return said.success === false && !isOurFault(said) ? 'failed' : 'unreachable';
+    } catch {
+      // Neither the secret nor the token may reach a log.
+      return 'unreachable';
+    }
+  };
 
-/** A wrong secret is the operator's mistake, not the visitor's. */
+/**
+ * What the three services say if the fault is the operator's or their own. Everything else is about the
+ * token, `sitekey-secret-mismatch` too: somebody solved a CAPTCHA of another site.
+ */
+const OUR_FAULTS = new Set<unknown>([
+  ...['missing-input-secret', 'invalid-input-secret', 'internal-error'],
+]);
+
 function isOurFault(said: object): boolean {
   const codes: unknown = Reflect.get(said, 'error-codes');
-  return Array.isArray(codes) && codes.some((code) => /secret|sitekey|internal/.test(String(code)));
+  return Array.isArray(codes) && codes.some((code) => OUR_FAULTS.has(code));
 }
 
 async function readStart(response: Response): Promise<string> {

@@ -48,9 +48,17 @@ test.each([
   expect(JSON.stringify(found)).not.toContain(CAPTCHA.secret);
 });
 
-test('a stand-in on this machine may do without TLS', () => {
-  for (const verifyUrl of ['http://127.0.0.1:9/', 'http://localhost/', 'http://[::1]:9/'])
-    expect(pointers({ captcha: { ...CAPTCHA, verifyUrl } })).toEqual([]);
+test.each([
+  ...['https://127.0.0.1:9/', 'https://localhost/', 'https://[::1]:9/', 'https://10.0.0.1/'],
+  ...[
+    'https://2130706433/',
+    'https://0x7f.1/',
+    'https://[::ffff:7f00:1]/',
+    'https://169.254.169.254/',
+  ],
+  ...['http://127.0.0.1:9/', 'http://localhost/', 'https://redis/'],
+])('no address leads inside: %s', (verifyUrl) => {
+  expect(pointers({ captcha: { ...CAPTCHA, verifyUrl } })).toEqual(['/guard/captcha/verifyUrl']);
 });
 
 test.each(['', 'two words', 'x'.repeat(513), 'línea'])('%j is no secret', (secret) => {

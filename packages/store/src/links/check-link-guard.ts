@@ -44,18 +44,16 @@ export function checkLinkGuard(guard: LinkGuardSettings): FieldError[] {
     if (captcha.secret === '' || /[^\x21-\x7e]/.test(captcha.secret) || captcha.secret.length > 512)
       refuse(
         'captcha/secret',
-        'The CAPTCHA’s secret is 1 to 512 printable characters without spaces.',
+        'The CAPTCHA’s secret is 1 to 512 printable characters without spaces; another verify URL needs its own.',
       );
   }
   return errors;
 }
 
-/** https to anywhere, without credentials in it; http to this machine, for tests and stand-ins. */
+/** https to a name, without credentials in it: no address, which may lead inside. */
 function isVerifyUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);
-  if (username !== '' || password !== '') return false;
-  const isLoopback =
-    hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
-  return protocol === 'https:' || (protocol === 'http:' && isLoopback);
+  const isName = /\.[a-z][a-z0-9-]*\.?$/.test(hostname);
+  return protocol === 'https:' && isName && username === '' && password === '';
 }

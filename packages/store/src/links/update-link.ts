@@ -27,12 +27,14 @@ export async function updateLink(
     const row = await tx.captureLink.findUnique({ where: { id: linkId } });
     if (row === null) return { kind: 'unknown-link' };
     const { captcha: asked, ...simple } = guard;
+    const isKept = (url: string | undefined) => url === undefined || url === row.captchaUrl;
     const captcha =
       asked === undefined || asked === null
         ? asked
         : {
             verifyUrl: asked.verifyUrl ?? row.captchaUrl ?? '',
-            secret: asked.secret ?? row.captchaSecret ?? '',
+            // The secret that is kept goes to the address it was given for, and to no other.
+            secret: asked.secret ?? (isKept(asked.verifyUrl) ? (row.captchaSecret ?? '') : ''),
             fail:
               asked.fail ??
               (row.captchaFail === 'closed' ? ('closed' as const) : ('open' as const)),
