@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { HELD_REASONS, type HeldReason } from './held.ts';
-import { decodeSubmission, encodeSubmission } from './job.ts';
+import {
+  decodeSubmission,
+  encodeSubmission,
+  LARGEST_GROUP,
+  memberLine,
+  packJob,
+  readJob,
+  unpackJob,
+  unpackJobSync,
+  type JobPayload,
+} from './job.ts';
 import { ADDRESS_FIELDS, LEAD_FIELDS, UTM_FIELDS, type Lead } from './lead.ts';
 import { NOTE_CODES, type NoteCode } from './note.ts';
 import type { Submission } from './submission.ts';
@@ -162,3 +172,93 @@ describe('what is no encoded submission is refused without naming a value', () =
     expect(message).not.toContain('secret');
   });
 });
+
+const lineOf = (submission: Submission) => memberLine({ jobId: submission.id, submission });
+const read = (payload: unknown): JobPayload => {
+  const reading = readJob(JSON.parse(JSON.stringify(payload)));
+  if (reading.kind !== 'readable') throw new Error(reading.kind);
+  return reading.payload;
+};
+
+describe('a payload', () => {
+  test('gives the submissions that were packed together, in their order, whatever their bodies hold', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(submission, { minLength: 1, maxLength: 20 }), async (all) => {
+        const payload = read(await packJob(all.map(lineOf), { replay: false }));
+        const members = all.map((one) => ({ kind: 'read', jobId: one.id, submission: one }));
+        expect(payload.n).toBe(all.length);
+        expect(await unpackJob(payload)).toEqual(members);
+        expect(unpackJobSync(payload)).toEqual(members);
+      }),
+    );
+  });
+
+  test('keeps the id of a job of its own, and that it is a replay', async () => {
+    const line = memberLine({ jobId: 'run-1', submission: sample });
+    const payload = read(await packJob([line], { replay: true }));
+    expect(payload.r).toBe(1);
+    expect(await unpackJob(payload)).toMatchObject([{ jobId: 'run-1', submission: sample }]);
+  });
+
+  test('of the largest group, and of the largest body, can be packed and unpacked', async () => {
+    const most = Array.from({ length: LARGEST_GROUP.submissions }, () => lineOf(sample));
+    expect(await unpackJob(await packJob(most, { replay: false }))).toHaveLength(most.length);
+    const large = lineOf({ ...sample, lead: {}, body: '\u0001'.repeat(65_536) });
+    expect(await unpackJob(await packJob([large], { replay: false }))).toMatchObject([
+      { kind: 'read' },
+    ]);
+  });
+
+  test('that unpacks to far more than any is refused', async () => {
+    const bomb = await packJob(['x'.repeat(5_000_000)], { replay: false });
+    await expect(unpackJob(bomb)).rejects.toThrow();
+    expect(() => unpackJobSync(bomb)).toThrow();
+  });
+
+  test('of a group does not hold up the event loop while it is unpacked', async () => {
+    const most = Array.from({ length: LARGEST_GROUP.submissions }, () => lineOf(sample));
+    const payload = await packJob(most, { replay: false });
+    let turns = 0;
+    const timer = setInterval(() => (turns += 1), 0);
+    const count = () => setImmediate(() => ((turns += 1), pending && count()));
+    let pending = true;
+    count();
+    await unpackJob(payload);
+    pending = false;
+    clearInterval(timer);
+    // A turn for every few of them.
+    expect(turns).toBeGreaterThanOrEqual(LARGEST_GROUP.submissions / 25 - 1);
+  });
+
+  test.each([
+    null,
+    {},
+    'text',
+    [],
+    { v: 2 },
+    { v: 2, n: 0, d: '' },
+    { v: '2', n: 1, d: '' },
+    { z: 1, d: '' },
+  ])('is not what was not packed here (%j)', (data) =>
+    expect(readJob(data)).toEqual({ kind: 'malformed' }),
+  );
+
+  test.each([{ v: 3 }, { v: 1, id: 'x' }])(
+    'of another version is told from one that is none (%j)',
+    (data) => expect(readJob(data)).toEqual({ kind: 'unknown-version', version: data.v }),
+  );
+
+  test.each(['', '!', 'AAAA'])('that holds no lines (%j) is refused', async (d) => {
+    await expect(unpackJob({ v: 2, n: 1, d })).rejects.toThrow();
+  });
+
+  test('is read with the dictionary that jobs in Redis were packed with', async () => {
+    // Packed by the first release: if this fails, every waiting lead would be lost.
+    expect(await unpackJob({ v: 2, n: 1, d: PACKED })).toMatchObject([
+      { kind: 'read', submission: sample },
+    ]);
+  });
+});
+
+const PACKED =
+  'gyZNA0NL82SjNANdAwMDA11zEGEBIkBcKABZCEq+5dD0mw1NwDloKTgxL9EhtSIRFEWwZAxLtKZIxhkYwNMuIrWi6YXELCxlO+YlxijBgqO2FgA=';
