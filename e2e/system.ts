@@ -54,8 +54,9 @@ export interface System {
   ): Promise<{ workspace: string; workspaceId: string; linkId: string; code: string }>;
   /** Changes a link as the operators' side does: Postgres, then Redis. */
   changeLink(linkId: string, change: (store: Store) => Promise<unknown>): Promise<void>;
-  startReceiver(env?: Record<string, string>): Promise<Receiver>;
-  startWorker(env?: Record<string, string>): Promise<Member>;
+  /** `from`: the folder of another build. */
+  startReceiver(env?: Record<string, string>, from?: string): Promise<Receiver>;
+  startWorker(env?: Record<string, string>, from?: string): Promise<Member>;
   /** Stops it by SIGTERM and starts it again at its address, ready. Resolves to its exit code. */
   restartReceiver(receiver: Receiver, env?: Record<string, string>): Promise<number | null>;
   /** Stops it by SIGTERM and starts another one, ready. Resolves to its exit code. */
@@ -91,49 +92,54 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const workers: Member[] = [];
   const servers = { DATABASE_URL: database.url, REDIS_URL: redisServer.url, LOG_LEVEL: 'info' };
 
-  const start = (name: string, script: string, env: Record<string, string>): Member => {
-    const member = startMember(name, script, env);
+  const start = (
+    name: string,
+    script: string,
+    env: Record<string, string>,
+    from?: string,
+  ): Member => {
+    const member = startMember(name, script, env, { from });
     members.push(member);
     return member;
   };
 
-  const runReceiver = async (port: number, env: Record<string, string>): Promise<Receiver> => {
+  const runReceiver = async (
+    port: number,
+    env: Record<string, string>,
+    from?: string,
+  ): Promise<Receiver> => {
     const url = `http://127.0.0.1:${port}`;
-    const member = start('receiver', 'apps/receiver/dist/main.js', {
+    const settings = {
       REDIS_URL: servers.REDIS_URL,
       LOG_LEVEL: servers.LOG_LEVEL,
       RECEIVER_PORT: String(port),
       ...options.receiverEnv,
       ...env,
-    });
+    };
+    const member = start('receiver', 'apps/receiver/dist/main.js', settings, from);
     await answering(`${url}/ready`, member);
     return { url, member };
   };
 
-  const startReceiver: System['startReceiver'] = async (env = {}) => {
-    const receiver = await runReceiver(await choosePort(undefined), env);
+  const startReceiver: System['startReceiver'] = async (env = {}, from) => {
+    const receiver = await runReceiver(await choosePort(undefined), env, from);
     receivers.push(receiver);
     return receiver;
   };
 
-  const startWorker: System['startWorker'] = async (env = {}) => {
+  const startWorker: System['startWorker'] = async (env = {}, from) => {
     const port = await choosePort(undefined);
-    const member = start('worker', 'apps/worker/dist/main.js', {
-      ...servers,
-      WORKER_PORT: String(port),
-      ...options.workerEnv,
-      ...env,
-    });
+    const settings = { ...servers, WORKER_PORT: String(port), ...options.workerEnv, ...env };
+    const member = start('worker', 'apps/worker/dist/main.js', settings, from);
     await answering(`http://127.0.0.1:${port}/ready`, member);
     workers.push(member);
     return member;
   };
 
   const cli = async <Result>(...args: string[]): Promise<Result> => {
-    const member = startMember('leadgate', 'apps/cli/bin/leadgate.js', servers, [
-      ...args,
-      '--json',
-    ]);
+    const member = startMember('leadgate', 'apps/cli/bin/leadgate.js', servers, {
+      args: [...args, '--json'],
+    });
     const [code] = (await once(member.child, 'close')) as [number | null];
     if (code !== 0)
       throw new Error(`leadgate ${args.join(' ')} ended with ${code}: ${member.output()}`);
@@ -236,10 +242,10 @@ function startMember(
   name: string,
   script: string,
   env: Record<string, string>,
-  args: string[] = [],
+  { args = [], from = root }: { args?: string[]; from?: string | undefined } = {},
 ): Member {
   const child = spawn(process.execPath, [script, ...args], {
-    cwd: root,
+    cwd: from,
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

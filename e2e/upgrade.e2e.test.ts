@@ -1,0 +1,91 @@
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { queueCounts } from '@leadgate/queue';
+import { afterEach, expect, test } from 'vitest';
+import { startLoad } from './steady-load.ts';
+import { startSystem } from './system.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
+});
+
+/** A build that differs in one thing: its payloads are of the next version, and it reads this one too. */
+function buildNextRelease(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'leadgate-next-'));
+  closers.push(() => rmSync(folder, { recursive: true }));
+  const copied = (path: string): boolean => !/[/](src|node_modules)$/.test(path);
+  for (const part of ['apps', 'packages'])
+    cpSync(join(root, part), join(folder, part), { recursive: true, filter: copied });
+  const modules = join(folder, 'node_modules');
+  mkdirSync(modules);
+  for (const name of readdirSync(join(root, 'node_modules')))
+    if (name !== '@leadgate') symlinkSync(join(root, 'node_modules', name), join(modules, name));
+  mkdirSync(join(modules, '@leadgate'));
+  for (const part of ['apps', 'packages'])
+    for (const name of readdirSync(join(folder, part)))
+      symlinkSync(join(folder, part, name), join(modules, '@leadgate', name));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  const payload = join(folder, 'packages/contract/dist/job.js');
+  const text = readFileSync(payload, 'utf8');
+  const next = text
+    .replace('WRITTEN_VERSION = 2;', 'WRITTEN_VERSION = 3;')
+    .replace('READ_VERSIONS = [2];', 'READ_VERSIONS = [2, 3];');
+  if (next.match(/= (3|\[2, 3\]);/g)?.length !== 2) throw new Error('the versions were not found');
+  writeFileSync(payload, next);
+  return folder;
+}
+
+test('an upgrade under load that begins with the receivers: the older worker leaves what it cannot read and says so; nothing is lost and nothing fails', async () => {
+  const next = buildNextRelease();
+  const system = await startSystem();
+  closers.push(() => system.stop());
+  const [older] = system.workers;
+  const { code } = await system.openLink();
+  let urls = system.receivers.map(({ url }) => url);
+  const load = startLoad(() => urls, { code, perSecond: 30 });
+  await expect.poll(() => load.soFar.accepted.size, { timeout: 20_000 }).toBeGreaterThan(50);
+
+  const newer = await system.startReceiver({}, next);
+  urls = [newer.url];
+  await expect
+    .poll(() => older?.output() ?? '', { timeout: 20_000 })
+    .toContain('jobs of a newer version wait for a newer worker');
+  await expect
+    .poll(async () => (await queueCounts(system.redis)).waiting, { timeout: 20_000 })
+    .toBeGreaterThan(60);
+  expect(await queueCounts(system.redis)).toMatchObject({ delayed: 0, failed: 0 });
+  const port = /"port":(\d+)/.exec(older?.output() ?? '')?.[1];
+  const ready = await fetch(`http://127.0.0.1:${port}/ready`);
+  expect(ready.status).toBe(503);
+  expect(await ready.json()).toMatchObject({ jobs: 'of version 3: update this worker' });
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  expect(Number(/^leadgate_jobs_left_to_newer\S* (\d+)/m.exec(metrics)?.[1])).toBeGreaterThan(0);
+
+  // Beside the older one, then without it.
+  await system.startWorker({}, next);
+  await expect
+    .poll(async () => (await queueCounts(system.redis)).waiting, { timeout: 30_000 })
+    .toBeLessThan(30);
+  expect(await older?.stop()).toBe(0);
+  const { accepted } = await load.stop();
+  await system.settle();
+  const stored = await system.query<{ id: string; lead_id: string }>(
+    'SELECT id, lead_id FROM submission',
+  );
+  const leadOf = new Map(stored.map(({ id, lead_id }) => [id, lead_id]));
+  expect([...accepted].filter(([id, leadId]) => leadOf.get(id) !== leadId)).toEqual([]);
+  expect(await queueCounts(system.redis)).toMatchObject({ failed: 0 });
+}, 120_000);
