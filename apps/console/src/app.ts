@@ -9,7 +9,7 @@ import { setSecurityHeaders } from './headers.ts';
 import { ConsoleProblem, ProblemError, sendProblem } from './problem.ts';
 import { addRoutes } from './routes/index.ts';
 import type { ConsoleServices } from './services.ts';
-import { compileValidator } from './validate.ts';
+import { compileValidator, refuseUnstorable } from './validate.ts';
 
 /** The operators' side: everything behind one gate, and whatever acts on record. */
 export async function consoleApp(app: FastifyInstance, services: ConsoleServices): Promise<void> {
@@ -24,6 +24,10 @@ export async function consoleApp(app: FastifyInstance, services: ConsoleServices
     done();
   });
   app.addHook('onRequest', createGate(services.store));
+  app.addHook('preValidation', (request, _reply, done) => {
+    refuseUnstorable(request);
+    done();
+  });
   recordActions(app, services.store);
   app.setErrorHandler(answerError);
   app.setNotFoundHandler((_request, reply) => sendProblem(reply, 'not-found'));

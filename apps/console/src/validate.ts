@@ -1,3 +1,5 @@
+import type { FastifyRequest } from 'fastify';
+import { ProblemError } from './problem.ts';
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -22,3 +24,26 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
     return { error };
   };
 };
+
+/** Texts that Postgres cannot hold: with U+0000, or half a surrogate pair, which has no UTF-8. */
+const isStorable = (text: string): boolean => !/[\0\p{Cs}]/u.test(text);
+
+/**
+ * Refuses a request with a text that could be neither stored nor looked for, in a key or a value,
+ * whatever it is for. Files that are imported are read elsewhere.
+ */
+export function refuseUnstorable({ params, query, body }: FastifyRequest): void {
+  const at = [params, query, body].flatMap((part) => unstorableIn(part, ''))[0];
+  if (at === undefined) return;
+  const detail = 'A text holds the character U+0000, or half of one.';
+  throw new ProblemError('invalid', { errors: [{ pointer: at, code: 'invalid', detail }] });
+}
+
+/** JSON pointers, without what senders wrote in keys that are at fault. */
+function unstorableIn(value: unknown, pointer: string): string[] {
+  if (typeof value === 'string') return isStorable(value) ? [] : [pointer];
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return [];
+  return Object.entries(value).flatMap(([name, item]) =>
+    isStorable(name) ? unstorableIn(item, `${pointer}/${name}`) : [pointer],
+  );
+}
