@@ -83,7 +83,7 @@ test('no input of any operation is answered by a fault of the server', async () 
           }),
         );
         const { statusCode } = await administrator(
-          verb.toUpperCase() as Parameters<Ask>[0],
+          verb.toUpperCase(),
           `${url}?${query.join('&')}`,
           type === undefined
             ? {}
