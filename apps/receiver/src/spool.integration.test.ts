@@ -162,6 +162,7 @@ describe('leads are answered 202 and reach the queue once Redis', () => {
     } finally {
       await redis.call('REPLICAOF', 'NO', 'ONE');
     }
+    await confirm(redis);
     await expectDrained(answers);
   });
 
