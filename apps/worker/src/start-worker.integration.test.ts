@@ -15,7 +15,8 @@ import {
 import { sampleSubmission, startRedisServer, testDatabase, testRedis } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import pg from 'pg';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   createCloses,
   makeWorkspace,
@@ -31,8 +32,11 @@ let flush: () => Promise<void>;
 let store: Store;
 let producer: Producer;
 let workspaceId: string;
+let redisServer: Awaited<ReturnType<typeof testRedis>>;
+beforeAll(async () => void (redisServer = await testRedis()));
 beforeEach(async () => {
-  const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+  const redis = redisServer;
+  const [database] = await Promise.all([testDatabase(), redis.flush()]);
   closes.add('database', database.drop);
   servers = { databaseUrl: database.url, redisUrl: redis.url };
   flush = redis.flush;
@@ -112,6 +116,70 @@ describe('a worker', () => {
     expect(await showSubmission(store, poison.id)).toBeNull();
     expect(worker.log()).toContain('"failure":"data"');
     expect(worker.log()).toContain(poison.id);
+  });
+
+  test('of a full group with one poison applies all others, and that one fails alone under its own id', async () => {
+    const poison = sample(1_000, { linkId: 'not-a-uuid' });
+    const others = samples(199);
+    await enqueueAll([...others.slice(0, 77), poison, ...others.slice(77)]);
+    const redis = connectRedis(servers.redisUrl, { role: 'admin' });
+    closes.add('redis', () => redis.disconnect());
+    expect(await redis.llen('leadgate:{leads-0}:wait')).toBe(1);
+    await start();
+    await queueIs({ waiting: 0, active: 0, delayed: 1 });
+    expect(await listSubmissions(store, {}, 1_000)).toHaveLength(199);
+    expect(await showSubmission(store, poison.id)).toBeNull();
+    expect(await redis.zrange('leadgate:{leads-0}:delayed', '0', '-1')).toEqual([poison.id]);
+  });
+
+  test('that has a group at the same time as another worker applies each of it once', async () => {
+    const redis = connectRedis(servers.redisUrl, { role: 'admin' });
+    closes.add('redis', () => redis.disconnect());
+    const admin = new pg.Client({ connectionString: servers.databaseUrl });
+    await admin.connect();
+    closes.add('admin', () => admin.end());
+    await admin.query('BEGIN');
+    await admin.query('LOCK TABLE lead IN EXCLUSIVE MODE');
+    await enqueueAll(samples(50));
+    const workers = [await start({ JOB_LOCK_MS: '500' })];
+    const active = 'leadgate:{leads-0}:active';
+    await vi.waitFor(async () => expect(await redis.llen(active)).toBe(1), 5_000);
+    const [jobId = ''] = await redis.lrange(active, 0, -1);
+    workers.push(await start({ JOB_LOCK_MS: '500' }));
+    // As if the first one had stood still: the other one takes what it has.
+    await redis.del(`leadgate:{leads-0}:${jobId}:lock`);
+    await vi.waitFor(
+      async () => expect(await redis.hget(`leadgate:{leads-0}:${jobId}`, 'stc')).toBe('1'),
+      { timeout: 10_000, interval: 20 },
+    );
+    await admin.query('ROLLBACK');
+    await queueIs(nothingLeft);
+    expect(await listSubmissions(store, {}, 1_000)).toHaveLength(50);
+    expect(await findLeads(store, { name: 'Maria' }, 1_000)).toHaveLength(50);
+  });
+
+  test('that is stopped while a group is half settled puts the whole job back, and the next one does the rest', async () => {
+    const poison = sample(1_000, { linkId: 'not-a-uuid' });
+    const all = [...samples(30), poison];
+    const admin = new pg.Client({ connectionString: servers.databaseUrl });
+    await admin.connect();
+    closes.add('admin', () => admin.end());
+    await enqueueAll(all);
+    const first = await start({
+      ...{ WORKER_GROUP_SIZE: '5', WORKER_GROUPS: '1', SHUTDOWN_TIMEOUT_MS: '200' },
+    });
+    await vi.waitFor(() => expect(first.log()).toContain('group applied'), { interval: 1 });
+    // The rest of the group waits for a lock that outlasts the worker.
+    await admin.query('BEGIN');
+    await admin.query('LOCK TABLE lead IN EXCLUSIVE MODE');
+    const half = await listSubmissions(store, {}, 1_000);
+    expect(half.length).toBeLessThan(30);
+    await first.close().catch(() => undefined);
+    expect(await producer.counts()).toMatchObject({ ...nothingLeft, waiting: all.length });
+    await admin.query('ROLLBACK');
+    await start();
+    await queueIs({ ...nothingLeft, delayed: 1 });
+    expect(await listSubmissions(store, {}, 1_000)).toHaveLength(30);
   });
 
   test('writes no personal data to its log, whatever happens', async () => {
