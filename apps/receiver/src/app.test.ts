@@ -56,6 +56,29 @@ describe('a preflight', () => {
     expect(receiver.answers).toEqual([]);
   });
 
+  test.each([
+    [
+      'traceparent,baggage,sentry-trace',
+      'Content-Type, Idempotency-Key, Prefer, traceparent, baggage, sentry-trace',
+    ],
+    [
+      'x-datadog-trace-id , content-type',
+      'Content-Type, Idempotency-Key, Prefer, x-datadog-trace-id',
+    ],
+    ['', 'Content-Type, Idempotency-Key, Prefer'],
+    ['a b', 'Content-Type, Idempotency-Key, Prefer'],
+    ['x'.repeat(101), 'Content-Type, Idempotency-Key, Prefer'],
+    [
+      Array.from({ length: 65 }, (_, n) => `x-${n}`).join(),
+      'Content-Type, Idempotency-Key, Prefer',
+    ],
+  ])('that asks for %j may send it, within bounds', async (asked, allowed) => {
+    const { app } = await fakeReceiver();
+    const headers = { ...PREFLIGHT, 'access-control-request-headers': asked };
+    const answer = await app.inject({ method: 'OPTIONS', url: `/ingest/${CODE}`, headers });
+    expect(answer.headers['access-control-allow-headers']).toBe(allowed);
+  });
+
   test('of a link with a list names the origin that asks, so that it can read the answer to its post', async () => {
     const { app } = await fakeReceiver({ link: { origins: [ORIGIN] } });
     const ask = (origin: string) =>

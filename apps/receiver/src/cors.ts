@@ -37,12 +37,29 @@ export function nameOrigin(
 
 export const ALLOWED_METHODS = 'POST, OPTIONS';
 
-/** What a preflight asks: which methods and headers may be sent, and for how long to remember it. */
+const OWN_HEADERS = ['Content-Type', 'Idempotency-Key', 'Prefer'];
+
+/** Tokens (RFC 9110) with commas between them, a bounded list. */
+const ASKED_HEADERS = /^[\w!#$%&'*+.^`|~-]{1,100}(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]{1,100}){0,63}$/;
+
+function allowedHeaders(asked: string): string {
+  if (!ASKED_HEADERS.test(asked)) return OWN_HEADERS.join(', ');
+  const own = OWN_HEADERS.map((name) => name.toLowerCase());
+  const others = asked.split(',').map((name) => name.trim());
+  return [...OWN_HEADERS, ...others.filter((name) => !own.includes(name.toLowerCase()))].join(', ');
+}
+
+/**
+ * What a preflight asks: which methods and headers may be sent, and for how long to remember it. Every
+ * header that is asked for may be: no credentials are taken, and a page whose monitoring adds
+ * `traceparent` or `sentry-trace` would else lose its lead in the browser.
+ */
 export function setPreflightHeaders(reply: FastifyReply): void {
+  const asked = reply.request.headers['access-control-request-headers'] ?? '';
   reply.headers({
     allow: ALLOWED_METHODS,
     'access-control-allow-methods': 'POST',
-    'access-control-allow-headers': 'Content-Type, Idempotency-Key, Prefer',
+    'access-control-allow-headers': allowedHeaders(asked),
     // The longest that Chromium keeps it.
     'access-control-max-age': '7200',
   });
