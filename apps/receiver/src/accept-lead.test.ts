@@ -103,7 +103,7 @@ test('a workspace that is being refilled is spooled, and keeps nobody else from 
 
 test('under backpressure nothing is asked of Redis', async () => {
   const reserve = vi.fn();
-  const backpressure = () => ({ code: 'overloaded' as const, reason: '9 jobs are waiting' });
+  const backpressure = () => ({ code: 'overloaded' as const, reason: '9 leads are waiting' });
   const receiver = await withSpool({ reserver: { reserve }, backpressure });
   expect((await receiver.post(ANA)).statusCode).toBe(202);
   expect(reserve).not.toHaveBeenCalled();

@@ -98,7 +98,7 @@ export function backpressureOf(
       reason: `Redis has used ${Math.round((100 * usedMemory) / maxmemory)} % of its maxmemory: raise it, or start more workers.`,
     };
   if (waiting >= share * maxQueueDepth)
-    return { code: 'overloaded', reason: `${waiting} jobs are waiting: start more workers.` };
+    return { code: 'overloaded', reason: `${waiting} leads are waiting: start more workers.` };
   return null;
 }
 

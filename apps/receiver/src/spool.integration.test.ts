@@ -211,7 +211,7 @@ describe('leads are answered 202 and reach the queue once Redis', () => {
     const receiver = await startKnowing({ MAX_QUEUE_DEPTH: '5' });
     const queued = await postEach(receiver, 5);
     await vi.waitFor(
-      async () => expect((await receiver.ready()).warnings.join()).toContain('5 jobs are waiting'),
+      async () => expect((await receiver.ready()).warnings.join()).toContain('5 leads are waiting'),
       { timeout: 5_000 },
     );
     const spooled = await postEach(receiver, 2, 5);

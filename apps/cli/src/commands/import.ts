@@ -83,7 +83,7 @@ export function addImport(program: Command, context: Context): void {
     )
     .option('--dry-run', 'say what would be refused and why, and write nothing')
     .option('--rate <rate>', 'how many rows at most: 200/s', rate)
-    .option('--max-waiting <n>', 'wait while more jobs than this wait in the queue', wholeNumber)
+    .option('--max-waiting <n>', 'wait while more leads than this wait in the queue', wholeNumber)
     .option('--errors <file>', 'where refused rows are written')
     .action((file: string, options: ImportCommandOptions) => bring(context, file, options));
 }

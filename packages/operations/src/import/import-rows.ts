@@ -36,7 +36,7 @@ export interface ImportOptions extends Omit<MappingRules, 'fields'> {
   dryRun?: boolean;
   /** Rows a second at most. */
   perSecond?: number;
-  /** Waits while more jobs than this wait in the queue: live traffic goes first. */
+  /** Waits while more leads than this wait in the queue: live traffic goes first. */
   maxWaiting?: number;
   /** Stops between two groups of rows. */
   signal?: AbortSignal;

@@ -31,8 +31,8 @@ export interface Replayed {
   stopped: boolean;
 }
 
-/** In Redis at once, where no rate is asked for. */
-const AT_ONCE = 100;
+/** In Redis at once, where no rate is asked for: jobs that are full. */
+const AT_ONCE = 400;
 
 /**
  * Enqueues stored submissions of a workspace to be applied again under today's definitions, in the
