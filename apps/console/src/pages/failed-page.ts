@@ -11,7 +11,8 @@ export function failedPage(
       leadgate failed.
     </p>
     ${acts && newest.length > 0 && html`<p>${action('/failed/retry', 'Retry all')}</p>`}
-    <h2>By reason, of the newest 5,000</h2>
+    <h2>By reason</h2>
+    <p class="soft">Of the newest 5,000.</p>
     ${tableOf(
       ['Reason', 'How many', 'Oldest', 'Newest'],
       reasons.map(({ reason, jobs, oldest, newest }) => [
