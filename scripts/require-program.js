@@ -17,8 +17,8 @@ export function requireProgram(program, packageName, purpose, say) {
 
 /** @param {string} program */
 function runs(program) {
-  // HAProxy knows only the short one.
-  return ['--version', '-v'].some(
+  // HAProxy knows only the short one, OpenSSL only the word.
+  return ['--version', '-v', 'version'].some(
     (flag) => spawnSync(program, [flag], { stdio: 'ignore' }).status === 0,
   );
 }

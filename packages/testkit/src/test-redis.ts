@@ -111,8 +111,8 @@ async function connectionNames(redis: Redis): Promise<Set<string>> {
 /** Of a server that refuses CONFIG: the 16 that Redis has by default. */
 async function countDatabases(redis: Redis): Promise<number> {
   const databases = await redis
-    .call('CONFIG', 'GET', 'databases')
-    .then((reply) => Number(Object.values(reply as Record<string, string>)[0]))
+    .config('GET', 'databases')
+    .then((reply) => Number((reply as string[])[1]))
     .catch(() => 16);
   return Number.isInteger(databases) ? databases : 16;
 }
