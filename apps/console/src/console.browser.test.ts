@@ -303,9 +303,10 @@ test('a viewer looks at every page and acts on none', async () => {
 test('the dashboard shows a job with its data to an operator, and masked to a viewer', async () => {
   const logger = { debug: () => {}, warn: () => {}, error: () => {} };
   const producer = await openProducer(console_.redis, { logger });
-  const { id } = sampleSubmission(5);
   await producer.enqueue(sampleSubmission(5));
   await producer.close();
+  // The newest job: an id of its own, not its submission's.
+  const id = String(await console_.redis.lindex('leadgate:{leads-0}:wait', 0));
   await addOperator(console_.store, {
     name: 'Vera',
     password: PASSWORD,
