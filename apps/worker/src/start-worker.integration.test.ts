@@ -1,4 +1,4 @@
-import { connectRedis, StartError } from '@leadgate/boot';
+import { awaitRedis, connectRedis, StartError } from '@leadgate/boot';
 import { createReserver, directoryRevision as revisionInRedis } from '@leadgate/intake';
 import type { Submission } from '@leadgate/contract';
 import type { Producer } from '@leadgate/queue';
@@ -124,6 +124,7 @@ describe('a worker', () => {
     await enqueueAll([...others.slice(0, 77), poison, ...others.slice(77)]);
     const redis = connectRedis(servers.redisUrl, { role: 'admin' });
     closes.add('redis', () => redis.disconnect());
+    await awaitRedis(redis);
     expect(await redis.llen('leadgate:{leads-0}:wait')).toBe(1);
     await start();
     await queueIs({ waiting: 0, active: 0, delayed: 1 });
@@ -135,6 +136,7 @@ describe('a worker', () => {
   test('that has a group at the same time as another worker applies each of it once', async () => {
     const redis = connectRedis(servers.redisUrl, { role: 'admin' });
     closes.add('redis', () => redis.disconnect());
+    await awaitRedis(redis);
     const admin = new pg.Client({ connectionString: servers.databaseUrl });
     await admin.connect();
     closes.add('admin', () => admin.end());
@@ -237,6 +239,7 @@ describe('the caretaker', () => {
     await makeLink(workspaceId);
     const redis = connectRedis(servers.redisUrl, { role: 'admin' });
     closes.add('redis', () => redis.disconnect());
+    await awaitRedis(redis);
     await start();
     const revision = await directoryRevision(store);
     const isRefilled = () =>
@@ -269,6 +272,7 @@ describe('the caretaker', () => {
     await makeLink(workspaceId);
     const redis = connectRedis(servers.redisUrl, { role: 'admin' });
     closes.add('redis', () => redis.disconnect());
+    await awaitRedis(redis);
     const worker = await start();
     await vi.waitFor(async () => expect(await revisionInRedis(redis)).not.toBeNull(), 5_000);
     await makeLink(workspaceId);
