@@ -112,7 +112,7 @@ async function connectionNames(redis: Redis): Promise<Set<string>> {
 async function countDatabases(redis: Redis): Promise<number> {
   const databases = await redis
     .config('GET', 'databases')
-    .then((reply) => Number((reply)[1]))
+    .then((reply) => Number(reply[1]))
     .catch(() => 16);
   return Number.isInteger(databases) ? databases : 16;
 }
