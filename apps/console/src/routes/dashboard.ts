@@ -88,7 +88,8 @@ function adapterFor(queue: DashboardQueue, role: Role, displayName: string): Bul
     description: 'Submissions on their way to Postgres',
   });
   adapter.setFormatter('data', (data: unknown) =>
-    forRole(role, readJobData(data) ?? { state: 'not readable by this version' }),
+    // The list alone: bull-board folds what lies deeper.
+    forRole(role, readJobData(data)?.submissions ?? { state: 'not readable by this version' }),
   );
   adapter.setVisibilityGuard(({ headers }) => headers[ROLE_HEADER] === role);
   return adapter;

@@ -222,11 +222,17 @@ async function sameAsModel(history: Step[]): Promise<void> {
   const drain = async (): Promise<void> => {
     for (const folder of spool.folders())
       await drainFolder(folder, { reserver, producer }, { rate: 100_000 });
-    for (const request of spooled.splice(0)) {
-      const stands = model.judgeAnswered(request);
+    const stand = (request: AcceptRequest, stands: Judged): void => {
       expected.set(stands.id, stands);
       answered.push({ leadId: request.offeredLeadId, stands });
-    }
+    };
+    // They are reserved together; one whose key is used takes its turn again, after the others.
+    const again = spooled.splice(0).filter((request) => {
+      const stands = model.judge(request);
+      if (stands !== null) stand(request, stands);
+      return stands === null;
+    });
+    for (const request of again) stand(request, model.judgeAnswered(request));
   };
 
   for (const step of [...history, 'drain' as const]) {
