@@ -5,6 +5,7 @@ export const NOTE_CODES = {
   'unknown-key': 'The key is not a field of a lead; it was ignored.',
   'set-aside': 'The value was refused; the rest of the lead was accepted (lenient).',
   cut: 'The value was longer than allowed and was cut.',
+  'html-entities': 'Characters were sent as HTML writes them; they are what they stand for.',
   'first-of-several': 'Several values were sent for one field; the first counts.',
   'nothing-recognised': 'No key of the body is a field of a lead; it was accepted without facts.',
   'check-digits': 'The check digits of the document are wrong; it was kept.',

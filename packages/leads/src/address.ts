@@ -9,6 +9,7 @@ import {
   own,
   readText,
   readTextOrInteger,
+  withoutEntities,
 } from './reading.ts';
 
 const KNOWN = new Set<string>(ADDRESS_FIELDS);
@@ -25,7 +26,10 @@ export function readAddress(value: unknown, findings: Findings): Lead['address']
   let isEmpty = true;
   for (const field of ADDRESS_FIELDS) {
     const read = NUMERIC.has(field) ? readTextOrInteger : readText;
-    const text = findings.accept(read(own(value, field)), `/address/${field}`);
+    const sent = own(value, field);
+    const plain = withoutEntities(sent);
+    if (plain !== sent) findings.note(`/address/${field}`, 'html-entities');
+    const text = findings.accept(read(plain), `/address/${field}`);
     if (text === undefined) continue;
     address[field] = text;
     isEmpty = false;

@@ -44,7 +44,7 @@ describe('consent', () => {
   );
 
   test('that cannot be read is refused by field, and never taken for given', () => {
-    expect(read({ given: 'maybe', text: 1, textVersion: 'x'.repeat(201) })).toMatchObject({
+    expect(read({ given: {}, text: 1, textVersion: 'x'.repeat(201) })).toMatchObject({
       kind: 'refused',
       errors: [
         { pointer: '/consent/given', code: 'not-a-boolean' },
@@ -55,7 +55,7 @@ describe('consent', () => {
     expect(read(2)).toMatchObject({
       errors: [{ pointer: '/consent', code: 'not-an-object' }],
     });
-    expect(consentOf({ given: 'maybe', textVersion: 'v1' }, 'lenient')).toEqual({
+    expect(consentOf({ given: {}, textVersion: 'v1' }, 'lenient')).toEqual({
       given: false,
       textVersion: 'v1',
     });
@@ -66,6 +66,16 @@ describe('consent', () => {
       given: true,
       text: 'Aceito receber contato',
     });
+    expect(consentOf({ given: 'Aceito receber contato', textVersion: 'v1' })).toEqual({
+      given: true,
+      text: 'Aceito receber contato',
+      textVersion: 'v1',
+    });
+    expect(consentOf({ given: 'Aceito', text: 'Aceito receber contato.' })).toEqual({
+      given: true,
+      text: 'Aceito receber contato.',
+    });
+    expect(consentOf({ given: 'Não', text: 'Aceito.' })).toEqual({ given: false, text: 'Aceito.' });
     for (const word of ['false', '0', 'no', 'Não', 'off'])
       expect(consentOf(word)).toEqual({ given: false });
     expect(consentOf(' ')).toBeUndefined();

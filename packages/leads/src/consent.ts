@@ -22,8 +22,8 @@ const KNOWN = new Set(['given', 'text', 'textVersion']);
 
 /**
  * The consent of a body; absent where nothing of it was sent. It counts as given only where that is
- * said: a checkbox that is not ticked sends nothing, and only the words beside it arrive. One that is
- * named `consent` says all by itself.
+ * said: a checkbox that is not ticked sends nothing, and only the words beside it arrive. One whose
+ * value is these words says all by itself, be it named `consent` or `consent.given`.
  */
 export function readConsent(value: unknown, findings: Findings): Consent | undefined {
   if (isBlank(value)) return undefined;
@@ -35,8 +35,12 @@ export function readConsent(value: unknown, findings: Findings): Consent | undef
     findings.refuse(NOT_AN_OBJECT, '/consent');
     return undefined;
   }
-  const given = readGiven(own(value, 'given'), findings);
-  const text = findings.accept(readText(own(value, 'text'), TEXT_LIMIT), '/consent/text');
+  const sent = own(value, 'given');
+  const agreed = isBlank(sent) ? undefined : (booleanOf(sent) ?? wordsOf(sent));
+  if (!isBlank(sent) && agreed === undefined) findings.refuse(NOT_A_BOOLEAN, '/consent/given');
+  const given = typeof agreed === 'string' ? true : agreed;
+  const words = typeof agreed === 'string' ? agreed : undefined;
+  const text = findings.accept(readText(own(value, 'text'), TEXT_LIMIT), '/consent/text') ?? words;
   const textVersion = findings.accept(
     readTextOrInteger(own(value, 'textVersion')),
     '/consent/textVersion',
@@ -49,13 +53,6 @@ export function readConsent(value: unknown, findings: Findings): Consent | undef
     ...(text !== undefined && { text }),
     ...(textVersion !== undefined && { textVersion }),
   };
-}
-
-function readGiven(value: unknown, findings: Findings): boolean | undefined {
-  if (isBlank(value)) return undefined;
-  const given = booleanOf(value);
-  if (given === undefined) findings.refuse(NOT_A_BOOLEAN, '/consent/given');
-  return given;
 }
 
 function booleanOf(value: unknown): boolean | undefined {

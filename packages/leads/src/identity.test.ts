@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import parsePhoneNumber from 'libphonenumber-js/max';
 import { describe, expect, test } from 'vitest';
 import { type PhoneRules, contactKeys, identityKeys } from './identity.ts';
 import { normalizeLead } from './lead.ts';
@@ -209,6 +210,7 @@ test('where there is no workspace there is nothing to find', () => {
 describe('marks of a country that are no part of a number', () => {
   test.each([
     ['AR', ['+54 9 11 2345-6789', '+54 11 2345-6789', '011 15 2345-6789', '011 2345-6789']],
+    ['CL', ['+56 9 8765 4321', '+56 09 8765 4321', '9 8765 4321', '09 8765 4321']],
     ['AR', ['+54 9 351 234-5678', '+54 351 234-5678', '0351 15 234-5678']],
     [
       'MX',
@@ -224,4 +226,43 @@ describe('marks of a country that are no part of a number', () => {
   ])('%s: %j are one', (country, forms) => {
     expect(new Set(forms.map((form) => phoneOf(form, country))).size).toBe(1);
   });
+
+  const areas = {
+    AR: ['11', '221', '223', '261', '341', '351', '381', '2966', '3541'],
+    MX: ['55', '33', '81', '222', '664', '998'],
+  };
+  const formsOf = {
+    AR: (area: string, local: string) => [
+      `+54 9 ${area} ${local}`,
+      `+54 ${area} ${local}`,
+      `0${area} 15 ${local}`,
+      `0${area} ${local}`,
+      `${area} ${local}`,
+    ],
+    MX: (area: string, local: string) => [
+      `+52 1 ${area} ${local}`,
+      `+52 ${area} ${local}`,
+      `0052 1 ${area} ${local}`,
+      `01 ${area} ${local}`,
+      `044 ${area} ${local}`,
+      `045 ${area} ${local}`,
+      `${area} ${local}`,
+    ],
+  };
+
+  test.each(['AR', 'MX'] as const)(
+    '%s: every number that libphonenumber knows has one key, in whatever form it is written',
+    (country) => {
+      const digits = fc.stringMatching(/^[2-9]\d{9}$/);
+      fc.assert(
+        fc.property(fc.constantFrom(...areas[country]), digits, (area, subscriber) => {
+          const local = subscriber.slice(0, 10 - area.length);
+          fc.pre(parsePhoneNumber(`${area}${local}`, country)?.isValid() === true);
+          const keys = formsOf[country](area, local).map((form) => phoneOf(form, country));
+          const code = { AR: '+54', MX: '+52' }[country];
+          expect(new Set(keys)).toEqual(new Set([`phone:${code}${area}${local}`]));
+        }),
+      );
+    },
+  );
 });

@@ -547,3 +547,24 @@ describe('bodies as people and programs send them', () => {
     expect(notes).toEqual([{ field: `/${'k'.repeat(100)}`, code: 'unknown-key' }]);
   });
 });
+
+describe('characters that a page escaped', () => {
+  test.each([
+    ['D&#039;&Aacute;vila', "D'Ávila"],
+    ['Ana &amp;amp; Bia', 'Ana & Bia'],
+    ['P&D; AT&T', 'P&D; AT&T'],
+  ])('%j is %s', (sent, name) => {
+    const { lead, notes } = accept({ name: sent, city: sent, address: { street: sent } });
+    expect(lead).toMatchObject({ name, city: name, address: { street: name } });
+    expect(notes.map(({ field, code }) => [field, code])).toEqual(
+      sent === name
+        ? []
+        : ['/name', '/city', '/address/street'].map((field) => [field, 'html-entities']),
+    );
+  });
+
+  test('cost no more than the text they are in', () => {
+    const name = `&${'amp;'.repeat(16_000)}`;
+    expect(refuse({ name })).toMatchObject([{ code: 'too-long' }]);
+  });
+});

@@ -28,6 +28,7 @@ import {
   jsonPointer,
   own,
   readText,
+  withoutEntities,
 } from './reading.ts';
 import { isInternational, readTelephone, splitPhones } from './telephone.ts';
 import { BIDI_OVERRIDES, INVISIBLE, cutText } from './text.ts';
@@ -57,6 +58,9 @@ const READERS: Record<LeadField, (value: unknown, today: string) => Reading> = {
   instagram: readInstagram,
   birthday: readBirthday,
 };
+
+/** Fields of people's words, which a page's template may have escaped. */
+const WORDS = new Set<LeadField>(['name', 'profession', 'city', 'state']);
 
 /** As ad platforms write them in the address of a page, and plain forms in hidden fields. */
 const UTM_NAMES: Record<UtmField, string> = {
@@ -116,8 +120,10 @@ export function normalizeLead(body: unknown, options: NormalizeOptions): Normali
 function readFields(body: JsonObject, today: string, findings: Findings): Lead {
   const lead: Lead = {};
   for (const field of LEAD_FIELDS) {
-    const value = field === 'name' ? nameOf(body) : own(body, field);
-    if (isMask(value)) continue;
+    const sent = field === 'name' ? nameOf(body) : own(body, field);
+    if (isMask(sent)) continue;
+    const value = WORDS.has(field) ? withoutEntities(sent) : sent;
+    if (value !== sent) findings.note(`/${field}`, 'html-entities');
     const text = findings.accept(READERS[field](value, today), `/${field}`);
     if (text !== undefined && !isMask(text)) lead[field] = text;
   }

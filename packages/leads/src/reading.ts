@@ -1,4 +1,5 @@
 import type { FieldError, Note, NoteCode } from '@leadgate/contract';
+import { decodeHTMLStrict } from 'entities';
 import { INVISIBLE, cleanText, customFieldKey, cutText, isLonger, storable } from './text.ts';
 
 /** Why a value cannot be accepted: a stable code, and what would be right. Never the value itself. */
@@ -46,6 +47,9 @@ function escaped(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
+/** Ten characters are enough for the entity of any code point. */
+const ENTITIES_LIMIT = 2_000;
+
 /** Code points in a standard field other than those with a limit of their own. */
 const TEXT_LIMIT = 200;
 
@@ -56,6 +60,21 @@ export function readText(value: unknown, max: number = TEXT_LIMIT, drop?: RegExp
   const text = cleanText(value, drop);
   if (text === '') return undefined;
   return isLonger(text, max) ? tooLong(max) : text;
+}
+
+/**
+ * A text whose characters a page wrote as HTML does (`D&#039;&Aacute;vila`) as these characters,
+ * however often it was written so. `&` without an entity of HTML after it stays, and so does a text
+ * that is longer than any field takes.
+ */
+export function withoutEntities(value: unknown): unknown {
+  if (typeof value !== 'string' || value.length > ENTITIES_LIMIT || !value.includes('&'))
+    return value;
+  for (let text = value; ;) {
+    const decoded = decodeHTMLStrict(text);
+    if (decoded === text) return text;
+    text = decoded;
+  }
 }
 
 /** As `readText`, but a JSON integer is taken for its digits. */

@@ -82,9 +82,9 @@ export function phoneKey(
   digits: string,
   { country, international }: { country: string; international: boolean },
 ): string {
-  const abroad = () =>
-    validNumber(`+${digits.replace(/^00/, '').replace(/^521(?=\d{10}$)/, '52')}`);
-  const home = country === 'MX' ? digits.replace(/^(?:01|044|045)(?=\d{10}$)/, '') : digits;
+  const withCode = digits.replace(/^00/, '');
+  const abroad = () => validNumber(`+${withoutMarks(withCode, (mark) => mark.abroad)}`);
+  const home = withoutMarks(digits, (mark) => (mark.country === country ? mark.home : undefined));
   const atHome = () => validNumber(home, country);
   const isAbroadFirst = international || digits.startsWith('00');
   const number = isAbroadFirst ? (abroad() ?? atHome()) : (atHome() ?? abroad());
@@ -113,8 +113,35 @@ function validNumber(text: string, country?: string): string | undefined {
   if (parsed === undefined) return undefined;
   const number = withNinthDigit(parsed) ?? parsed;
   if (!number.isValid()) return undefined;
-  // Argentina writes a 9 before mobile numbers that are called from abroad, and only then (ENACOM).
-  return number.number.replace(/^\+549(?=\d{10}$)/, '+54');
+  return `+${withoutMarks(number.number.slice(1), (mark) => mark.abroad)}`;
+}
+
+/**
+ * Marks that depend on who calls and are no part of a number: after the country's code when it is
+ * called from abroad, and before the number at home, where libphonenumber does not know them.
+ */
+interface Mark {
+  country: string;
+  /** Matches a code and its mark; the code is captured. */
+  abroad: RegExp;
+  home?: RegExp;
+}
+
+const MARKS: readonly Mark[] = [
+  // The 9 of mobile numbers, in place of the 15 at home (ENACOM, Plan Fundamental de Numeración).
+  { country: 'AR', abroad: /^(54)9(?=\d{10}$)/ },
+  // The 0 before mobile numbers, until all numbers had nine digits (Subtel, 2016).
+  { country: 'CL', abroad: /^(56)0(?=9\d{8}$)/, home: /^()0(?=9\d{8}$)/ },
+  // Ten digits from everywhere since 3 August 2019 (IFT): before, 1 from abroad and 01, 044, 045.
+  { country: 'MX', abroad: /^(52)1(?=\d{10}$)/, home: /^()(?:01|044|045)(?=\d{10}$)/ },
+];
+
+function withoutMarks(digits: string, of: (mark: Mark) => RegExp | undefined): string {
+  for (const mark of MARKS) {
+    const pattern = of(mark);
+    if (pattern?.test(digits) === true) return digits.replace(pattern, '$1');
+  }
+  return digits;
 }
 
 /**
