@@ -15,6 +15,7 @@ import {
   sampleSubmission,
   startPostgresServer,
   startRedisServer,
+  startSilentProxy,
   testDatabase,
   testRedis,
   type OwnServer,
@@ -227,6 +228,35 @@ test('a worker whose transaction does not get on while jobs wait is not alive, a
   await queueIs(producer, nothingLeft);
   expect(await live()).toBe(200);
 });
+
+test.each(['redisUrl', 'databaseUrl'] as const)(
+  'a worker that is cut off from its server (%s) without a word is not alive though others are answered, and is again once it is',
+  async (which) => {
+    const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+    closes.add('database', database.drop);
+    const servers = { databaseUrl: database.url, redisUrl: redis.url };
+    const proxy = await startSilentProxy(servers[which]);
+    closes.add('proxy', proxy.close);
+    const producer = await producerUnderTest(redis.url, closes);
+    const worker = await workerUnderTest(
+      { ...servers, [which]: proxy.url },
+      { LIVENESS_WINDOW_MS: '1000' },
+    );
+    closes.add('worker', worker.close);
+    const live = async () => (await fetch(`http://127.0.0.1:${worker.port}/live`)).status;
+    await enqueue(producer, 0, 5);
+    await queueIs(producer, nothingLeft);
+    expect(await live()).toBe(200);
+
+    proxy.silence();
+    proxy.admit();
+    await enqueue(producer, 5, 5);
+    await vi.waitFor(async () => expect(await live()).toBe(503), { timeout: 10_000, interval: 50 });
+    await queueIs(producer, nothingLeft);
+    expect(await live()).toBe(200);
+  },
+  40_000,
+);
 
 test('a worker whose Redis is full is not ready, says what to do, stays alive, and goes on once there is room', async () => {
   const [database, redis] = await Promise.all([testDatabase(), startRedisServer()]);

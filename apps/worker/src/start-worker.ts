@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { connectRedis, type Logger, type RedisConnection } from '@leadgate/boot';
+import { awaitRedis, connectRedis, type Logger, type RedisConnection } from '@leadgate/boot';
 import { moveIdentities } from '@leadgate/intake';
 import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { shardStandings, startApplyWorker } from '@leadgate/queue';
@@ -45,6 +45,8 @@ const UPKEEP_LEASE_MS = 5_000;
 const CARETAKER_DEADLINE_MS = 15_000;
 
 const NACK_WITHIN_MS = 1_000;
+/** Of a connection made to find out whether a server answers others. */
+const PROBE_TIMEOUT_MS = 1_000;
 
 /**
  * Milliseconds that stopping takes at most besides SHUTDOWN_TIMEOUT_MS, where everything hangs: putting
@@ -142,8 +144,29 @@ export async function startWorker(
     progress: () => jobs.progress(),
     shards: () => shardStandings(upkeepRedis),
     redisIsReady: () => jobsRedis.status === 'ready',
+    askRedisAnew: async () => {
+      const fresh = connectRedis(config.REDIS_URL, { role: 'producer', cluster });
+      try {
+        await awaitRedis(fresh, { timeoutMs: PROBE_TIMEOUT_MS });
+        return await shardStandings(fresh);
+      } finally {
+        fresh.disconnect();
+      }
+    },
     postgresIsAway: () => groups.away,
     askPostgres: () => requireWritable(store),
+    askPostgresAnew: async () => {
+      const fresh = openStore({
+        url: config.DATABASE_URL,
+        poolSize: 1,
+        statementTimeoutMs: PROBE_TIMEOUT_MS,
+      });
+      try {
+        await requireWritable(fresh);
+      } finally {
+        await fresh.close();
+      }
+    },
     stuckAfterMs: config.LIVENESS_WINDOW_MS,
     warnings,
   });

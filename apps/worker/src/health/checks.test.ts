@@ -19,8 +19,10 @@ const checks = (change: Partial<HealthSources> = {}) =>
     progress: () => progress,
     shards: () => Promise.resolve([waiting]),
     redisIsReady: () => true,
+    askRedisAnew: never,
     postgresIsAway: () => false,
     askPostgres: () => Promise.resolve(undefined),
+    askPostgresAnew: never,
     warnings: [],
     stuckAfterMs: 60_000,
     ...change,
@@ -51,6 +53,31 @@ test('a worker that calls Postgres away though Postgres answers is stuck all the
 });
 
 test.each<[string, Partial<HealthSources>]>([
+  ['is not connected', { redisIsReady: () => false }],
+  ['hears nothing', { shards: never }],
+])('a worker that %s though Redis answers a new connection is stuck', async (_, change) => {
+  const { live } = checks({ ...change, askRedisAnew: () => Promise.resolve([waiting]) });
+  expect(await live()).toMatchObject({ ok: false, body: { kind: 'stuck' } });
+});
+
+test('a worker that hears nothing of Postgres though it answers a new connection is stuck', async () => {
+  const { live } = checks({
+    postgresIsAway: () => true,
+    askPostgres: never,
+    askPostgresAnew: () => Promise.resolve(undefined),
+  });
+  expect(await live()).toMatchObject({ ok: false, body: { kind: 'stuck' } });
+});
+
+test('however often it is asked, one new connection at a time is made to find out', async () => {
+  const askRedisAnew = vi.fn(never);
+  const { live } = checks({ redisIsReady: () => false, askRedisAnew });
+  await Promise.all([live(), live(), live()]);
+  expect((await live()).ok).toBe(true);
+  expect(askRedisAnew).toHaveBeenCalledTimes(1);
+});
+
+test.each<[string, Partial<HealthSources>]>([
   [
     'Postgres is away',
     { postgresIsAway: () => true, askPostgres: () => Promise.reject(new Error()) },
@@ -58,6 +85,10 @@ test.each<[string, Partial<HealthSources>]>([
   ['Redis is full', { progress: () => ({ ...progress, refusal: 'OOM' }) }],
   ['Redis is away', { redisIsReady: () => false }],
   ['Redis does not answer', { shards: never }],
+  [
+    'Redis does not answer, and refuses a new connection',
+    { shards: never, askRedisAnew: () => Promise.reject(new Error()) },
+  ],
   [
     'an operator paused the queue',
     {

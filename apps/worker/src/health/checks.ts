@@ -7,10 +7,14 @@ export interface HealthSources {
   /** Rejects or never resolves where Redis is away. */
   shards: () => Promise<Pick<ShardStanding, 'shard' | 'waiting' | 'paused'>[]>;
   redisIsReady: () => boolean;
+  /** What `shards` asks, by a connection made for it. Rejects where there is none to be had. */
+  askRedisAnew: () => Promise<unknown>;
   /** As jobs found it. */
   postgresIsAway: () => boolean;
   /** Rejects, or never resolves, where Postgres cannot be used. */
   askPostgres: () => Promise<unknown>;
+  /** The same, by a connection made for it. */
+  askPostgresAnew: () => Promise<unknown>;
   /** What is weaker than it should be; told in /ready, which stays good. */
   warnings: string[];
   /** Milliseconds without progress, while jobs wait, after which the worker is not alive. */
@@ -32,6 +36,11 @@ export function createHealthChecks(sources: HealthSources): HealthChecks {
   };
   const askShards = async () => (sources.redisIsReady() ? answerOf(sources.shards()) : null);
   const postgresAnswers = async () => (await answerOf(sources.askPostgres())) !== null;
+  // One that answers a new connection is away for this process alone: the next one could work.
+  const askRedisAnew = oneAtATime(sources.askRedisAnew);
+  const redisAnswersAnew = async () => (await answerOf(askRedisAnew())) !== null;
+  const askPostgresAnew = oneAtATime(sources.askPostgresAnew);
+  const postgresAnswersAnew = async () => (await answerOf(askPostgresAnew())) !== null;
 
   return {
     async live() {
@@ -39,8 +48,10 @@ export function createHealthChecks(sources: HealthSources): HealthChecks {
       // What only a newer worker can read waits for one: to start this one again would not help.
       const canWork = progress.refusal === null && progress.unknownVersion === null;
       const shards = canWork ? await askShards() : null;
+      const cutOff = canWork && shards === null && (await redisAnswersAnew());
       // A worker that holds its jobs though Postgres answers is stuck like any other.
-      const holding = sources.postgresIsAway() && !(await postgresAnswers());
+      const holding =
+        sources.postgresIsAway() && !(await postgresAnswers()) && !(await postgresAnswersAnew());
       const now = Date.now();
       const judged = progress.shards.map((one): Liveness => {
         const standing = shards?.find(({ shard }) => shard === one.shard);
@@ -48,7 +59,7 @@ export function createHealthChecks(sources: HealthSources): HealthChecks {
         return judgeOf(one.shard)({
           now,
           progress: one,
-          waiting: shards === null ? null : waiting,
+          waiting: cutOff ? Infinity : shards === null ? null : waiting,
           holding,
         });
       });
@@ -91,4 +102,10 @@ async function answerOf<T>(answer: Promise<T>): Promise<T | null> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Asks anew only when the question before has its answer: however many want it, they share it. */
+function oneAtATime<T>(ask: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | null = null;
+  return () => (underWay ??= ask().finally(() => (underWay = null)));
 }
