@@ -1,0 +1,82 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { startSilentProxy, testDatabase, testRedis } from '@leadgate/testkit';
+import { startSystem, type System } from './system.ts';
+
+/** From when a new connection gets through. */
+const WITHIN_MS = 15_000;
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+}, 60_000);
+
+async function silentProxy(url: string) {
+  const proxy = await startSilentProxy(url);
+  closers.push(() => proxy.close());
+  return proxy;
+}
+
+async function post(system: System, code: string, email: string): Promise<number> {
+  const response = await fetch(`${system.receivers[0]?.url}/ingest/${code}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email }),
+    signal: AbortSignal.timeout(5_000),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+async function stored({ query }: System, workspaceId: string): Promise<number> {
+  const [row] = await query<{ many: number }>(
+    'SELECT count(*)::int AS many FROM submission WHERE workspace_id = $1',
+    [workspaceId],
+  );
+  return row?.many ?? 0;
+}
+
+test('Redis is gone without a word: soon after it can be reached anew, leads are taken and applied', async () => {
+  const redis = await testRedis();
+  const proxy = await silentProxy(redis.url);
+  const env = { REDIS_URL: proxy.url };
+  const system = await startSystem({ redis, receiverEnv: env, workerEnv: env });
+  closers.push(() => system.stop());
+  const { code, workspaceId } = await system.openLink();
+  expect(await post(system, code, 'before@example.com')).toBe(202);
+  await system.settle();
+
+  proxy.silence();
+  expect(await post(system, code, 'meanwhile@example.com')).toBe(503);
+  proxy.admit();
+  const admittedAt = Date.now();
+  await vi.waitFor(async () => expect(await post(system, code, 'after@example.com')).toBe(202), {
+    timeout: WITHIN_MS,
+    interval: 200,
+  });
+  await vi.waitFor(
+    async () => expect(await stored(system, workspaceId)).toBeGreaterThanOrEqual(2),
+    { timeout: WITHIN_MS - (Date.now() - admittedAt), interval: 100 },
+  );
+}, 90_000);
+
+test('Postgres is gone without a word: soon after it can be reached anew, leads are applied', async () => {
+  const database = await testDatabase();
+  const proxy = await silentProxy(database.url);
+  const system = await startSystem({
+    postgres: { url: database.url, isMigrated: true },
+    workerEnv: { DATABASE_URL: proxy.url },
+  });
+  closers.push(() => system.stop());
+  const { code, workspaceId } = await system.openLink();
+  expect(await post(system, code, 'before@example.com')).toBe(202);
+  await system.settle();
+
+  proxy.silence();
+  expect(await post(system, code, 'meanwhile@example.com')).toBe(202);
+  await vi.waitFor(() => expect(proxy.silenced()).toBeGreaterThan(0));
+  proxy.admit();
+  await vi.waitFor(async () => expect(await stored(system, workspaceId)).toBe(2), {
+    timeout: WITHIN_MS,
+    interval: 100,
+  });
+}, 90_000);
