@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import type { OwnServer } from '../../scripts/servers/own-server.js';
+import type { SilentProxy } from '../../scripts/servers/silent-proxy.js';
 import { send } from '../../scripts/servers/process.js';
 import type { House } from './house.ts';
 import type { Member } from './member.ts';
@@ -99,6 +100,7 @@ const FAULTS: Record<FaultKind, Inflict> = {
     await delay(forMs);
     await node.kill('SIGCONT');
   },
+  'silence redis': ({ redis: { network } }, { forMs }) => silence(network, forMs),
   'fill redis': async ({ redis: { nodes } }, { forMs }) => {
     await limitMemory(nodes, '1');
     await delay(forMs);
@@ -113,6 +115,7 @@ const FAULTS: Record<FaultKind, Inflict> = {
     await delay(forMs);
     signalAll(pid, 'SIGCONT');
   },
+  'silence postgres': ({ networkOfPostgres }, { forMs }) => silence(networkOfPostgres, forMs),
   'crowd postgres': async ({ postgres: { url } }, { forMs }) => {
     const crowd: pg.Client[] = [];
     const until = Date.now() + forMs;
@@ -182,6 +185,13 @@ async function freeze(member: Member, forMs: number): Promise<void> {
   member.signal('SIGSTOP');
   await delay(forMs);
   member.signal('SIGCONT');
+}
+
+/** No packet comes through, either way, and what was connected then never hears again. */
+async function silence(network: SilentProxy | null, forMs: number): Promise<void> {
+  network?.silence();
+  await delay(forMs);
+  network?.admit();
 }
 
 async function limitMemory(nodes: readonly OwnServer[], maxmemory: string): Promise<void> {

@@ -23,6 +23,8 @@ import {
   type OwnServer,
 } from '../../scripts/servers/own-server.js';
 import { endLeftoverServers, makeHome, processLedger } from '../../scripts/servers/private-home.js';
+import { openSilentProxy } from '../../scripts/servers/silent-proxy.js';
+import type { SilentProxy } from '../../scripts/servers/silent-proxy.js';
 import { choosePort } from '../../scripts/servers/process.js';
 import { startMember, type Ending, type Member } from './member.ts';
 
@@ -40,6 +42,8 @@ export interface House {
   folder: string;
   redis: Redises;
   postgres: OwnServer;
+  /** Between the processes and Postgres. */
+  networkOfPostgres: SilentProxy;
   receivers: Member[];
   workers: Member[];
   targets: Target[];
@@ -58,6 +62,8 @@ export interface Redises {
   /** As REDIS_URL takes it. */
   url: string;
   nodes: readonly OwnServer[];
+  /** Between the processes and the one Redis; the nodes of a Cluster are reached directly. */
+  network: SilentProxy | null;
   stop: () => Promise<void>;
 }
 
@@ -86,6 +92,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   await migrate(postgres.url, { directory: join(ROOT, 'prisma/migrations') });
   const targets = await furnish(options.workspaces, { redis: redis.url, postgres: postgres.url });
 
+  const networkOfPostgres = await openSilentProxy(postgres.url);
   const crashes: Ending[] = [];
   const start = async (app: 'receiver' | 'worker', n: number, env: Record<string, string>) => {
     const port = await choosePort(undefined);
@@ -94,7 +101,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
       script: `apps/${app}/dist/main.js`,
       port,
       env: {
-        REDIS_URL: redis.url,
+        REDIS_URL: redis.network?.url ?? redis.url,
         LOG_LEVEL: 'info',
         [`${app.toUpperCase()}_HOST`]: '127.0.0.1',
         [`${app.toUpperCase()}_PORT`]: port.toString(),
@@ -112,7 +119,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     Promise.all(Array.from({ length: many }, (_, n) => one(n)));
   const workers = await startAll(options.workers, (n) =>
     start('worker', n, {
-      DATABASE_URL: postgres.url,
+      DATABASE_URL: networkOfPostgres.url,
       JOB_LOCK_MS: options.jobLockMs.toString(),
     }),
   );
@@ -132,6 +139,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     folder: home.path,
     redis,
     postgres,
+    networkOfPostgres,
     receivers,
     workers,
     targets,
@@ -140,6 +148,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     settle: (timeoutMs) => settle(members, redis.url, timeoutMs),
     close: async ({ keep }) => {
       await Promise.all(members.map((member) => member.end('SIGKILL')));
+      await Promise.all([redis.network?.close(), networkOfPostgres.close()]);
       await Promise.all([redis.stop(), postgres.stop()]);
       if (!keep) home.remove();
     },
@@ -148,12 +157,13 @@ export async function openHouse(options: HouseOptions): Promise<House> {
 
 async function startSingle(): Promise<Redises> {
   const server = await startOwnRedis();
-  return { url: server.url, nodes: [server], stop: () => server.stop() };
+  const network = await openSilentProxy(server.url);
+  return { url: server.url, nodes: [server], network, stop: () => server.stop() };
 }
 
 async function startCluster(): Promise<Redises> {
   const { urls, nodes, stop } = await startOwnCluster();
-  return { url: urls.join(','), nodes, stop };
+  return { url: urls.join(','), nodes, network: null, stop };
 }
 
 async function attemptsSpent(folder: string, workers: readonly Member[]): Promise<number> {

@@ -76,7 +76,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const path = join(house.folder, 'ledger.jsonl');
     const ledger = await openLedger(path);
     const posting = startTraffic({ house, ledger, random: createRandom(seed + 1), rate });
-    const faults = planFaults(createRandom(seed), { lengthMs, everyMs });
+    const faults = planFaults(createRandom(seed), { lengthMs, everyMs }).filter(
+      ({ kind }) => kind !== 'silence redis' || house.redis.network !== null,
+    );
     const start = Date.now();
     const { stops, spans } = await inflict(faults, house, ({ kind, forMs }) => {
       const at = ((Date.now() - start) / 1_000).toFixed(1);
