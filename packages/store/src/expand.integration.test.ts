@@ -1,14 +1,14 @@
 import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { testDatabase } from '@leadgate/testkit';
-import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import { randomUUID } from 'node:crypto';
 import { applyGroup } from './apply/apply-group.ts';
 import { sampleSubmission } from './apply/sample-submission.ts';
-import { findLeads } from './leads/find-leads.ts';
-import { showLead } from './leads/show-lead.ts';
+import { showLead } from './lead-details.ts';
+import { findLeads } from './leads.ts';
 import { openStore } from './open-store.ts';
-import { listSubmissions } from './submissions/list-submissions.ts';
+import { listSubmissions } from './submissions.ts';
 
 /** What a migration may do while processes of the version before run: docs/deploy.md. */
 const EXPANSION = `

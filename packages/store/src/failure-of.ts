@@ -1,3 +1,5 @@
+import { Prisma } from './generated/client.ts';
+
 /** What to do about an error of the store. */
 export type Failure =
   /** Another transaction was in the way: do the same again. */
@@ -150,3 +152,15 @@ function property(value: unknown, name: string): unknown {
 function text(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
+
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Prisma.PrismaClientKnownRequestError && error.code === code;
+
+/** Whether a write failed because a unique value is there already. */
+export const isUniqueViolation = (error: unknown): boolean => hasCode(error, 'P2002');
+
+/** Whether a write failed because what it refers to does not exist. */
+export const isForeignKeyViolation = (error: unknown): boolean => hasCode(error, 'P2003');
+
+/** Whether there was nothing to change. */
+export const isNotFound = (error: unknown): boolean => hasCode(error, 'P2025');

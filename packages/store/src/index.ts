@@ -1,133 +1,162 @@
-export type { AuditActor, AuditEntry } from './audit/audit-entry.ts';
-export { listAudit, type AuditFilter } from './audit/list-audit.ts';
-export { recordAction, recordOutcome } from './audit/record-action.ts';
-export { displayText, isUuid } from './display-text.ts';
-export { archiveField } from './fields/archive-field.ts';
-export { createField, type FieldCreation, type NewField } from './fields/create-field.ts';
-export { listFields } from './fields/list-fields.ts';
-export { renameField, type FieldRenaming } from './fields/rename-field.ts';
-export { decideHeld } from './held/decide-held.ts';
-export type { HeldState, HeldSummary } from './held/held-row.ts';
-export { listHeld, type HeldFilter } from './held/list-held.ts';
-export { saveHeld } from './held/save-held.ts';
-export { showHeld, type HeldDetails } from './held/show-held.ts';
-export { exportLeads, type ExportFilter } from './leads/export-leads.ts';
-export { findLeads, type LeadSearch } from './leads/find-leads.ts';
-export type { HistoryEntry } from './leads/history-of-lead.ts';
-export type { LeadSummary } from './leads/lead-row.ts';
-export { recentLeads } from './leads/recent-leads.ts';
+export { mergeLeads, type Merge } from './apply/merge-leads.ts';
 export {
-  isDuplicatePair,
-  listDuplicates,
+  type AppliedSubmission,
+  applyGroup,
+  type GroupItem,
+  type GroupResult,
+  type GroupRules,
+  type MovedIdentity,
+} from './apply/apply-group.ts';
+export {
+  type AuditActor,
+  type AuditEntry,
+  type AuditFilter,
+  listAudit,
+  recordAction,
+  recordOutcome,
+} from './audit.ts';
+export {
+  beginSecondFactor,
+  confirmSecondFactor,
+  removeSecondFactor,
+  secondFactorKey,
+} from './credentials.ts';
+export { type Failure, failureOf, StoreError } from './failure-of.ts';
+export {
+  archiveField,
+  createField,
+  type FieldCreation,
+  type FieldRenaming,
+  listFields,
+  type NewField,
+  renameField,
+} from './fields.ts';
+export {
+  decideHeld,
+  type HeldDetails,
+  type HeldFilter,
+  type HeldState,
+  type HeldSummary,
+  listHeld,
+  saveHeld,
+  showHeld,
+} from './held.ts';
+export { type HistoryEntry, type LeadDetails, showLead, type Touch } from './lead-details.ts';
+export {
   type DuplicateFilter,
   type DuplicatePair,
   type DuplicateSide,
-} from './leads/list-duplicates.ts';
-export { showLead, type LeadDetails, type Touch } from './leads/show-lead.ts';
-export { createLink, type LinkCreation } from './links/create-link.ts';
-export { expireLink } from './links/expire-link.ts';
-export { findLink } from './links/find-link.ts';
+  type ExportFilter,
+  exportLeads,
+  findLeads,
+  isDuplicatePair,
+  type LeadSearch,
+  type LeadSummary,
+  listDuplicates,
+  recentLeads,
+} from './leads.ts';
+export { wholeGuard } from './link-settings.ts';
 export {
-  linkEntries,
-  linkEntryPages,
-  workspaceLinkEntries,
-  type LinkEntry,
-} from './links/link-entries.ts';
-export type { Link, LinkCode } from './links/link.ts';
-export { listLinks } from './links/list-links.ts';
-export { rotateLink, type LinkRotation } from './links/rotate-link.ts';
-export { updateLink } from './links/update-link.ts';
-export { wholeGuard } from './links/whole-guard.ts';
-export { setLinkState } from './links/set-link-state.ts';
-export {
-  hasOperators,
-  issueFirstCode,
-  signInFirst,
-  type FirstCode,
-  type FirstSignIn,
-} from './operators/first-operator.ts';
+  createLink,
+  expireLink,
+  findLink,
+  type Link,
+  type LinkCode,
+  type LinkCreation,
+  type LinkRotation,
+  listLinks,
+  rotateLink,
+  setLinkState,
+  updateLink,
+} from './links.ts';
+export { migrate, MigrationError, migrationState, type MigrationState } from './migrate.ts';
+export { openStore, requireWritable, type Store, type StoreOptions } from './open-store.ts';
 export {
   addOperator,
   changeAccess,
   changePassword,
   findOperator,
   listOperators,
-  removeOperator,
   type Operator,
-} from './operators/operators.ts';
+  removeOperator,
+} from './operators.ts';
+export { makePartitions } from './partitions.ts';
 export {
-  beginSecondFactor,
-  confirmSecondFactor,
-  removeSecondFactor,
-  secondFactorKey,
-} from './operators/second-factor.ts';
+  directoryRevision,
+  linkEntries,
+  type LinkEntry,
+  linkEntryPages,
+  refillSource,
+  workspaceLinkEntries,
+} from './refill-source.ts';
+export {
+  countRejected,
+  keepMended,
+  listRejected,
+  markReplayed,
+  type RejectedDetails,
+  type RejectedFilter,
+  type RejectedSummary,
+  saveRejected,
+  showRejected,
+  trimRejected,
+} from './rejected.ts';
+export {
+  allowRetention,
+  dropAcceptedBefore,
+  type RetentionStanding,
+  retentionStandings,
+} from './retention.ts';
 export {
   endSession,
   endSessionById,
   findSession,
   listSessions,
   type SessionSummary,
-} from './operators/sessions.ts';
+} from './sessions.ts';
 export {
+  type FirstCode,
+  type FirstSignIn,
+  hasOperators,
+  issueFirstCode,
+  provePassword,
+  signIn,
+  signInFirst,
+} from './sign-in.ts';
+export {
+  type ConsentRecord,
+  countStoredSubmissions,
+  type DiscardedSubmission,
+  keepDiscarded,
+  listSubmissions,
+  showSubmission,
+  type StoredFilter,
+  type StoredSubmission,
+  storedSubmissions,
+  type SubmissionDetails,
+  type SubmissionFilter,
+  submissionsSince,
+  submissionsThere,
+  type SubmissionSummary,
+} from './submissions.ts';
+export { displayText, isUuid } from './text.ts';
+export {
+  type ApiToken,
   createToken,
   findToken,
   listTokens,
   LONGEST_TOKEN_DAYS,
   revokeToken,
-  type ApiToken,
-} from './operators/tokens.ts';
-export { provePassword, signIn } from './operators/sign-in.ts';
-export { makePartitions } from './partitions/partitions.ts';
-export {
-  allowRetention,
-  databaseTime,
-  dropAcceptedBefore,
-  retentionStandings,
-  type RetentionStanding,
-} from './partitions/retention.ts';
-export { keepMended, markReplayed } from './rejected/change-rejected.ts';
-export { countRejected, listRejected, type RejectedFilter } from './rejected/list-rejected.ts';
-export type { RejectedSummary } from './rejected/rejected-row.ts';
-export { saveRejected } from './rejected/save-rejected.ts';
-export { showRejected, type RejectedDetails } from './rejected/show-rejected.ts';
-export { trimRejected } from './rejected/trim-rejected.ts';
-export type { ConsentRecord } from './submissions/consent-record.ts';
-export { keepDiscarded, type DiscardedSubmission } from './submissions/keep-discarded.ts';
-export { listSubmissions, type SubmissionFilter } from './submissions/list-submissions.ts';
-export { showSubmission, type SubmissionDetails } from './submissions/show-submission.ts';
-export type { SubmissionSummary } from './submissions/submission-row.ts';
-export {
-  countStoredSubmissions,
-  storedSubmissions,
-  type StoredFilter,
-  type StoredSubmission,
-} from './submissions/stored-submissions.ts';
-export { submissionsSince } from './submissions/submissions-since.ts';
-export { submissionsThere } from './submissions/submissions-there.ts';
+} from './tokens.ts';
 export {
   createWorkspace,
   findWorkspace,
   listWorkspaces,
-  updateWorkspace,
   type NewWorkspace,
+  updateWorkspace,
   type Workspace,
   type WorkspaceChanges,
   type WorkspaceCreation,
+  workspaceOf,
 } from './workspaces.ts';
-export {
-  applyGroup,
-  type AppliedSubmission,
-  type GroupItem,
-  type GroupResult,
-  type GroupRules,
-  type MovedIdentity,
-} from './apply/apply-group.ts';
-export { mergeLeads, type Merge } from './apply/merge-leads.ts';
-export { directoryRevision } from './directory-revision.ts';
-export { failureOf, StoreError, type Failure } from './failure-of.ts';
-export { migrate, MigrationError } from './migrate.ts';
-export { migrationState, type MigrationState } from './migration-state.ts';
-export { openStore, type Store, type StoreOptions } from './open-store.ts';
-export { refillSource } from './refill-source.ts';
-export { requireWritable } from './require-writable.ts';
-export { workspaceOf } from './workspace-of.ts';
+export { databaseTime } from './time.ts';

@@ -1,11 +1,11 @@
 import { testDatabase } from '@leadgate/testkit';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Prisma } from './generated/client.ts';
 import { migrate, MigrationError } from './migrate.ts';
 import { openStore } from './open-store.ts';

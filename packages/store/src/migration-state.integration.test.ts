@@ -1,11 +1,10 @@
 import { testDatabase } from '@leadgate/testkit';
-import { cp, mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { migrate } from './migrate.ts';
-import { migrationState } from './migration-state.ts';
+import { migrate, migrationState } from './migrate.ts';
 import { openStore, type Store } from './open-store.ts';
 
 const real = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));

@@ -1,8 +1,8 @@
 import { testDatabase } from '@leadgate/testkit';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { failureOf } from './failure-of.ts';
 import { openStore, type Store, type StoreOptions } from './open-store.ts';
 

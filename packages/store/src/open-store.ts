@@ -1,8 +1,9 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { hash } from 'node:crypto';
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PrismaPg } from '@prisma/adapter-pg';
+import { StoreError, withoutValues } from './failure-of.ts';
 import { PrismaClient } from './generated/client.ts';
-import { createStatementNames } from './statement-names.ts';
 
 export interface StoreOptions {
   /** postgresql://…; `pgbouncer=true` in it, as Prisma writes it, where a PgBouncer answers. */
@@ -119,4 +120,44 @@ function connectionOf(url: string, statementTimeoutMs: number) {
 /** A PgBouncer before 1.21 hands the next statement to a connection that never heard of its name. */
 function isPooled(url: string): boolean {
   return new URL(url).searchParams.get('pgbouncer') === 'true';
+}
+
+/**
+ * Resolves where Postgres answers and takes writes. Rejects with a StoreError (`unavailable`) where
+ * it does not: away, starting, out of connections, a standby, or set read-only.
+ */
+export async function requireWritable(store: Store): Promise<void> {
+  const readOnly = await askReadOnly(store);
+  // As a write would be refused: read_only_sql_transaction.
+  if (readOnly) throw new StoreError('unavailable', '25006');
+}
+
+async function askReadOnly(store: Store): Promise<boolean> {
+  try {
+    const [row] = await store.prisma.$queryRaw<{ readOnly: boolean }[]>`
+      SELECT current_setting('transaction_read_only')::boolean AS "readOnly"`;
+    return row?.readOnly ?? false;
+  } catch (error) {
+    throw withoutValues(error);
+  }
+}
+
+/** Each connection keeps a plan under each name, and statements whose lists vary in length have many. */
+const MOST_NAMES = 64;
+
+/**
+ * Names for statements that come again, so that Postgres parses and plans them once a connection. The
+ * empty name, which keeps nothing, for what comes once `MOST_NAMES` texts have one: those that are
+ * used first, and most, are a worker's.
+ */
+function createStatementNames(): (query: { sql: string }) => string {
+  const names = new Map<string, string>();
+  return ({ sql }) => {
+    const known = names.get(sql);
+    if (known !== undefined) return known;
+    if (names.size === MOST_NAMES) return '';
+    const name = `leadgate_${hash('sha1', sql).slice(0, 16)}`;
+    names.set(sql, name);
+    return name;
+  };
 }

@@ -1,15 +1,14 @@
 import type { RejectedBody } from '@leadgate/contract';
+import { applySubmissions, emptyLead, joinLeads, resolveCustomFields } from '@leadgate/leads';
 import { testDatabase } from '@leadgate/testkit';
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sampleSubmission } from './apply/sample-submission.ts';
+import { randomUUID } from 'node:crypto';
 import { applyGroup } from './apply/apply-group.ts';
 import { mergeLeads } from './apply/merge-leads.ts';
-import { applySubmissions, emptyLead, joinLeads, resolveCustomFields } from '@leadgate/leads';
-import { directoryRevision } from './directory-revision.ts';
-import { openStore, type Store } from './open-store.ts';
-import { refillSource } from './refill-source.ts';
+import { sampleSubmission } from './apply/sample-submission.ts';
 import { saveRejected } from './index.ts';
+import { openStore, type Store } from './open-store.ts';
+import { directoryRevision, refillSource } from './refill-source.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;

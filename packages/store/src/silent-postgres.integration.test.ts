@@ -1,4 +1,4 @@
-import { startSilentProxy, testDatabase, type SilentProxy } from '@leadgate/testkit';
+import { type SilentProxy, startSilentProxy, testDatabase } from '@leadgate/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { failureOf } from './failure-of.ts';
 import { openStore, type Store } from './open-store.ts';

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { testDatabase } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { randomUUID } from 'node:crypto';
 import { openStore, type Store } from './open-store.ts';
 import { createWorkspace, listWorkspaces, updateWorkspace } from './workspaces.ts';
 

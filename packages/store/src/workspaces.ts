@@ -1,8 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { FieldError, PhoneClass } from '@leadgate/contract';
-import { displayText, nameErrors } from './display-text.ts';
+import { randomUUID } from 'node:crypto';
+import { isUniqueViolation } from './failure-of.ts';
+import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { isUniqueViolation } from './unique-violation.ts';
+import { displayText, nameErrors } from './text.ts';
 
 /** A tenant: it owns capture links, custom fields and leads. */
 export interface Workspace {
@@ -54,7 +55,7 @@ export async function createWorkspace(
     const row = await store.prisma.workspace.create({
       data: { id: randomUUID(), name, country, dummyPhones, timeZone: usualZone(country) },
     });
-    return { kind: 'created', workspace: workspaceOf(row) };
+    return { kind: 'created', workspace: readWorkspace(row) };
   } catch (error) {
     if (isUniqueViolation(error)) return { kind: 'name-taken', name };
     throw error;
@@ -67,12 +68,12 @@ const usualZone = (country: string): string => (country === 'BR' ? 'America/Sao_
 /** Every workspace, by name. */
 export async function listWorkspaces(store: Store): Promise<Workspace[]> {
   const rows = await store.prisma.workspace.findMany({ orderBy: { name: 'asc' } });
-  return rows.map(workspaceOf);
+  return rows.map(readWorkspace);
 }
 
 export async function findWorkspace(store: Store, id: string): Promise<Workspace | null> {
   const row = await store.prisma.workspace.findUnique({ where: { id } });
-  return row === null ? null : workspaceOf(row);
+  return row === null ? null : readWorkspace(row);
 }
 
 /**
@@ -85,10 +86,34 @@ export async function updateWorkspace(
   data: WorkspaceChanges,
 ): Promise<Workspace | null> {
   const [row] = await store.prisma.workspace.updateManyAndReturn({ where: { id }, data });
-  return row === undefined ? null : workspaceOf(row);
+  return row === undefined ? null : readWorkspace(row);
 }
 
-function workspaceOf(row: Omit<Workspace, 'dummyClasses'> & { dummyClasses: string[] }): Workspace {
+function readWorkspace(
+  row: Omit<Workspace, 'dummyClasses'> & { dummyClasses: string[] },
+): Workspace {
   // The table holds no other classes: it has a check.
   return { ...row, dummyClasses: row.dummyClasses as PhoneClass[] };
+}
+
+/** What belongs to a workspace, and its table. */
+const TABLES = {
+  link: 'capture_link',
+  field: 'custom_field',
+  lead: 'lead',
+  submission: 'submission',
+  held: 'held_submission',
+  rejected: 'rejected_submission',
+} as const;
+
+/** The workspace of something, by its id; null if there is no such thing. */
+export async function workspaceOf(
+  store: Store,
+  kind: keyof typeof TABLES,
+  id: string,
+): Promise<string | null> {
+  const [row] = await store.prisma.$queryRaw<{ workspaceId: string }[]>`
+    SELECT workspace_id AS "workspaceId" FROM ${Prisma.raw(TABLES[kind])}
+    WHERE id = ${id}::uuid LIMIT 1`;
+  return row?.workspaceId ?? null;
 }

@@ -1,15 +1,15 @@
 import type { CustomFieldType, Lead, Submission } from '@leadgate/contract';
 import { applySubmissions, emptyLead, joinLeads, resolveCustomFields } from '@leadgate/leads';
 import { testDatabase } from '@leadgate/testkit';
-import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { randomUUID } from 'node:crypto';
 import { failureOf, StoreError } from '../failure-of.ts';
 import { openStore, type Store } from '../open-store.ts';
 import { applyGroup, type GroupItem } from './apply-group.ts';
 import { mergeLeads } from './merge-leads.ts';
+import { successorOf } from './plan-workspace.ts';
 import { sampleSubmission } from './sample-submission.ts';
-import { successorOf } from './successor-of.ts';
 
 const rules = { emptyLead, applySubmissions, resolveCustomFields };
 

@@ -1,12 +1,12 @@
-import { LEAD_FIELDS, UTM_FIELDS, type Lead, type Submission } from '@leadgate/contract';
+import { type Lead, LEAD_FIELDS, type Submission, UTM_FIELDS } from '@leadgate/contract';
 import { applySubmissions, emptyLead, joinLeads, resolveCustomFields } from '@leadgate/leads';
 import { testDatabase } from '@leadgate/testkit';
 import fc from 'fast-check';
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import type { StoredProvenance } from '../lead-row.ts';
 import { openStore, type Store } from '../open-store.ts';
-import type { StoredProvenance } from '../stored-provenance.ts';
-import { applyGroup, type AppliedSubmission, type GroupResult } from './apply-group.ts';
+import { type AppliedSubmission, applyGroup, type GroupResult } from './apply-group.ts';
 import { mergeLeads } from './merge-leads.ts';
 import { keysOf, sampleSubmission } from './sample-submission.ts';
 

@@ -1,21 +1,19 @@
 import type { CustomField, Note, NoteCode, Submission } from '@leadgate/contract';
 import type { ApplySubmissions, LeadState, ResolveCustomFields } from '@leadgate/leads';
 import { isDeepStrictEqual } from 'node:util';
+import { readField } from '../fields.ts';
 import type { Prisma } from '../generated/client.ts';
+import { type LeadRow, readState } from '../lead-row.ts';
 import type { Store } from '../open-store.ts';
+import { storable } from '../text.ts';
 import { blankSubmissions, redirectSubmissions, renewNotes } from './correct-submissions.ts';
-import { foldLeads, type FoldedLead } from './fold-leads.ts';
-import { insertIdentities } from './insert-identities.ts';
+import { type Identity, insertIdentities } from './insert-identities.ts';
 import { insertLeads, type NewLead } from './insert-leads.ts';
-import { insertPossibleDuplicates } from './insert-possible-duplicates.ts';
+import { insertPossibleDuplicates, type PossibleDuplicate } from './insert-possible-duplicates.ts';
 import { insertSubmissions } from './insert-submissions.ts';
-import type { LeadRow } from './lead-row.ts';
-import { lockLeads } from './lock-leads.ts';
-import { planGroup, type GroupPlan } from './plan-group.ts';
-import type { Route } from './plan-workspace.ts';
-import { readFields } from './read-fields.ts';
+import { type LeadRef, lockLeads } from './lock-leads.ts';
+import { type Known, type Move, planWorkspace, type Route } from './plan-workspace.ts';
 import { readKnown } from './read-known.ts';
-import { storable } from './storable.ts';
 import { StartAgain, transact } from './transact.ts';
 import { updateLeads } from './update-leads.ts';
 
@@ -230,4 +228,90 @@ function answer(
   if (!fresh) return { submissionId, leadId, outcome: 'already-applied' };
   if (kind === 'erased') return { submissionId, leadId, outcome: 'erased' };
   return { submissionId, leadId, outcome: creators.has(submissionId) ? 'created' : 'updated' };
+}
+
+/** The custom fields of every workspace of a group, archived ones included. */
+async function readFields(
+  tx: Prisma.TransactionClient,
+  submissions: readonly Submission[],
+): Promise<CustomField[]> {
+  const workspaceIds = [...new Set(submissions.map(({ workspaceId }) => workspaceId))];
+  const rows = await tx.customField.findMany({ where: { workspaceId: { in: workspaceIds } } });
+  return rows.map(readField);
+}
+
+/** A Plan of every workspace of a group, as rows. */
+interface GroupPlan {
+  routes: Route[];
+  newLeads: NewLead[];
+  claims: Identity[];
+  duplicates: PossibleDuplicate[];
+  moved: (Move & { workspaceId: string })[];
+}
+
+/** Plans each workspace by itself: leads of two workspaces have nothing in common. Pure. */
+function planGroup(
+  submissions: readonly Submission[],
+  fresh: ReadonlySet<string>,
+  known: ReadonlyMap<string, Known>,
+  repetitions: readonly Submission[],
+): GroupPlan {
+  const group: GroupPlan = {
+    routes: [],
+    newLeads: [],
+    claims: [],
+    duplicates: [],
+    moved: [],
+  };
+  for (const [workspaceId, knownHere] of known) {
+    const isHere = (submission: Submission) => submission.workspaceId === workspaceId;
+    const plan = planWorkspace(
+      submissions.filter(isHere),
+      fresh,
+      knownHere,
+      repetitions.filter(isHere),
+    );
+    group.routes.push(...plan.routes);
+    for (const [id, mergedInto] of plan.newLeads)
+      group.newLeads.push({ workspaceId, id, mergedInto });
+    for (const [key, leadId] of plan.claims) group.claims.push({ workspaceId, key, leadId });
+    for (const [a, b] of plan.duplicates) group.duplicates.push({ workspaceId, a, b });
+    for (const move of plan.moved) group.moved.push({ workspaceId, ...move });
+  }
+  return group;
+}
+
+/** A lead with what its row holds and what it comes to. */
+interface FoldedLead extends LeadRef {
+  before: LeadState;
+  after: LeadState;
+}
+
+/** Joins each lead with the submissions that go to it. Pure. */
+function foldLeads(
+  rows: readonly LeadRow[],
+  routes: readonly Route[],
+  fields: readonly CustomField[],
+  rules: { emptyLead: () => LeadState; applySubmissions: ApplySubmissions },
+): FoldedLead[] {
+  const submissionsOf = byLead(routes);
+  return rows.flatMap((row) => {
+    const { workspaceId, id } = row;
+    const submissions = submissionsOf.get(`${workspaceId} ${id}`);
+    if (submissions === undefined) return [];
+    const before = row.creatorId === null ? rules.emptyLead() : readState(row);
+    const own = fields.filter((field) => field.workspaceId === workspaceId);
+    return [{ workspaceId, id, before, after: rules.applySubmissions(before, submissions, own) }];
+  });
+}
+
+function byLead(routes: readonly Route[]): Map<string, Submission[]> {
+  const leads = new Map<string, Submission[]>();
+  for (const { submission, leadId } of routes) {
+    const lead = `${submission.workspaceId} ${leadId}`;
+    const others = leads.get(lead);
+    if (others === undefined) leads.set(lead, [submission]);
+    else others.push(submission);
+  }
+  return leads;
 }

@@ -1,6 +1,5 @@
 import type { Prisma } from '../generated/client.ts';
-import { byWorkspaceAndId } from './by-workspace-and-id.ts';
-import type { LeadRef } from './lock-leads.ts';
+import { byWorkspaceAndId, type LeadRef } from './lock-leads.ts';
 
 export interface NewLead extends LeadRef {
   /** What the id stands for, where it is an alias. */

@@ -1,5 +1,5 @@
 import type { Prisma } from '../generated/client.ts';
-import { leadColumns, type LeadRow } from './lead-row.ts';
+import { leadColumns, type LeadRow } from '../lead-row.ts';
 
 export interface LeadRef {
   workspaceId: string;
@@ -22,4 +22,10 @@ export async function lockLeads(
       AS wanted (workspace_id, id) USING (workspace_id, id)
     ORDER BY lead.workspace_id, lead.id
     FOR UPDATE OF lead`;
+}
+
+/** The order in which rows of leads are made, locked and written, everywhere. */
+export function byWorkspaceAndId(a: LeadRef, b: LeadRef): number {
+  if (a.workspaceId !== b.workspaceId) return a.workspaceId < b.workspaceId ? -1 : 1;
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }

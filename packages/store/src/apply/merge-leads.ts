@@ -1,8 +1,8 @@
 import type { LeadState } from '@leadgate/leads';
 import type { Prisma } from '../generated/client.ts';
+import { type LeadRow, readState } from '../lead-row.ts';
 import type { Store } from '../open-store.ts';
 import type { MovedIdentity } from './apply-group.ts';
-import { readState, type LeadRow } from './lead-row.ts';
 import { lockLeads } from './lock-leads.ts';
 import { StartAgain, transact } from './transact.ts';
 import { updateLeads } from './update-leads.ts';

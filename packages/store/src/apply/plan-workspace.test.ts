@@ -1,9 +1,14 @@
 import type { Lead, Submission } from '@leadgate/contract';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { planWorkspace, type Known, type KnownLead, type Plan } from './plan-workspace.ts';
+import {
+  type Known,
+  type KnownLead,
+  type Plan,
+  planWorkspace,
+  successorOf,
+} from './plan-workspace.ts';
 import { sampleSubmission } from './sample-submission.ts';
-import { successorOf } from './successor-of.ts';
 
 const workspaceId = '00000000-0000-4000-8000-000000000000';
 const [A, B, C] = ['a', 'b', 'c'].map((digit) =>

@@ -1,7 +1,6 @@
 import type { Submission } from '@leadgate/contract';
 import type { Prisma } from '../generated/client.ts';
-import type { Known } from './plan-workspace.ts';
-import { successorOf } from './successor-of.ts';
+import { type Known, successorOf } from './plan-workspace.ts';
 
 /** What is asked about: a lead id or a key, in a workspace. */
 interface Asked {

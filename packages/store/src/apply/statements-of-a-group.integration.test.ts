@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { sampleSubmission, testDatabase } from '@leadgate/testkit';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { randomUUID } from 'node:crypto';
 import { openStore, type Store } from '../open-store.ts';
 import { applyGroup } from './apply-group.ts';
 

@@ -1,7 +1,7 @@
 import { LEAD_FIELDS } from '@leadgate/contract';
 import type { LeadState } from '@leadgate/leads';
 import type { Prisma } from '../generated/client.ts';
-import { addressColumn, provenanceColumn } from './lead-row.ts';
+import { addressColumn, provenanceColumn } from '../lead-row.ts';
 import type { LeadRef } from './lock-leads.ts';
 
 export interface ChangedLead extends LeadRef {

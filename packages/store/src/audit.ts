@@ -1,0 +1,91 @@
+import { Prisma } from './generated/client.ts';
+import type { Store } from './open-store.ts';
+
+/** Who did something: an operator or a token by name, the one-time code, or the command line. */
+export interface AuditActor {
+  kind: 'operator' | 'token' | 'code' | 'command-line';
+  name: string;
+}
+
+/** Something that was done, or tried. */
+export interface AuditEntry {
+  id: number;
+  /** ISO 8601, UTC. */
+  at: string;
+  actor: AuditActor;
+  /** A short stable name: `link.create`. */
+  action: string;
+  /** Ids and names of what it was done to. No personal data. */
+  subject: Record<string, string>;
+  /** Null: it was begun, and the process went away in the middle of it. */
+  outcome: 'done' | 'refused' | 'failed' | null;
+  requestId: string | null;
+}
+
+/**
+ * Writes that something is about to be done, so that nothing is done unrecorded. Returns the id for
+ * `recordOutcome`.
+ */
+export async function recordAction(
+  store: Store,
+  { actor, action, subject, requestId }: Omit<AuditEntry, 'id' | 'at' | 'outcome'>,
+): Promise<number> {
+  const [row] = await store.prisma.$queryRaw<{ id: number }[]>`
+    INSERT INTO audit_entry (actor_kind, actor_name, action, subject, request_id)
+    VALUES (${actor.kind}, ${actor.name}, ${action}, ${JSON.stringify(subject)}::jsonb, ${requestId})
+    RETURNING id::float8 AS id`;
+  if (row === undefined) throw new Error('Postgres returned no id of the audit entry');
+  return row.id;
+}
+
+/** Writes how it ended. */
+export async function recordOutcome(
+  store: Store,
+  id: number,
+  outcome: NonNullable<AuditEntry['outcome']>,
+): Promise<void> {
+  await store.prisma.$executeRaw`
+    UPDATE audit_entry SET outcome = ${outcome} WHERE id = ${id}::bigint`;
+}
+
+interface Row extends Omit<AuditEntry, 'actor' | 'at'> {
+  at: Date;
+  actorKind: AuditActor['kind'];
+  actorName: string;
+}
+
+export interface AuditFilter {
+  /** The whole name of an action, or its noun: `link`, `link.create`. */
+  action?: string;
+  /** The whole name of who did it. */
+  actor?: string;
+  since?: Date;
+  /** Only those with a lower id than this one, the last of the page before. */
+  before?: number;
+}
+
+/** What was done, newest first, at most `limit`. */
+export async function listAudit(
+  store: Store,
+  { action, actor, since, before, limit }: AuditFilter & { limit: number },
+): Promise<AuditEntry[]> {
+  const conditions = [
+    Prisma.sql`true`,
+    ...(before === undefined ? [] : [Prisma.sql`id < ${before}::bigint`]),
+    ...(actor === undefined ? [] : [Prisma.sql`actor_name = ${actor}`]),
+    ...(since === undefined ? [] : [Prisma.sql`at >= ${since}`]),
+    ...(action === undefined
+      ? []
+      : [Prisma.sql`(action = ${action} OR starts_with(action, ${`${action}.`}))`]),
+  ];
+  const rows = await store.prisma.$queryRaw<Row[]>`
+    SELECT id::float8 AS id, at, actor_kind AS "actorKind", actor_name AS "actorName", action,
+           subject, outcome, request_id AS "requestId"
+    FROM audit_entry WHERE ${Prisma.join(conditions, ' AND ')}
+    ORDER BY id DESC LIMIT ${limit}`;
+  return rows.map(({ actorKind, actorName, at, ...row }) => ({
+    ...row,
+    at: at.toISOString(),
+    actor: { kind: actorKind, name: actorName },
+  }));
+}

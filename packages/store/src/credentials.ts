@@ -1,0 +1,254 @@
+import type { FieldError } from '@leadgate/contract';
+import { Secret, TOTP } from 'otpauth';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  hkdfSync,
+  randomBytes,
+  scrypt,
+  timingSafeEqual,
+} from 'node:crypto';
+import type { Store } from './open-store.ts';
+
+const SHORTEST = 10;
+const LONGEST = 200;
+
+/** Of zxcvbn's 0 to 4: more than 10^8 guesses, far more than sign-ins that are slowed let anybody make. */
+const LEAST_SCORE = 3;
+
+/**
+ * What is wrong with a password: too short, too long, or among the first that are guessed, the name
+ * of its owner and of this product included (NIST SP 800-63B; OWASP ASVS 5.0, 6.2). Nothing else is
+ * asked of it.
+ */
+export async function passwordErrors(password: string, name: string): Promise<FieldError[]> {
+  const refused = (detail: string) => [{ pointer: '/password', code: 'invalid', detail }];
+  const length = [...password].length;
+  if (length < SHORTEST || length > LONGEST)
+    return refused(`The password needs ${SHORTEST} to ${LONGEST} characters.`);
+  if ((await guessability(password, name)) >= LEAST_SCORE) return [];
+  return refused(
+    'The password is among the first that are guessed: take four words at random, or one made up by a password manager.',
+  );
+}
+
+/** Its dictionary is large, and loaded only if a password is chosen. */
+async function guessability(password: string, name: string): Promise<number> {
+  const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
+    import('@zxcvbn-ts/core'),
+    import('@zxcvbn-ts/language-common'),
+  ]);
+  const zxcvbn = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });
+  return zxcvbn.check(password, [name, ...name.split(/\s+/), 'leadgate']).score;
+}
+
+/** N = 2^15, r = 8, p = 3: 32 MiB and about a tenth of a second (OWASP, Password Storage). */
+const NOW = { log2N: 15, r: 8, p: 3 };
+const KEY_BYTES = 32;
+const SALT_BYTES = 16;
+
+/** Of several at once, the rest wait: each takes memory, and a thread that Postgres's DNS may need. */
+const AT_ONCE = 2;
+
+/** The hash of a password with its parameters and salt: `$scrypt$ln=15,r=8,p=3$salt$key`. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const key = await derive(password, salt, NOW);
+  const { log2N, r, p } = NOW;
+  return `$scrypt$ln=${log2N},r=${r},p=${p}$${salt.toString('base64')}$${key.toString('base64')}`;
+}
+
+/**
+ * Whether a password is the one of a hash. With null (nobody of that name) it takes as long as with
+ * one, and is false.
+ */
+export async function isPassword(password: string, hash: string | null): Promise<boolean> {
+  const known = hash === null ? null : parse(hash);
+  const { salt, key, parameters } = known ?? NOBODY;
+  const derived = await derive(password, salt, parameters);
+  return timingSafeEqual(derived, key) && known !== null;
+}
+
+interface Parameters {
+  log2N: number;
+  r: number;
+  p: number;
+}
+
+const NOBODY = {
+  salt: Buffer.alloc(SALT_BYTES),
+  key: Buffer.alloc(KEY_BYTES),
+  parameters: NOW,
+};
+
+const FORMAT = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([^$]+)\$([^$]+)$/;
+
+function parse(hash: string): typeof NOBODY | null {
+  const [, log2N, r, p, salt, key] = FORMAT.exec(hash) ?? [];
+  if (salt === undefined || key === undefined) return null;
+  return {
+    salt: Buffer.from(salt, 'base64'),
+    key: Buffer.from(key, 'base64'),
+    parameters: { log2N: Number(log2N), r: Number(r), p: Number(p) },
+  };
+}
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+async function derive(password: string, salt: Buffer, parameters: Parameters): Promise<Buffer> {
+  if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+  else running++;
+  try {
+    return await scryptOf(password, salt, parameters);
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) running--;
+    else next();
+  }
+}
+
+function scryptOf(password: string, salt: Buffer, { log2N, r, p }: Parameters): Promise<Buffer> {
+  const N = 2 ** log2N;
+  // One text typed on two keyboards is one password (RFC 8265).
+  const text = password.normalize('NFC');
+  return new Promise((resolve, reject) => {
+    scrypt(text, salt, KEY_BYTES, { N, r, p, maxmem: 256 * N * r }, (error, key) =>
+      error === null ? resolve(key) : reject(error),
+    );
+  });
+}
+
+/** Of the six digits of RFC 6238: 30 seconds, and the code before and after for clocks that differ. */
+const STEP_SECONDS = 30;
+const STEPS_AROUND = 1;
+
+/** What second factors are encrypted under in Postgres: derived from the console's secret. */
+export function secondFactorKey(consoleSecret: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', consoleSecret, '', 'leadgate second factor', 32));
+}
+
+/**
+ * Makes the secret of an authenticator for an operator, to be confirmed with its first code; one that
+ * is in force stays until then. Returns the address that authenticators read as a QR code, which
+ * holds the secret: it is shown this once.
+ */
+export async function beginSecondFactor(
+  store: Store,
+  name: string,
+  key: Uint8Array,
+): Promise<{ uri: string; secret: string }> {
+  const secret = new Secret({ size: 20 });
+  await store.prisma.operator.update({
+    where: { name },
+    data: { totpPending: seal(secret.bytes, key) },
+  });
+  const uri = new TOTP({ issuer: 'Leadgate', label: name, secret }).toString();
+  return { uri, secret: secret.base32 };
+}
+
+/** Puts the authenticator in force if this is a code of it. */
+export async function confirmSecondFactor(
+  store: Store,
+  name: string,
+  code: string,
+  key: Uint8Array,
+): Promise<boolean> {
+  const row = await store.prisma.operator.findUnique({ where: { name } });
+  const pending = row?.totpPending ?? null;
+  if (pending === null) return false;
+  const step = stepOf(code, open(pending, key));
+  if (step === null) return false;
+  const { count } = await store.prisma.operator.updateMany({
+    where: { name, totpPending: pending },
+    data: { totpSecret: pending, totpPending: null, totpStep: step },
+  });
+  return count > 0;
+}
+
+/** Takes a code, once: of two who send the same one, one is refused. */
+export async function takeCode(
+  store: Store,
+  { id, totpSecret }: { id: string; totpSecret: Uint8Array },
+  code: string,
+  key: Uint8Array,
+): Promise<boolean> {
+  const step = stepOf(code, open(totpSecret, key));
+  if (step === null) return false;
+  const { count } = await store.prisma.operator.updateMany({
+    where: { id, totpStep: { lt: step } },
+    data: { totpStep: step },
+  });
+  return count > 0;
+}
+
+/** Asks an operator for no code any more. False if there is none of this name. */
+export async function removeSecondFactor(store: Store, name: string): Promise<boolean> {
+  const { count } = await store.prisma.operator.updateMany({
+    where: { name },
+    data: { totpSecret: null, totpPending: null },
+  });
+  return count > 0;
+}
+
+/** The time step of a code; null if it is none of this secret. `validate` compares in constant time. */
+function stepOf(code: string, secret: Uint8Array<ArrayBuffer>): number | null {
+  const totp = new TOTP({ secret: new Secret({ buffer: secret.buffer }), period: STEP_SECONDS });
+  const now = Date.now();
+  const delta = totp.validate({
+    token: code.replaceAll(/\s/g, ''),
+    timestamp: now,
+    window: STEPS_AROUND,
+  });
+  return delta === null ? null : Math.floor(now / 1_000 / STEP_SECONDS) + delta;
+}
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** AES-256-GCM: nonce, tag, text. */
+function seal(text: Uint8Array, key: Uint8Array): Uint8Array<ArrayBuffer> {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  const sealed = Buffer.concat([cipher.update(text), cipher.final()]);
+  return new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), sealed]));
+}
+
+/** Throws if it was sealed under another key. */
+function open(sealed: Uint8Array, key: Uint8Array): Uint8Array<ArrayBuffer> {
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES));
+  decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+  const text = sealed.subarray(NONCE_BYTES + TAG_BYTES);
+  return new Uint8Array(Buffer.concat([decipher.update(text), decipher.final()]));
+}
+
+/** 256 random bits, for URLs and headers. */
+export function randomSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** How a secret of random bits is stored: there is nothing to guess, so nothing to slow down. */
+export function secretHash(secret: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(createHash('sha256').update(secret).digest());
+}
+
+/** Crockford's base 32: no I, L, O, U. */
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** Groups of four of 20 random bits each, to be read off a terminal and typed: `7K3D-…`. */
+export function typedSecret(groups: number): string {
+  return Array.from({ length: groups }, () =>
+    [...randomBytes(4)].map((byte) => ALPHABET[byte % 32]).join(''),
+  ).join('-');
+}
+
+/** A typed secret as it was given out, whatever case, blanks and look-alikes it was typed with. */
+export function readTypedSecret(text: string): string {
+  const letters = text
+    .toUpperCase()
+    .replace(/[^0-9A-Z]/g, '')
+    .replace(/O/g, '0')
+    .replace(/[IL]/g, '1');
+  return letters.match(/.{1,4}/g)?.join('-') ?? '';
+}

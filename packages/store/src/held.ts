@@ -1,0 +1,133 @@
+import type { HeldReason, Lead, Submission } from '@leadgate/contract';
+import { withoutValues } from './failure-of.ts';
+import { Prisma } from './generated/client.ts';
+import type { Store } from './open-store.ts';
+import { storable } from './text.ts';
+import { isoTime } from './time.ts';
+
+/** What became of a held submission. */
+export type HeldState = 'held' | 'released' | 'discarded';
+
+/** A held submission as it is listed. */
+export interface HeldSummary {
+  heldId: string;
+  workspaceId: string;
+  linkId: string;
+  linkLabel: string | null;
+  reason: HeldReason;
+  state: HeldState;
+  /** When it was posted: ISO 8601, UTC. */
+  at: string;
+  /** The lead id that was answered. */
+  answeredLeadId: string;
+  /** What it sent, normalised. */
+  lead: Lead;
+  decidedAt: Date | null;
+}
+
+/** What is read of a held submission; `heldJoins` belongs to it. */
+const heldColumns = Prisma.sql`
+  h.id AS "heldId", h.workspace_id AS "workspaceId", h.link_id AS "linkId",
+  k.label AS "linkLabel", h.reason, h.state, h.content, h.decided_at AS "decidedAt"`;
+const heldJoins = Prisma.sql`LEFT JOIN capture_link k ON k.id = h.link_id`;
+
+type HeldRow = Omit<HeldSummary, 'at' | 'answeredLeadId' | 'lead'> & {
+  /** As it was encoded by this service. */
+  content: Submission;
+};
+
+function readHeldSummary({ content, ...row }: HeldRow): HeldSummary {
+  return {
+    ...row,
+    at: isoTime(content.stamp),
+    answeredLeadId: content.answeredLeadId ?? content.leadId,
+    lead: content.lead,
+  };
+}
+
+export interface HeldFilter {
+  workspaceId?: string;
+  linkId?: string;
+  /** Those that wait where left out. */
+  state?: HeldState;
+  /** Only those with a lower id than this one, the last of the page before. */
+  before?: string;
+}
+
+/** Held submissions, newest first by id (ids are ordered in time), at most `limit`. */
+export async function listHeld(
+  store: Store,
+  { workspaceId, linkId, state = 'held', before }: HeldFilter,
+  limit: number,
+): Promise<HeldSummary[]> {
+  const conditions = [
+    Prisma.sql`h.state = ${state}`,
+    ...(workspaceId === undefined ? [] : [Prisma.sql`h.workspace_id = ${workspaceId}::uuid`]),
+    ...(linkId === undefined ? [] : [Prisma.sql`h.link_id = ${linkId}::uuid`]),
+    ...(before === undefined ? [] : [Prisma.sql`h.id < ${before}::uuid`]),
+  ];
+  const rows = await store.prisma.$queryRaw<HeldRow[]>`
+    SELECT ${heldColumns} FROM held_submission h ${heldJoins}
+    WHERE ${Prisma.join(conditions, ' AND ')}
+    ORDER BY h.id DESC LIMIT ${limit}`;
+  return rows.map(readHeldSummary);
+}
+
+/** A held submission with all that was kept of it. */
+export interface HeldDetails extends HeldSummary {
+  submission: Submission;
+}
+
+/** One held submission, decided on or not; null where there is none of this id. */
+export async function showHeld(store: Store, heldId: string): Promise<HeldDetails | null> {
+  const [row] = await store.prisma.$queryRaw<HeldRow[]>`
+    SELECT ${heldColumns} FROM held_submission h ${heldJoins} WHERE h.id = ${heldId}::uuid`;
+  return row === undefined ? null : { ...readHeldSummary(row), submission: row.content };
+}
+
+/**
+ * Keeps held submissions for an operator. One that is there already, or was applied under its id,
+ * stays as it is, so that saving again is harmless. Rejects with a StoreError.
+ */
+export async function saveHeld(store: Store, submissions: readonly Submission[]): Promise<void> {
+  if (submissions.length === 0) return;
+  const rows = submissions
+    .map(storable)
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .map((submission) => ({
+      id: submission.id,
+      workspaceId: submission.workspaceId,
+      linkId: submission.linkId,
+      reason: submission.held?.reason,
+      content: submission,
+    }));
+  try {
+    await store.prisma.$executeRaw`
+      INSERT INTO held_submission (id, workspace_id, link_id, reason, content)
+      SELECT new.id, new."workspaceId", new."linkId", new.reason, new.content
+      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS new (
+        id uuid, "workspaceId" uuid, "linkId" uuid, reason text, content jsonb)
+      WHERE NOT EXISTS (SELECT 1 FROM submission s WHERE s.id = new.id)
+      ON CONFLICT (id) DO NOTHING`;
+  } catch (error) {
+    throw withoutValues(error);
+  }
+}
+
+/**
+ * Puts down what became of a held submission. What was released stays so; what was discarded can
+ * still be released. Returns what it is now; null where there is none of this id.
+ */
+export async function decideHeld(
+  store: Store,
+  heldId: string,
+  state: Exclude<HeldState, 'held'>,
+): Promise<HeldState | null> {
+  const [row] = await store.prisma.$queryRaw<{ state: HeldState }[]>`
+    UPDATE held_submission
+    SET decided_at = CASE WHEN state IN ('released', ${state}) THEN decided_at ELSE now() END,
+        state = CASE WHEN state = 'released' THEN state ELSE ${state} END
+    WHERE id = ${heldId}::uuid
+    RETURNING state`;
+  return row?.state ?? null;
+}

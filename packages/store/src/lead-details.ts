@@ -1,0 +1,267 @@
+import type {
+  CustomField,
+  CustomValue,
+  FieldPath,
+  Lead,
+  Note,
+  SubmissionSource,
+  UtmField,
+} from '@leadgate/contract';
+import type { UtmTouch } from '@leadgate/leads';
+import { fieldsOfWorkspaces } from './fields.ts';
+import { readProvenance, type LeadRow } from './lead-row.ts';
+import { type LeadSummary, listedColumns, type ListedLeadRow, readLeadSummary } from './leads.ts';
+import type { Store } from './open-store.ts';
+import {
+  consentColumns,
+  type ConsentRecord,
+  type ConsentRow,
+  readConsentRecord,
+} from './submissions.ts';
+import { isoTime } from './time.ts';
+
+/** What set a value: the submission, and the time its facts are from. */
+interface ValueSource {
+  submissionId: string;
+  /** ISO 8601, UTC. */
+  at: string;
+}
+
+/** A touch of a campaign. */
+export type Touch = Partial<Record<UtmField, string>> & ValueSource;
+
+/** A lead that one submission named together with this one. */
+interface PossibleDuplicate {
+  leadId: string;
+  name: string | null;
+  email: string | null;
+  telephone: string | null;
+  /** When the pair was first seen: ISO 8601, UTC. */
+  since: string;
+}
+
+/** All that is known of a lead. Fields are named as in a posted body. */
+export interface LeadDetails extends LeadSummary {
+  /** `email:…` and `phone:…` keys that are this lead. */
+  identities: { kind: 'email' | 'phone'; value: string; since: string }[];
+  /** Other ids that stand for this lead. */
+  aliases: string[];
+  /** By field path (`email`, `address.city`). */
+  provenance: Partial<Record<FieldPath, ValueSource>>;
+  firstTouch: Touch | null;
+  lastTouch: Touch | null;
+  /** The submission that created the lead; custom fields are its. */
+  createdBy: string | null;
+  /** The lead's custom fields with their definitions, in the workspace's order. */
+  customFieldDetails: (Pick<CustomField, 'id' | 'name' | 'label' | 'type' | 'archived'> & {
+    value: CustomValue;
+  })[];
+  possibleDuplicates: PossibleDuplicate[];
+  /** Every consent that a submission brought, given or not, newest first. None is ever changed. */
+  consents: ConsentRecord[];
+  /** Submissions, newest first, at most as many as asked for. */
+  history: HistoryEntry[];
+  /** How many submissions there are in all. */
+  submissions: number;
+}
+
+/** The lead of any id ever answered, aliases followed. Null where no lead has the id. */
+export async function showLead(
+  store: Store,
+  leadId: string,
+  options: { historyLimit: number },
+): Promise<LeadDetails | null> {
+  const [row] = await store.prisma.$queryRaw<ListedLeadRow[]>`
+    SELECT ${listedColumns}
+    FROM workspace w
+    JOIN lead asked ON asked.workspace_id = w.id AND asked.id = ${leadId}::uuid
+    JOIN lead ON lead.workspace_id = w.id AND lead.id = coalesce(asked.merged_into, asked.id)`;
+  if (row === undefined) return null;
+  const [fields, identities, aliases, possibleDuplicates, consents, history] = await Promise.all([
+    fieldsOfWorkspaces(store, [row.workspaceId]),
+    identitiesOf(store, row),
+    aliasesOf(store, row),
+    possibleDuplicatesOf(store, row),
+    consentsOfLead(store, row),
+    historyOfLead(store, row, options.historyLimit),
+  ]);
+  return {
+    ...readLeadSummary(row, fields),
+    identities,
+    aliases,
+    provenance: sourcesOf(row.provenance),
+    firstTouch: readTouch(row.firstTouch),
+    lastTouch: readTouch(row.lastTouch),
+    createdBy: row.creatorId,
+    customFieldDetails: fields.flatMap(({ id, name, label, type, archived }) => {
+      const value = row.customFields[id];
+      return value === undefined ? [] : [{ id, name, label, type, archived, value }];
+    }),
+    possibleDuplicates,
+    consents,
+    history: history.entries,
+    submissions: history.total,
+  };
+}
+
+async function identitiesOf(store: Store, lead: LeadRow): Promise<LeadDetails['identities']> {
+  const rows = await store.prisma.$queryRaw<{ key: string; createdAt: Date }[]>`
+    SELECT key, created_at AS "createdAt" FROM identity
+    WHERE workspace_id = ${lead.workspaceId}::uuid AND lead_id IN (
+      SELECT id FROM lead WHERE workspace_id = ${lead.workspaceId}::uuid
+        AND (id = ${lead.id}::uuid OR merged_into = ${lead.id}::uuid))
+    ORDER BY key`;
+  return rows.map(({ key, createdAt }) => {
+    const [kind, ...value] = key.split(':');
+    return {
+      kind: kind === 'email' ? 'email' : 'phone',
+      value: value.join(':'),
+      since: createdAt.toISOString(),
+    };
+  });
+}
+
+async function aliasesOf(store: Store, lead: LeadRow): Promise<string[]> {
+  const rows = await store.prisma.$queryRaw<{ id: string }[]>`
+    SELECT id FROM lead
+    WHERE workspace_id = ${lead.workspaceId}::uuid AND merged_into = ${lead.id}::uuid
+    ORDER BY created_at, id`;
+  return rows.map(({ id }) => id);
+}
+
+async function possibleDuplicatesOf(store: Store, lead: LeadRow): Promise<PossibleDuplicate[]> {
+  type Row = Omit<PossibleDuplicate, 'since'> & { since: Date };
+  const rows = await store.prisma.$queryRaw<Row[]>`
+    WITH own AS (
+      SELECT id FROM lead WHERE workspace_id = ${lead.workspaceId}::uuid
+        AND (id = ${lead.id}::uuid OR merged_into = ${lead.id}::uuid)
+    ), pair AS (
+      SELECT lead_b AS id, created_at FROM possible_duplicate
+      WHERE workspace_id = ${lead.workspaceId}::uuid AND lead_a IN (SELECT id FROM own)
+      UNION ALL
+      SELECT lead_a, created_at FROM possible_duplicate
+      WHERE workspace_id = ${lead.workspaceId}::uuid AND lead_b IN (SELECT id FROM own)
+    ), other AS (
+      -- Either side may have been merged since, even into each other.
+      SELECT coalesce(l.merged_into, pair.id) AS id, min(pair.created_at) AS since
+      FROM pair LEFT JOIN lead l ON l.workspace_id = ${lead.workspaceId}::uuid AND l.id = pair.id
+      GROUP BY 1
+    )
+    SELECT other.id AS "leadId", l.name, l.email, l.telephone, other.since
+    FROM other LEFT JOIN lead l ON l.workspace_id = ${lead.workspaceId}::uuid AND l.id = other.id
+    WHERE other.id <> ${lead.id}::uuid
+    ORDER BY other.since, other.id`;
+  return rows.map((row) => ({ ...row, since: row.since.toISOString() }));
+}
+
+function sourcesOf(provenance: LeadRow['provenance']): LeadDetails['provenance'] {
+  return Object.fromEntries(
+    Object.entries(readProvenance(provenance)).map(([path, { submissionId, stamp }]) => [
+      path,
+      { submissionId, at: isoTime(stamp) },
+    ]),
+  );
+}
+
+function readTouch(touch: UtmTouch | null): Touch | null {
+  if (touch === null) return null;
+  return { ...touch.values, submissionId: touch.submissionId, at: isoTime(touch.stamp) };
+}
+
+/** A submission as one step of a lead's history. */
+export interface HistoryEntry {
+  submissionId: string;
+  /** When it was accepted: ISO 8601, UTC. */
+  acceptedAt: string;
+  /** The time its facts are from: ISO 8601, UTC. */
+  at: string;
+  source: SubmissionSource;
+  linkId: string;
+  linkLabel: string | null;
+  page: string | null;
+  /** The lead id it was reserved for, which may be an alias. */
+  reservedFor: string;
+  /** What it sent, normalised. */
+  sent: Lead;
+  /**
+   * What of it the lead still has: field paths, `utm` for the last touch, `customFields` for the
+   * submission that created the lead.
+   */
+  stands: string[];
+  notes: Note[];
+}
+
+interface HistoryRow {
+  id: string;
+  order: number;
+  stamp: number;
+  source: SubmissionSource;
+  linkId: string;
+  linkLabel: string | null;
+  page: string | null;
+  leadId: string;
+  lead: Lead;
+  notes: Note[];
+  total: number;
+}
+
+/** The submissions of a lead and of its aliases, newest first, and how many there are in all. */
+async function historyOfLead(
+  store: Store,
+  lead: LeadRow,
+  limit: number,
+): Promise<{ entries: HistoryEntry[]; total: number }> {
+  const rows = await store.prisma.$queryRaw<HistoryRow[]>`
+    SELECT s.id, s."order"::float8 AS "order", s.stamp::float8 AS stamp, s.source,
+           s.link_id AS "linkId", k.label AS "linkLabel", s.page, s.lead_id AS "leadId", s.lead,
+           s.notes, count(*) OVER ()::float8 AS total
+    FROM submission s LEFT JOIN capture_link k ON k.id = s.link_id
+    WHERE s.workspace_id = ${lead.workspaceId}::uuid AND s.lead_id IN (
+      SELECT id FROM lead WHERE workspace_id = ${lead.workspaceId}::uuid
+        AND (id = ${lead.id}::uuid OR merged_into = ${lead.id}::uuid))
+    ORDER BY s."order" DESC LIMIT ${limit}`;
+  return { entries: rows.map((row) => readEntry(row, lead)), total: rows[0]?.total ?? 0 };
+}
+
+function readEntry(row: HistoryRow, lead: LeadRow): HistoryEntry {
+  const paths = lead.provenance.flatMap(([submissionId, , , ...set]) =>
+    submissionId === row.id ? set : [],
+  );
+  return {
+    submissionId: row.id,
+    acceptedAt: isoTime(row.order),
+    at: isoTime(row.stamp),
+    source: row.source,
+    linkId: row.linkId,
+    linkLabel: row.linkLabel,
+    page: row.page,
+    reservedFor: row.leadId,
+    sent: row.lead,
+    stands: [
+      ...paths,
+      ...(lead.lastTouch?.submissionId === row.id ? ['utm'] : []),
+      ...(lead.creatorId === row.id && Object.keys(lead.customFields).length > 0
+        ? ['customFields']
+        : []),
+    ],
+    notes: row.notes,
+  };
+}
+
+/** Nobody is asked more often; a sender that repeats itself does not make an answer endless. */
+const MOST = 1_000;
+
+/** Every consent of a lead and of its aliases, given or refused, newest first. */
+async function consentsOfLead(
+  store: Store,
+  { workspaceId, id }: Pick<LeadRow, 'workspaceId' | 'id'>,
+): Promise<ConsentRecord[]> {
+  const rows = await store.prisma.$queryRaw<ConsentRow[]>`
+    SELECT ${consentColumns}
+    FROM submission s
+    WHERE s.consent IS NOT NULL AND s.workspace_id = ${workspaceId}::uuid AND s.lead_id IN (
+      SELECT id FROM lead WHERE workspace_id = ${workspaceId}::uuid
+        AND (id = ${id}::uuid OR merged_into = ${id}::uuid))
+    ORDER BY s.stamp DESC, s."order" DESC LIMIT ${MOST}`;
+  return rows.flatMap((row) => readConsentRecord(row) ?? []);
+}

@@ -1,0 +1,354 @@
+import {
+  type CustomField,
+  type CustomValue,
+  type Lead,
+  LEAD_FIELDS,
+  type UtmField,
+} from '@leadgate/contract';
+import { fieldsOfWorkspaces } from './fields.ts';
+import { Prisma } from './generated/client.ts';
+import { leadColumns, type LeadRow } from './lead-row.ts';
+import type { Store } from './open-store.ts';
+import { isUuid } from './text.ts';
+import { isoTime, microseconds } from './time.ts';
+
+/** What is read of a lead and its workspace `w`. */
+export const listedColumns = Prisma.sql`
+  ${leadColumns}, w.name AS "workspaceName", lead.created_at AS "createdAt",
+  lead.updated_at AS "updatedAt"`;
+
+/** A row of `listedColumns`. */
+export interface ListedLeadRow extends LeadRow {
+  workspaceName: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A lead as operators find it: its fields are named as in a posted body. */
+export interface LeadSummary extends Lead {
+  leadId: string;
+  workspaceId: string;
+  workspace: string;
+  /** The telephone with its country (E.164), where it is a valid number. */
+  telephoneE164?: string;
+  /** By the field's name. */
+  customFields: Record<string, CustomValue>;
+  /** When the lead's first submission was accepted; when its row was made, where it has none. */
+  createdAt: string;
+  /** When its row last changed. */
+  updatedAt: string;
+  erased: boolean;
+}
+
+/** A lead from its row, with the custom fields of its workspace. UTM marks are the last touch's. */
+export function readLeadSummary(row: ListedLeadRow, fields: readonly CustomField[]): LeadSummary {
+  const nameOf = new Map(fields.map(({ id, name }) => [id, name]));
+  return {
+    leadId: row.id,
+    workspaceId: row.workspaceId,
+    workspace: row.workspaceName,
+    ...Object.fromEntries(
+      LEAD_FIELDS.flatMap((field) => (row[field] === null ? [] : [[field, row[field]]])),
+    ),
+    ...(row.telephoneE164 !== null && { telephoneE164: row.telephoneE164 }),
+    ...(Object.keys(row.address).length > 0 && { address: row.address }),
+    ...row.lastTouch?.values,
+    customFields: Object.fromEntries(
+      Object.entries(row.customFields).map(([id, value]) => [nameOf.get(id) ?? id, value]),
+    ),
+    createdAt: row.creatorOrder === null ? row.createdAt.toISOString() : isoTime(row.creatorOrder),
+    updatedAt: row.updatedAt.toISOString(),
+    erased: row.erasedOrder !== null,
+  };
+}
+
+/** What a lead is looked for by. A lead is found when any of it fits. */
+export interface LeadSearch {
+  /** Only in this workspace. */
+  workspaceId?: string;
+  /** An id of the lead, an alias included. */
+  leadId?: string;
+  /** Identity keys (`email:…`, `phone:…`), each under its workspace. */
+  identities?: { workspaceId: string; key: string }[];
+  /** The whole email, as stored. */
+  email?: string;
+  /** The whole telephone: digits, as stored. */
+  telephone?: string;
+  /** Words in any order, each a part of the name; case and accents do not matter. */
+  name?: string;
+  /** A part of the email. */
+  emailPart?: string;
+  /** A part of the telephone: digits. */
+  telephonePart?: string;
+}
+
+/**
+ * The leads that fit, those changed last first, at most `limit`. Ids and identities are looked up
+ * by index; only when they find nothing are the other criteria tried, by reading the leads.
+ */
+export async function findLeads(
+  store: Store,
+  search: LeadSearch,
+  limit: number,
+): Promise<LeadSummary[]> {
+  const known = await selectLeads(store, search, knownIds(search), limit);
+  return known.length > 0 ? known : selectLeads(store, search, fittingIds(search), limit);
+}
+
+/** Ids of leads by id and by identity, aliases followed. */
+function knownIds({ leadId, identities = [] }: LeadSearch): Prisma.Sql {
+  return Prisma.sql`
+    SELECT l.workspace_id, coalesce(l.merged_into, l.id) AS id
+    FROM workspace w JOIN lead l ON l.workspace_id = w.id AND l.id = ${leadId ?? null}::uuid
+    UNION
+    SELECT l.workspace_id, coalesce(l.merged_into, l.id)
+    FROM unnest(${identities.map((i) => i.workspaceId)}::uuid[], ${identities.map((i) => i.key)}::text[])
+      AS asked (workspace_id, key)
+    JOIN identity i ON i.workspace_id = asked.workspace_id AND i.key = asked.key
+    JOIN lead l ON l.workspace_id = i.workspace_id AND l.id = i.lead_id`;
+}
+
+/** Ids of leads whose fields fit. */
+function fittingIds(search: LeadSearch): Prisma.Sql {
+  const words = search.name === undefined ? [] : fold(search.name).split(/\s+/).filter(Boolean);
+  const conditions = [
+    ...(search.email === undefined ? [] : [Prisma.sql`email = ${search.email}`]),
+    ...(search.telephone === undefined ? [] : [Prisma.sql`telephone = ${search.telephone}`]),
+    ...(search.emailPart === undefined
+      ? []
+      : [Prisma.sql`email LIKE ${like(search.emailPart.toLowerCase())}`]),
+    ...(search.telephonePart === undefined
+      ? []
+      : [Prisma.sql`telephone LIKE ${like(search.telephonePart)}`]),
+    ...(words.length === 0
+      ? []
+      : [
+          // Folded as `fold` does it. Marks go before lower(), which knows ASCII only in the C locale.
+          Prisma.sql`lower(regexp_replace(normalize(name, NFD), '[\\u0300-\\u036f]', '', 'g'))
+                     LIKE ALL (${words.map(like)}::text[])`,
+        ]),
+  ];
+  if (conditions.length === 0)
+    return Prisma.sql`SELECT NULL::uuid AS workspace_id, NULL::uuid AS id`;
+  return Prisma.sql`
+    SELECT workspace_id, id FROM lead
+    WHERE merged_into IS NULL AND (${Prisma.join(conditions, ' OR ')})`;
+}
+
+async function selectLeads(
+  store: Store,
+  { workspaceId }: LeadSearch,
+  ids: Prisma.Sql,
+  limit: number,
+): Promise<LeadSummary[]> {
+  const rows = await store.prisma.$queryRaw<ListedLeadRow[]>`
+    SELECT ${listedColumns}
+    FROM (${ids}) AS found
+    JOIN lead ON lead.workspace_id = found.workspace_id AND lead.id = found.id
+    JOIN workspace w ON w.id = lead.workspace_id
+    WHERE ${workspaceId ?? null}::uuid IS NULL OR lead.workspace_id = ${workspaceId ?? null}::uuid
+    ORDER BY lead.updated_at DESC, lead.id LIMIT ${limit}`;
+  const fields = await fieldsOfWorkspaces(
+    store,
+    rows.map((row) => row.workspaceId),
+  );
+  return rows.map((row) => readLeadSummary(row, fields));
+}
+
+function fold(text: string): string {
+  return text
+    .normalize('NFD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase();
+}
+
+function like(part: string): string {
+  return `%${part.replace(/[\\%_]/g, '\\$&')}%`;
+}
+
+/** Submissions looked at for every lead asked for: a lead may have sent several. */
+const SUBMISSIONS_A_LEAD = 4;
+
+/**
+ * The leads of the newest submissions, of one workspace or of all, the newest first. Reads the end
+ * of the submission log only, however many leads there are; so there may be fewer than `limit`.
+ */
+export async function recentLeads(
+  store: Store,
+  workspaceId: string | undefined,
+  limit: number,
+): Promise<LeadSummary[]> {
+  const wanted = workspaceId ?? null;
+  const rows = await store.prisma.$queryRaw<ListedLeadRow[]>`
+    WITH newest AS (
+      SELECT workspace_id, lead_id, id FROM submission
+      WHERE ${wanted}::uuid IS NULL OR workspace_id = ${wanted}::uuid
+      ORDER BY id DESC LIMIT ${limit * SUBMISSIONS_A_LEAD}
+    ), found AS (
+      SELECT a.workspace_id, coalesce(a.merged_into, a.id) AS id, max(newest.id::text) AS last
+      FROM newest JOIN lead a ON a.workspace_id = newest.workspace_id AND a.id = newest.lead_id
+      GROUP BY 1, 2
+    )
+    SELECT ${listedColumns}
+    FROM found
+    JOIN lead ON lead.workspace_id = found.workspace_id AND lead.id = found.id
+    JOIN workspace w ON w.id = lead.workspace_id
+    ORDER BY found.last DESC LIMIT ${limit}`;
+  const fields = await fieldsOfWorkspaces(
+    store,
+    rows.map((row) => row.workspaceId),
+  );
+  return rows.map((row) => readLeadSummary(row, fields));
+}
+
+export interface ExportFilter {
+  workspaceId: string;
+  /** Only leads that a submission of this link reached. */
+  linkId?: string;
+  /** Only leads created at this moment or later. */
+  since?: Date;
+  /** Only leads created before this moment. */
+  until?: Date;
+  /** Only leads whose first or last touch has these marks. */
+  utm?: Partial<Record<UtmField, string>>;
+}
+
+/**
+ * The leads of a workspace that fit, by id, page by page in constant memory: without aliases and
+ * erased ones. Leads that come in meanwhile may be among them or not.
+ */
+export async function* exportLeads(
+  store: Store,
+  filter: ExportFilter,
+  { pageSize = 1_000 } = {},
+): AsyncGenerator<LeadSummary[]> {
+  const fields = await fieldsOfWorkspaces(store, [filter.workspaceId]);
+  const conditions = conditionsOf(filter);
+  for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
+    const rows = await store.prisma.$queryRaw<ListedLeadRow[]>`
+      SELECT ${listedColumns}
+      FROM lead JOIN workspace w ON w.id = lead.workspace_id
+      WHERE ${Prisma.join(conditions, ' AND ')} AND lead.id > ${after}::uuid
+      ORDER BY lead.id LIMIT ${pageSize}`;
+    if (rows.length > 0) yield rows.map((row) => readLeadSummary(row, fields));
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < pageSize) return;
+    after = last.id;
+  }
+}
+
+function conditionsOf({ workspaceId, linkId, since, until, utm = {} }: ExportFilter): Prisma.Sql[] {
+  const created = Prisma.sql`coalesce(lead.creator_order, extract(epoch FROM lead.created_at) * 1000000)`;
+  return [
+    Prisma.sql`lead.workspace_id = ${workspaceId}::uuid AND lead.merged_into IS NULL
+      AND lead.erased_order IS NULL`,
+    ...(since === undefined ? [] : [Prisma.sql`${created} >= ${microseconds(since)}::bigint`]),
+    ...(until === undefined ? [] : [Prisma.sql`${created} < ${microseconds(until)}::bigint`]),
+    ...(linkId === undefined
+      ? []
+      : [
+          Prisma.sql`EXISTS (
+            SELECT FROM submission s
+            WHERE s.workspace_id = lead.workspace_id AND s.link_id = ${linkId}::uuid
+              AND (s.lead_id = lead.id OR s.lead_id IN (
+                SELECT alias.id FROM lead alias
+                WHERE alias.workspace_id = lead.workspace_id AND alias.merged_into = lead.id)))`,
+        ]),
+    ...Object.entries(utm).map(
+      ([mark, value]) => Prisma.sql`(lead.first_touch->'values'->>${mark}::text = ${value}
+        OR lead.last_touch->'values'->>${mark}::text = ${value})`,
+    ),
+  ];
+}
+
+/** One lead of a pair. */
+export interface DuplicateSide {
+  leadId: string;
+  name: string | null;
+  email: string | null;
+  telephone: string | null;
+}
+
+/** Two leads that one submission named at once: its email is of the one, its phone of the other. */
+export interface DuplicatePair {
+  workspaceId: string;
+  a: DuplicateSide;
+  b: DuplicateSide;
+  /** When it was first seen: ISO 8601, UTC. */
+  since: string;
+  /** Its place in the list, to go on after. */
+  pair: string;
+}
+
+export interface DuplicateFilter {
+  workspaceId?: string;
+  /** Only pairs of this lead: the id that it has today. */
+  leadId?: string;
+  /** Only pairs first seen at this moment or later. */
+  since?: Date;
+  /** Only pairs first seen before this moment. */
+  until?: Date;
+  /** Only those that come after this one in the list: `pair` of the last of the page before. */
+  after?: string;
+}
+
+const PAIR = /^(\d{1,16})_([0-9a-f-]{36})_([0-9a-f-]{36})$/;
+
+/** Whether a text is the `pair` of one that may have been listed. */
+export const isDuplicatePair = (text: string): boolean => {
+  const [, , a = '', b = ''] = PAIR.exec(text) ?? [];
+  return isUuid(a) && isUuid(b);
+};
+
+/**
+ * Pairs that may be one person, newest first, at most `limit`. Those merged since, and those of which
+ * one was erased, are no longer among them.
+ */
+export async function listDuplicates(
+  store: Store,
+  { workspaceId, leadId, since, until, after }: DuplicateFilter,
+  limit: number,
+): Promise<DuplicatePair[]> {
+  interface Row {
+    workspaceId: string;
+    a: DuplicateSide;
+    b: DuplicateSide;
+    since: Date;
+    micros: string;
+  }
+  const [, micros = null, afterA = null, afterB = null] = PAIR.exec(after ?? '') ?? [];
+  const rows = await store.prisma.$queryRaw<Row[]>`
+    WITH pair AS (
+      -- Either side may stand for another lead by now, and two pairs be one.
+      SELECT d.workspace_id, least(a.final, b.final) AS a, greatest(a.final, b.final) AS b,
+             min(d.created_at) AS since
+      FROM possible_duplicate d
+      CROSS JOIN LATERAL (SELECT coalesce(max(l.merged_into::text)::uuid, d.lead_a) AS final
+        FROM lead l WHERE l.workspace_id = d.workspace_id AND l.id = d.lead_a) a
+      CROSS JOIN LATERAL (SELECT coalesce(max(l.merged_into::text)::uuid, d.lead_b) AS final
+        FROM lead l WHERE l.workspace_id = d.workspace_id AND l.id = d.lead_b) b
+      WHERE (${workspaceId ?? null}::uuid IS NULL OR d.workspace_id = ${workspaceId ?? null}::uuid)
+        AND a.final <> b.final
+        AND (${leadId ?? null}::uuid IS NULL OR ${leadId ?? null}::uuid IN (a.final, b.final))
+      GROUP BY 1, 2, 3
+    )
+    SELECT pair.workspace_id AS "workspaceId", pair.since,
+           (extract(epoch FROM pair.since) * 1000000)::bigint::text AS micros,
+           jsonb_build_object('leadId', a.id, 'name', a.name, 'email', a.email,
+             'telephone', a.telephone) AS a,
+           jsonb_build_object('leadId', b.id, 'name', b.name, 'email', b.email,
+             'telephone', b.telephone) AS b
+    FROM pair
+    JOIN lead a ON a.workspace_id = pair.workspace_id AND a.id = pair.a AND a.erased_order IS NULL
+    JOIN lead b ON b.workspace_id = pair.workspace_id AND b.id = pair.b AND b.erased_order IS NULL
+    WHERE (${since ?? null}::timestamptz IS NULL OR pair.since >= ${since ?? null}::timestamptz)
+      AND (${until ?? null}::timestamptz IS NULL OR pair.since < ${until ?? null}::timestamptz)
+      AND (${micros}::bigint IS NULL OR (-(extract(epoch FROM pair.since) * 1000000)::bigint, pair.a, pair.b)
+        > (-${micros}::bigint, ${afterA}::uuid, ${afterB}::uuid))
+    ORDER BY pair.since DESC, pair.a, pair.b LIMIT ${limit}`;
+  return rows.map(({ micros: at, ...row }) => ({
+    ...row,
+    since: row.since.toISOString(),
+    pair: `${at}_${row.a.leadId}_${row.b.leadId}`,
+  }));
+}

@@ -1,0 +1,164 @@
+import { type Access, type FieldError, readRole, type Role, roleErrors } from '@leadgate/contract';
+import { randomUUID } from 'node:crypto';
+import { hashPassword, passwordErrors } from './credentials.ts';
+import { isForeignKeyViolation, isNotFound, isUniqueViolation } from './failure-of.ts';
+import type { Prisma } from './generated/client.ts';
+import type { Store } from './open-store.ts';
+import { displayText, nameErrors } from './text.ts';
+
+/** A person who may use the console. */
+export interface Operator extends Access {
+  id: string;
+  /** Unique. */
+  name: string;
+  /** Whether a code of an authenticator is asked for at sign-in. */
+  hasSecondFactor: boolean;
+  createdAt: Date;
+}
+
+/** The columns of an Operator: never the hash of the password. */
+export const operatorColumns = {
+  id: true,
+  name: true,
+  role: true,
+  totpSecret: true,
+  createdAt: true,
+  workspaces: { select: { workspaceId: true, role: true } },
+} satisfies Prisma.OperatorSelect;
+
+/** An operator from its row. */
+export function readOperator({
+  totpSecret,
+  ...row
+}: Prisma.OperatorGetPayload<{ select: typeof operatorColumns }>): Operator {
+  return {
+    ...row,
+    role: row.role === null ? null : readRole(row.role),
+    workspaces: row.workspaces.map(({ workspaceId, role }) => ({
+      workspaceId,
+      role: readRole(role),
+    })),
+    hasSecondFactor: totpSecret !== null,
+  };
+}
+
+interface NewOperator {
+  name: string;
+  password: string;
+  role: Role;
+  /** Where the role holds; null: everywhere. */
+  workspaceId: string | null;
+}
+
+type OperatorAddition =
+  | { kind: 'added'; operator: Operator }
+  | { kind: 'name-taken'; name: string }
+  | { kind: 'unknown-workspace' }
+  | { kind: 'invalid'; errors: FieldError[] };
+
+/** Adds a person who may sign in to the console. */
+export async function addOperator(store: Store, input: NewOperator): Promise<OperatorAddition> {
+  const name = displayText(input.name);
+  const errors = [
+    ...nameErrors(name),
+    ...(await passwordErrors(input.password, name)),
+    ...roleErrors(input.role),
+  ];
+  if (errors.length > 0) return { kind: 'invalid', errors };
+  const { role, workspaceId } = input;
+  const passwordHash = await hashPassword(input.password);
+  const access =
+    workspaceId === null ? { role } : { workspaces: { create: { workspaceId, role } } };
+  try {
+    const row = await store.prisma.operator.create({
+      data: { id: randomUUID(), name, passwordHash, ...access },
+      select: operatorColumns,
+    });
+    return { kind: 'added', operator: readOperator(row) };
+  } catch (error) {
+    if (isUniqueViolation(error)) return { kind: 'name-taken', name };
+    if (isForeignKeyViolation(error)) return { kind: 'unknown-workspace' };
+    throw error;
+  }
+}
+
+/** Everybody who may sign in to the console, by name. */
+export async function listOperators(store: Store): Promise<Operator[]> {
+  const rows = await store.prisma.operator.findMany({
+    select: operatorColumns,
+    orderBy: { name: 'asc' },
+  });
+  return rows.map(readOperator);
+}
+
+/** An operator by id; null if there is none. */
+export async function findOperator(store: Store, id: string): Promise<Operator | null> {
+  const row = await store.prisma.operator.findUnique({ where: { id }, select: operatorColumns });
+  return row === null ? null : readOperator(row);
+}
+
+type AccessChange =
+  { kind: 'changed'; operator: Operator } | { kind: 'unknown-operator' | 'unknown-workspace' };
+
+/** Gives an operator a role everywhere, or in one workspace; null takes it away. */
+export async function changeAccess(
+  store: Store,
+  name: string,
+  { role, workspaceId }: { role: Role | null; workspaceId: string | null },
+): Promise<AccessChange> {
+  try {
+    const row = await store.prisma.operator.update({
+      where: { name },
+      data:
+        workspaceId === null
+          ? { role }
+          : {
+              workspaces: {
+                deleteMany: { workspaceId },
+                ...(role !== null && { create: { workspaceId, role } }),
+              },
+            },
+      select: operatorColumns,
+    });
+    return { kind: 'changed', operator: readOperator(row) };
+  } catch (error) {
+    if (isNotFound(error)) return { kind: 'unknown-operator' };
+    if (isForeignKeyViolation(error)) return { kind: 'unknown-workspace' };
+    throw error;
+  }
+}
+
+type PasswordChange =
+  { kind: 'changed' } | { kind: 'unknown-operator' } | { kind: 'invalid'; errors: FieldError[] };
+
+/** Gives an operator another password, and ends all their sessions but the one of an id. */
+export async function changePassword(
+  store: Store,
+  name: string,
+  password: string,
+  keptSessionId: string | null = null,
+): Promise<PasswordChange> {
+  const errors = await passwordErrors(password, name);
+  if (errors.length > 0) return { kind: 'invalid', errors };
+  const passwordHash = await hashPassword(password);
+  const kept = keptSessionId === null ? {} : { id: { not: keptSessionId } };
+  const [{ count }] = await store.prisma.$transaction([
+    store.prisma.operator.updateMany({ where: { name }, data: { passwordHash } }),
+    store.prisma.operatorSession.deleteMany({ where: { operator: { name }, ...kept } }),
+  ]);
+  return count > 0 ? { kind: 'changed' } : { kind: 'unknown-operator' };
+}
+
+/**
+ * Removes an operator, ends their sessions at once and revokes the tokens they made. False if there
+ * is none of this name.
+ */
+export async function removeOperator(store: Store, name: string): Promise<boolean> {
+  const [, { count }] = await store.prisma.$transaction([
+    store.prisma.$executeRaw`
+      UPDATE api_token SET revoked_at = now() FROM operator o
+      WHERE o.name = ${name} AND created_by_id = o.id AND revoked_at IS NULL`,
+    store.prisma.operator.deleteMany({ where: { name } }),
+  ]);
+  return count > 0;
+}

@@ -1,0 +1,247 @@
+import type { FieldError } from '@leadgate/contract';
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import {
+  hashPassword,
+  isPassword,
+  passwordErrors,
+  readTypedSecret,
+  secretHash,
+  takeCode,
+  typedSecret,
+} from './credentials.ts';
+import { Prisma } from './generated/client.ts';
+import type { Store } from './open-store.ts';
+import { type Operator, operatorColumns, readOperator } from './operators.ts';
+import { databaseTime } from './time.ts';
+import { type OpenedSession, openSession } from './sessions.ts';
+import { displayText, nameErrors } from './text.ts';
+
+interface SignInRequest extends SignInAttempt {
+  password: string;
+  /** What the browser says of itself. */
+  browser: string;
+  /** Of the authenticator; empty if none was typed. */
+  secondFactor: string;
+}
+
+type SignIn =
+  | { kind: 'signed-in'; operator: Operator; session: OpenedSession }
+  /** Name, password or code are wrong: which of them is not told, and not to be seen from the time. */
+  | { kind: 'refused' }
+  /** Name and password are right, and a code of the authenticator is needed too. */
+  | { kind: 'code-needed' }
+  | { kind: 'slowed'; retryAfterSeconds: number };
+
+type PasswordProof =
+  { kind: 'right' } | { kind: 'wrong' } | { kind: 'slowed'; retryAfterSeconds: number };
+
+/** Whether somebody who is signed in knows their password. Tries are slowed for each of them. */
+export async function provePassword(
+  store: Store,
+  operatorId: string,
+  password: string,
+): Promise<PasswordProof> {
+  const attempt = { name: '', address: '', device: `own password of ${operatorId}` };
+  const wait = await countAttempt(store, attempt);
+  if (wait !== null) return { kind: 'slowed', retryAfterSeconds: wait };
+  const row = await store.prisma.operator.findUnique({
+    where: { id: operatorId },
+    select: { passwordHash: true },
+  });
+  if (!(await isPassword(password, row?.passwordHash ?? null))) return { kind: 'wrong' };
+  await forgetAttempts(store, attempt);
+  return { kind: 'right' };
+}
+
+/**
+ * Opens a session for a name, its password, and a code if it has a second factor, which is encrypted
+ * under `key`. Attempts are slowed by name and address, or by device.
+ */
+export async function signIn(
+  store: Store,
+  request: SignInRequest,
+  key: Uint8Array,
+): Promise<SignIn> {
+  const { password, address, device, browser, secondFactor } = request;
+  const name = displayText(request.name);
+  const wait = await countAttempt(store, { name, address, device });
+  if (wait !== null) return { kind: 'slowed', retryAfterSeconds: wait };
+  const found = await store.prisma.operator.findUnique({
+    where: { name },
+    select: { ...operatorColumns, passwordHash: true },
+  });
+  const fits = await isPassword(password, found?.passwordHash ?? null);
+  if (!fits || found === null) return { kind: 'refused' };
+  const { passwordHash: _, ...row } = found;
+  const { id, totpSecret } = row;
+  if (totpSecret !== null) {
+    if (secondFactor === '') return { kind: 'code-needed' };
+    if (!(await takeCode(store, { id, totpSecret }, secondFactor, key))) return { kind: 'refused' };
+  }
+  await forgetAttempts(store, { name, address, device });
+  const session = await openSession(store, id, browser);
+  return { kind: 'signed-in', operator: readOperator(row), session };
+}
+
+const CODE_MINUTES = 15;
+
+export type FirstCode = { kind: 'issued'; code: string; expiresAt: Date } | { kind: 'not-needed' };
+
+/**
+ * A one-time code that lets whoever reads it make the first operator, for 15 minutes. It replaces
+ * the one before. `not-needed` once there is an operator.
+ */
+export async function issueFirstCode(store: Store): Promise<FirstCode> {
+  if (await hasOperators(store)) return { kind: 'not-needed' };
+  const code = typedSecret(3);
+  const codeHash = secretHash(code);
+  const expiresAt = new Date((await databaseTime(store)).getTime() + CODE_MINUTES * 60_000);
+  await store.prisma.firstCode.upsert({
+    where: { onlyRow: true },
+    create: { codeHash, expiresAt },
+    update: { codeHash, expiresAt },
+  });
+  return { kind: 'issued', code, expiresAt };
+}
+
+/** Whether anybody may sign in yet. */
+export async function hasOperators({
+  prisma,
+}: {
+  prisma: Pick<Store['prisma'], 'operator'>;
+}): Promise<boolean> {
+  return (await prisma.operator.findFirst({ select: { id: true } })) !== null;
+}
+
+export type FirstSignIn = SignIn | { kind: 'invalid'; errors: FieldError[] };
+
+/**
+ * Makes the first operator, an administrator with the chosen name and password, and signs them in. `refused` where
+ * the code is wrong, used or expired, or there is an operator already.
+ */
+export async function signInFirst(
+  store: Store,
+  request: Omit<SignInRequest, 'device' | 'secondFactor'> & { code: string },
+): Promise<FirstSignIn> {
+  const name = displayText(request.name);
+  // One bucket for all codes: there is one code.
+  const attempt = { name: 'first code', address: request.address, device: null };
+  const wait = await countAttempt(store, attempt);
+  if (wait !== null) return { kind: 'slowed', retryAfterSeconds: wait };
+  const codeHash = secretHash(readTypedSecret(request.code));
+  if (!(await isFirstCode(store, codeHash))) return { kind: 'refused' };
+  const errors = [...nameErrors(name), ...(await passwordErrors(request.password, name))];
+  if (errors.length > 0) {
+    await forgetAttempts(store, attempt);
+    return { kind: 'invalid', errors };
+  }
+  const passwordHash = await hashPassword(request.password);
+  const now = await databaseTime(store);
+  const signedIn = await store.prisma.$transaction(async (tx): Promise<SignIn> => {
+    // Whoever takes the code away is the one: of two at once, the other finds none.
+    const { count } = await tx.firstCode.deleteMany({
+      where: { codeHash, expiresAt: { gt: now } },
+    });
+    if (count === 0 || (await hasOperators({ prisma: tx }))) return { kind: 'refused' };
+    const row = await tx.operator.create({
+      data: { id: randomUUID(), name, role: 'administrator', passwordHash },
+      select: operatorColumns,
+    });
+    const session = await openSession({ prisma: tx }, row.id, request.browser);
+    return { kind: 'signed-in', operator: readOperator(row), session };
+  });
+  if (signedIn.kind === 'signed-in') await forgetAttempts(store, attempt);
+  return signedIn;
+}
+
+async function isFirstCode(store: Store, codeHash: Uint8Array): Promise<boolean> {
+  const expiresAt = { gt: await databaseTime(store) };
+  const row = await store.prisma.firstCode.findFirst({ where: { expiresAt } });
+  return row !== null && timingSafeEqual(row.codeHash, codeHash);
+}
+
+/** What is tried freely before it is slowed. */
+const FREE = 5;
+
+/** The first wait; it doubles from then on. */
+const FIRST_WAIT_SECONDS = 15;
+
+/**
+ * The longest wait in seconds. A name's is short, so that a stranger who knows it cannot keep its
+ * owner out: even so a name can be tried no more than 3,000 times a day.
+ */
+const LONGEST_WAIT = { name: 30, address: 900, device: 900 };
+
+/** Attempts older than this are forgotten. */
+const FORGOTTEN_AFTER_SECONDS = 3_600;
+
+interface SignInAttempt {
+  name: string;
+  /** The network address it comes from. */
+  address: string;
+  /**
+   * A browser on which this name has signed in before. Its tries are counted by themselves (OWASP,
+   * device cookies): what strangers try, from wherever, does not keep it out.
+   */
+  device: string | null;
+}
+
+/**
+ * Counts an attempt to sign in before it is looked at, so that many at once are no way round.
+ * Returns the seconds to wait where its name or address has tried too often; it is not counted then.
+ */
+export async function countAttempt(store: Store, attempt: SignInAttempt): Promise<number | null> {
+  if (attempt.device !== null)
+    return count(store, bucketOf('device', attempt.device), LONGEST_WAIT.device);
+  const address = bucketOf('address', networkOf(attempt.address));
+  const waitOfAddress = await count(store, address, LONGEST_WAIT.address);
+  if (waitOfAddress !== null) return waitOfAddress;
+  return count(store, bucketOf('name', attempt.name), LONGEST_WAIT.name);
+}
+
+/** Forgets the attempts that were counted with this one: it ended well. */
+async function forgetAttempts(store: Store, attempt: SignInAttempt): Promise<void> {
+  const buckets =
+    attempt.device === null
+      ? [bucketOf('address', networkOf(attempt.address)), bucketOf('name', attempt.name)]
+      : [bucketOf('device', attempt.device)];
+  await store.prisma.signInAttempt.deleteMany({ where: { bucket: { in: buckets } } });
+}
+
+/** Doubles the wait with every attempt beyond the free ones. */
+async function count(store: Store, bucket: string, longest: number): Promise<number | null> {
+  const old = Prisma.sql`(a.last_at < now() - make_interval(secs => ${FORGOTTEN_AFTER_SECONDS}::float8))`;
+  const counted = await store.prisma.$queryRaw<unknown[]>`
+    INSERT INTO sign_in_attempt AS a (bucket, attempts, last_at, free_at)
+    VALUES (${bucket}, 1, now(), to_timestamp(0))
+    ON CONFLICT (bucket) DO UPDATE SET
+      attempts = CASE WHEN ${old} THEN 1 ELSE least(a.attempts + 1, 1000) END,
+      last_at = now(),
+      -- Not now(): of attempts at once, the transaction of one may have begun before this one's.
+      free_at = CASE WHEN ${old} OR a.attempts + 1 < ${FREE}::int THEN to_timestamp(0)
+        ELSE now() + make_interval(secs =>
+          least(${longest}::float8, ${FIRST_WAIT_SECONDS}::float8 * power(2, least(a.attempts + 1 - ${FREE}::int, 20)))) END
+    WHERE a.free_at <= now()
+    RETURNING 1`;
+  if (counted.length > 0) return null;
+  const [row] = await store.prisma.$queryRaw<{ seconds: number }[]>`
+    SELECT ceil(extract(epoch FROM free_at - now()))::float8 AS seconds
+    FROM sign_in_attempt WHERE bucket = ${bucket}`;
+  return Math.max(1, row?.seconds ?? 1);
+}
+
+function bucketOf(kind: keyof typeof LONGEST_WAIT, text: string): string {
+  const hash = createHash('sha256').update(text.normalize('NFC').trim()).digest('hex');
+  return `${kind}:${hash.slice(0, 4)}`;
+}
+
+/** A household has a /64 of IPv6 and could use each of its addresses once. */
+function networkOf(address: string): string {
+  if (!isIPv6(address) || /^::ffff:\d+\./i.test(address)) return address.replace(/^::ffff:/i, '');
+  const [head = '', tail = ''] = address.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const end = tail === '' ? [] : tail.split(':');
+  const zeros = address.includes('::') ? Math.max(0, 8 - groups.length - end.length) : 0;
+  return [...groups, ...Array<string>(zeros).fill('0'), ...end].slice(0, 4).join(':');
+}

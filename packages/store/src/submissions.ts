@@ -1,0 +1,380 @@
+import type {
+  BodyType,
+  Consent,
+  CustomValue,
+  Lead,
+  Note,
+  NoteCode,
+  Submission,
+  SubmissionSource,
+} from '@leadgate/contract';
+import { Prisma } from './generated/client.ts';
+import type { Store } from './open-store.ts';
+import { storableTexts } from './text.ts';
+import { isoTime, microseconds } from './time.ts';
+
+/** What is read of a submission in a list; `submissionJoins` belongs to it. */
+const submissionColumns = Prisma.sql`
+  s.id AS "submissionId", s.workspace_id AS "workspaceId", s.link_id AS "linkId",
+  k.label AS "linkLabel", coalesce(l.merged_into, s.lead_id) AS "leadId",
+  s."order"::float8 AS "order", s.stamp::float8 AS stamp, s.source, s.lead, s.notes`;
+
+const submissionJoins = Prisma.sql`
+  LEFT JOIN capture_link k ON k.id = s.link_id
+  LEFT JOIN lead l ON l.workspace_id = s.workspace_id AND l.id = s.lead_id`;
+
+/** A submission as it is listed. */
+export interface SubmissionSummary {
+  submissionId: string;
+  workspaceId: string;
+  linkId: string;
+  linkLabel: string | null;
+  /** The lead it belongs to today, aliases and merges followed. */
+  leadId: string;
+  /** When it was accepted: ISO 8601, UTC. */
+  acceptedAt: string;
+  /** The time its facts are from: ISO 8601, UTC. */
+  at: string;
+  source: SubmissionSource;
+  /** What it sent, normalised. */
+  lead: Lead;
+  notes: Note[];
+}
+
+/** A row of `submissionColumns`: its times are microseconds since 1970. */
+type SubmissionRow = Omit<SubmissionSummary, 'acceptedAt' | 'at'> & {
+  order: number;
+  stamp: number;
+};
+
+/** A listed submission from its row. */
+function readSubmissionSummary<Row extends SubmissionRow>({
+  order,
+  stamp,
+  ...row
+}: Row): Omit<Row, 'order' | 'stamp'> & { acceptedAt: string; at: string } {
+  return { ...row, acceptedAt: isoTime(order), at: isoTime(stamp) };
+}
+
+export interface SubmissionFilter {
+  workspaceId?: string;
+  linkId?: string;
+  /** Any id of the lead; the submissions of its other ids are counted in. */
+  leadId?: string;
+  /** Only those with a lower id than this one, the last of the page before. */
+  before?: string;
+}
+
+/** Applied submissions, newest first by id (ids are ordered in time), at most `limit`. */
+export async function listSubmissions(
+  store: Store,
+  { workspaceId, linkId, leadId, before }: SubmissionFilter,
+  limit: number,
+): Promise<SubmissionSummary[]> {
+  const conditions = [
+    Prisma.sql`true`,
+    ...(workspaceId === undefined ? [] : [Prisma.sql`s.workspace_id = ${workspaceId}::uuid`]),
+    ...(linkId === undefined ? [] : [Prisma.sql`s.link_id = ${linkId}::uuid`]),
+    ...(leadId === undefined ? [] : [ofLead(leadId)]),
+    ...(before === undefined ? [] : [Prisma.sql`s.id < ${before}::uuid`]),
+  ];
+  const rows = await store.prisma.$queryRaw<SubmissionRow[]>`
+    SELECT ${submissionColumns} FROM submission s ${submissionJoins}
+    WHERE ${Prisma.join(conditions, ' AND ')}
+    ORDER BY s.id DESC LIMIT ${limit}`;
+  return rows.map(readSubmissionSummary);
+}
+
+/** Reserved for the lead of this id, under whichever of its ids. */
+function ofLead(leadId: string): Prisma.Sql {
+  return Prisma.sql`(s.workspace_id, s.lead_id) IN (
+    SELECT own.workspace_id, own.id
+    FROM workspace w
+    JOIN lead asked ON asked.workspace_id = w.id AND asked.id = ${leadId}::uuid
+    JOIN lead own ON own.workspace_id = w.id
+      AND (own.id = coalesce(asked.merged_into, asked.id)
+        OR own.merged_into = coalesce(asked.merged_into, asked.id)))`;
+}
+
+/**
+ * The latest applied submissions of workspaces that were accepted at a moment (microseconds since
+ * 1970) or later, in the order they were accepted in, at most `limit` of each workspace.
+ */
+export async function submissionsSince(
+  store: Store,
+  { workspaceIds, linkId, since }: { workspaceIds: string[]; linkId?: string; since: number },
+  limit: number,
+): Promise<SubmissionSummary[]> {
+  const ofLink = linkId === undefined ? Prisma.empty : Prisma.sql`AND s.link_id = ${linkId}::uuid`;
+  const rows = await store.prisma.$queryRaw<SubmissionRow[]>`
+    SELECT ${submissionColumns}
+    FROM unnest(${workspaceIds}::uuid[]) AS w (id)
+    CROSS JOIN LATERAL (
+      SELECT * FROM submission s
+      WHERE s.workspace_id = w.id AND s."order" >= ${Math.floor(since)}::bigint ${ofLink}
+      ORDER BY s."order" DESC LIMIT ${limit}
+    ) s ${submissionJoins}
+    ORDER BY s."order"`;
+  return rows.map(readSubmissionSummary);
+}
+
+/** Of these ids, those that a submission has been applied under; of imported rows also after it went. */
+export async function submissionsThere(store: Store, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await store.prisma.$queryRaw<{ id: string }[]>`
+    SELECT id FROM submission WHERE id = ANY (${ids}::uuid[])
+    UNION SELECT id FROM imported_row WHERE id = ANY (${ids}::uuid[])`;
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** A submission with all that was kept of it. */
+export interface SubmissionDetails extends SubmissionSummary {
+  /** The lead id it was reserved for. */
+  reservedFor: string;
+  /** The lead id that was answered, where it is another. */
+  answeredLeadId: string | null;
+  /** Identity key and the lead that the reservation said owns it. */
+  identities: [key: string, owner: string | null][];
+  /** Null where it brought none. */
+  consent: ConsentRecord | null;
+  /** The body as sent. */
+  body: string;
+  bodyType: BodyType;
+  page: string | null;
+  userAgent: string | null;
+  /** The sender's network address. */
+  address: string | null;
+  requestId: string | null;
+  appliedAt: Date;
+}
+
+type DetailsRow = SubmissionRow &
+  Omit<SubmissionDetails, keyof SubmissionSummary | 'consent'> & { consent: Consent | null };
+
+/** One submission; null where none of this id has been applied. */
+export async function showSubmission(
+  store: Store,
+  submissionId: string,
+): Promise<SubmissionDetails | null> {
+  const [row] = await store.prisma.$queryRaw<DetailsRow[]>`
+    SELECT ${submissionColumns}, s.lead_id AS "reservedFor",
+           s.answered_lead_id AS "answeredLeadId", s.identities, s.consent,
+           s.body, s.body_type AS "bodyType",
+           s.page, s.user_agent AS "userAgent", s.address, s.request_id AS "requestId",
+           s.applied_at AS "appliedAt"
+    FROM submission s ${submissionJoins}
+    WHERE s.id = ${submissionId}::uuid`;
+  if (row === undefined) return null;
+  return { ...readSubmissionSummary(row), consent: readConsentRecord(row) };
+}
+
+/** A consent with what proves it: when it reached the service, on which page, from where. */
+export interface ConsentRecord extends Consent {
+  submissionId: string;
+  /** By the service's clock, the stamp of its submission: ISO 8601, UTC. */
+  at: string;
+  page: string | null;
+  /** The sender's network address, as far as it is kept. */
+  address: string | null;
+  userAgent: string | null;
+}
+
+/** What is read of a submission `s` for it. */
+export const consentColumns = Prisma.sql`
+  s.id AS "submissionId", s.stamp::float8 AS stamp, s.consent, s.page, s.address,
+  s.user_agent AS "userAgent"`;
+
+export interface ConsentRow {
+  submissionId: string;
+  stamp: number;
+  consent: Consent | null;
+  page: string | null;
+  address: string | null;
+  userAgent: string | null;
+}
+
+/** The consent of a submission; null where it brought none. */
+export function readConsentRecord(row: ConsentRow): ConsentRecord | null {
+  const { submissionId, stamp, consent, page, address, userAgent } = row;
+  if (consent === null) return null;
+  return { ...consent, submissionId, at: isoTime(stamp), page, address, userAgent };
+}
+
+/** A submission as it was accepted, and what its lead is today. */
+export interface StoredSubmission {
+  submission: Submission;
+  /** The lead it belongs to today, aliases and merges followed. */
+  leadId: string;
+  /** Whether it created the lead, so that the lead's custom fields are its. */
+  isCreator: boolean;
+  /** Of the lead, by field id. */
+  customFields: Record<string, CustomValue>;
+}
+
+export interface StoredFilter {
+  linkId?: string;
+  /** Any id of the lead. */
+  leadId?: string;
+  /** Only those accepted at this moment or later. */
+  since?: Date;
+  /** Only those accepted before this moment. */
+  until?: Date;
+  /** Only those that created their lead, or only those that changed one. */
+  outcome?: 'created' | 'updated';
+  /** Only those with a note of this code. */
+  note?: NoteCode;
+  /** Only those of a higher order than this (microseconds). */
+  afterOrder?: number;
+}
+
+type Row = Pick<
+  Submission,
+  'id' | 'workspaceId' | 'linkId' | 'leadId' | 'order' | 'stamp' | 'source' | 'lead' | 'notes'
+> &
+  Pick<Submission, 'body' | 'bodyType'> &
+  Pick<StoredSubmission, 'isCreator' | 'customFields'> & {
+    reservedFor: string;
+    answeredLeadId: string | null;
+    identities: [key: string, owner: string | null][];
+    consent: Consent | null;
+    sender: Record<'page' | 'userAgent' | 'address' | 'requestId', string | null>;
+  };
+
+/**
+ * The submissions of a workspace that fit, in the order they were accepted in, page by page. Those
+ * of erased leads are left out: there is nothing left to apply.
+ */
+export async function* storedSubmissions(
+  store: Store,
+  workspaceId: string,
+  filter: StoredFilter,
+  { pageSize = 500 } = {},
+): AsyncGenerator<StoredSubmission[]> {
+  const conditions = conditionsOf(workspaceId, filter);
+  for (let after = filter.afterOrder ?? 0; ;) {
+    const rows = await store.prisma.$queryRaw<Row[]>`
+      SELECT s.id, s.workspace_id AS "workspaceId", s.link_id AS "linkId",
+             s.lead_id AS "reservedFor", l.id AS "leadId", s.answered_lead_id AS "answeredLeadId",
+             s."order"::float8 AS "order", s.stamp::float8 AS stamp, s.source, s.identities, s.lead,
+             s.notes, s.consent, s.body, s.body_type AS "bodyType",
+             jsonb_build_object('page', s.page, 'userAgent', s.user_agent, 'address', s.address,
+               'requestId', s.request_id) AS sender,
+             l.creator_id IS NOT DISTINCT FROM s.id AS "isCreator",
+             l.custom_fields AS "customFields"
+      FROM submission s
+      JOIN lead asked ON asked.workspace_id = s.workspace_id AND asked.id = s.lead_id
+      JOIN lead l ON l.workspace_id = s.workspace_id AND l.id = coalesce(asked.merged_into, asked.id)
+      WHERE ${Prisma.join(conditions, ' AND ')} AND s."order" > ${after}::bigint
+      ORDER BY s."order" LIMIT ${pageSize}`;
+    if (rows.length > 0) yield rows.map(readRow);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < pageSize) return;
+    after = last.order;
+  }
+}
+
+/** How many of a workspace fit. */
+export async function countStoredSubmissions(
+  store: Store,
+  workspaceId: string,
+  filter: StoredFilter,
+): Promise<number> {
+  const [row] = await store.prisma.$queryRaw<[{ count: number }]>`
+    SELECT count(*)::float8 AS count
+    FROM submission s
+    JOIN lead asked ON asked.workspace_id = s.workspace_id AND asked.id = s.lead_id
+    JOIN lead l ON l.workspace_id = s.workspace_id AND l.id = coalesce(asked.merged_into, asked.id)
+    WHERE ${Prisma.join(conditionsOf(workspaceId, filter), ' AND ')}`;
+  return row.count;
+}
+
+function conditionsOf(
+  workspaceId: string,
+  { linkId, leadId, since, until, outcome, note, afterOrder }: StoredFilter,
+): Prisma.Sql[] {
+  return [
+    Prisma.sql`s.workspace_id = ${workspaceId}::uuid AND l.erased_order IS NULL`,
+    ...(linkId === undefined ? [] : [Prisma.sql`s.link_id = ${linkId}::uuid`]),
+    ...(leadId === undefined ? [] : [Prisma.sql`s.lead_id IN (${idsOf(workspaceId, leadId)})`]),
+    ...(since === undefined ? [] : [Prisma.sql`s."order" >= ${microseconds(since)}::bigint`]),
+    ...(until === undefined ? [] : [Prisma.sql`s."order" < ${microseconds(until)}::bigint`]),
+    ...(afterOrder === undefined ? [] : [Prisma.sql`s."order" > ${afterOrder}::bigint`]),
+    ...(outcome === undefined
+      ? []
+      : [
+          outcome === 'created'
+            ? Prisma.sql`l.creator_id = s.id`
+            : Prisma.sql`l.creator_id IS DISTINCT FROM s.id`,
+        ]),
+    ...(note === undefined
+      ? []
+      : [Prisma.sql`s.notes @> ${JSON.stringify([{ code: note }])}::jsonb`]),
+  ];
+}
+
+/** Every id that stands for the lead. */
+function idsOf(workspaceId: string, leadId: string): Prisma.Sql {
+  return Prisma.sql`
+    SELECT own.id FROM lead asked
+    JOIN lead own ON own.workspace_id = asked.workspace_id
+      AND (own.id = coalesce(asked.merged_into, asked.id)
+        OR own.merged_into = coalesce(asked.merged_into, asked.id))
+    WHERE asked.workspace_id = ${workspaceId}::uuid AND asked.id = ${leadId}::uuid`;
+}
+
+function readRow(row: Row): StoredSubmission {
+  const { answeredLeadId, identities, consent, reservedFor, sender } = row;
+  const { id, workspaceId, linkId, order, stamp, source, lead, notes, body, bodyType } = row;
+  const { page, userAgent, address, requestId } = sender;
+  return {
+    submission: {
+      id,
+      workspaceId,
+      linkId,
+      leadId: reservedFor,
+      ...(answeredLeadId !== null && { answeredLeadId }),
+      identities: identities.map(([key, owner]) => ({ key, owner })),
+      order,
+      stamp,
+      source,
+      lead,
+      notes,
+      ...(consent !== null && { consent }),
+      body,
+      bodyType,
+      ...(page !== null && { page }),
+      ...(userAgent !== null && { userAgent }),
+      ...(address !== null && { address }),
+      ...(requestId !== null && { requestId }),
+    },
+    leadId: row.leadId,
+    isCreator: row.isCreator,
+    customFields: row.customFields,
+  };
+}
+
+/** A failed job that an operator gave up. Ids are null where the job could not be read. */
+export interface DiscardedSubmission {
+  jobId: string;
+  discardedAt: Date;
+  /** The operator's. */
+  reason: string;
+  /** The job's last failure. */
+  failure: string;
+  submissionId: string | null;
+  workspaceId: string | null;
+  linkId: string | null;
+  /** All that it carried. */
+  content: unknown;
+}
+
+/** Keeps what a failed job carried, before it is taken out of the queue. */
+export async function keepDiscarded(store: Store, discarded: DiscardedSubmission): Promise<void> {
+  const { jobId, discardedAt, reason, failure, submissionId, workspaceId, linkId, content } =
+    storableTexts({ ...discarded, discardedAt: discarded.discardedAt.toISOString() });
+  await store.prisma.$executeRaw`
+    INSERT INTO discarded_submission
+      (job_id, discarded_at, reason, failure, submission_id, workspace_id, link_id, content)
+    VALUES (${jobId}, ${discardedAt}::timestamptz, ${reason}, ${failure}, ${submissionId}::uuid,
+            ${workspaceId}::uuid, ${linkId}::uuid, ${JSON.stringify(content)}::jsonb)`;
+}
