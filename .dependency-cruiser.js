@@ -85,6 +85,20 @@ export default {
       to: { path: '^packages/(?!boot/)' },
     },
     {
+      name: 'delivery-stands-alone',
+      severity: ERROR,
+      comment: 'delivery is how something is sent: what, to whom and from which table is an app’s.',
+      from: { path: '^packages/delivery/src/', pathNot: TEST },
+      to: { path: '^packages/(?!delivery/)' },
+    },
+    {
+      name: 'undici-in-delivery-only',
+      severity: ERROR,
+      comment: 'What calls an address that an operator typed goes by the guard of delivery.',
+      from: { path: '^(apps|packages)/', pathNot: ['^packages/delivery/', TEST] },
+      to: { path: '^node_modules/undici/' },
+    },
+    {
       name: 'packages-import-no-app',
       severity: ERROR,
       comment: 'Apps import packages, never the other way.',

@@ -22,6 +22,8 @@ const UNLAWFUL = [
     'store-takes-only-types-of-leads',
   ],
   ['packages/boot/src/knows-leads.ts', `import '@leadgate/leads';`, 'boot-knows-nothing-of-leads'],
+  ['packages/delivery/src/knows-leads.ts', `import '@leadgate/store';`, 'delivery-stands-alone'],
+  ['apps/worker/src/calls.ts', `import 'undici';`, 'undici-in-delivery-only'],
   [
     'packages/intake/src/starts.ts',
     `import '../../../apps/worker/src/main.ts';`,
@@ -91,8 +93,8 @@ test.each(LAWFUL)('%s, which keeps the import law, is let be', (file) => {
 /** A repository in small: the packages' entries, stand-ins for modules, and the files above. */
 function makeTree() {
   const folder = mkdtempSync(join(tmpdir(), 'leadgate-law-'));
-  const packages = ['contract', 'leads', 'boot', 'store', 'intake', 'queue', 'testkit'];
-  const modules = ['bullmq', '@prisma/client', 'libphonenumber-js', 'pino'];
+  const packages = ['contract', 'leads', 'boot', 'store', 'intake', 'queue', 'delivery', 'testkit'];
+  const modules = ['bullmq', '@prisma/client', 'libphonenumber-js', 'pino', 'undici'];
   /** @type {Record<string, string>} */
   const files = { 'tsconfig.json': '{}', 'package.json': '{"type":"module"}' };
   for (const name of packages) {

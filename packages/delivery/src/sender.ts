@@ -1,0 +1,100 @@
+import { Agent, errors, request } from 'undici';
+import { InsideError, type Guard } from './guard.ts';
+import type { SendResult } from './verdict.ts';
+
+/** Sends to one endpoint, over connections that are its own. */
+export interface Sender {
+  /**
+   * Posts a body. Never rejects: what went wrong is the result. Redirects are answers like any other, and
+   * no failure.
+   */
+  post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<SendResult>;
+  /** Ends what is under way, and its connections. */
+  close(): Promise<void>;
+}
+
+/** What an answer is read to. Bytes. */
+const LARGEST_ANSWER = 8 * 1024;
+
+/** `timeoutMs`: from the start of a send to the end of its answer. */
+export function createSender(
+  guard: Pick<Guard, 'connect'>,
+  { connections, timeoutMs }: { connections: number; timeoutMs: number },
+): Sender {
+  const agent = new Agent({
+    connect: guard.connect,
+    connections,
+    pipelining: 1,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    keepAliveTimeout: 10_000,
+    maxHeaderSize: LARGEST_ANSWER,
+  });
+  return {
+    post: async (url, headers, body) => {
+      const start = performance.now();
+      const result = await post(agent, url, headers, body, timeoutMs).catch(failureOf);
+      return { ...result, durationMs: Math.round(performance.now() - start) };
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+type Result = SendResult extends infer R
+  ? R extends unknown
+    ? Omit<R, 'durationMs'>
+    : never
+  : never;
+
+async function post(
+  dispatcher: Agent,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  timeoutMs: number,
+): Promise<Result> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const response = await request(url, { dispatcher, method: 'POST', headers, body, signal });
+  const retryAfter = response.headers['retry-after'];
+  return {
+    kind: 'answered',
+    status: response.statusCode,
+    retryAfter: typeof retryAfter === 'string' ? retryAfter : null,
+    answer: await readStart(response.body),
+  };
+}
+
+/** To its end, or as far as it is read: an endpoint that dies before has not said yes. */
+async function readStart(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.byteLength;
+    // Leaving the loop ends the connection.
+    if (length >= LARGEST_ANSWER) break;
+  }
+  return Buffer.concat(chunks).subarray(0, LARGEST_ANSWER).toString('utf8');
+}
+
+function failureOf(error: unknown): Result {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof InsideError) return { kind: 'refused', detail: cause.message };
+  const isTimeout =
+    (error instanceof Error && error.name === 'TimeoutError') ||
+    error instanceof errors.HeadersTimeoutError ||
+    error instanceof errors.BodyTimeoutError ||
+    error instanceof errors.ConnectTimeoutError;
+  if (isTimeout) return { kind: 'timeout', detail: 'no answer in time' };
+  const code = codeOf(error);
+  const broken = error instanceof errors.HTTPParserError || code === 'UND_ERR_SOCKET';
+  return { kind: broken ? 'broken-answer' : 'no-connection', detail: code };
+}
+
+/** A code of Node, OpenSSL or undici; messages may hold more than a log should. */
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string')
+    return error.code.slice(0, 60);
+  return error instanceof Error ? error.name : 'unknown';
+}
