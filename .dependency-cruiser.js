@@ -123,7 +123,7 @@ export default {
       name: 'testkit-in-tests-only',
       severity: ERROR,
       comment: 'testkit starts servers: nothing that runs in production knows it.',
-      from: { pathNot: [TEST, '^packages/testkit/', '^e2e/'] },
+      from: { pathNot: [TEST, '^(apps|packages)/[^/]+/test/', '^packages/testkit/', '^e2e/'] },
       to: { path: '^packages/testkit/' },
     },
     {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import {
-  PROBLEMS,
   type BodyType,
   type CaptureLink,
   type Consent,
@@ -8,6 +7,7 @@ import {
   type Lead,
   type Note,
   type ProblemCode,
+  PROBLEMS,
   type Submission,
 } from '@leadgate/contract';
 import {
@@ -20,10 +20,9 @@ import {
 } from '@leadgate/intake';
 import { parseBody, readLead as readFieldsOf } from '@leadgate/leads';
 import type { ProblemDetails } from './answer.ts';
+import type { VerifyCaptcha } from './captcha.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
-import { judge } from './spam/judge.ts';
-import { takeSigns, type Signs } from './spam/take-signs.ts';
-import type { VerifyCaptcha } from './spam/verify-captcha.ts';
+import { checkForSpam, type Signs, takeSigns } from './spam.ts';
 
 /** What went wrong: told to operators, and not to the sender in so many words. */
 export type Trouble = AcceptTrouble | 'link-not-looked-up' | 'rejected-not-kept';
@@ -159,7 +158,7 @@ async function store(
   reading: Reading,
 ): Promise<Outcome> {
   const { linkId, workspaceId, guard } = post.link;
-  const verdict = await judge(guard, reading.signs, intake.verifyCaptcha);
+  const verdict = await checkForSpam(guard, reading.signs, intake.verifyCaptcha);
   const { ageMs } = reading.signs;
   const notes = [...reading.notes];
   if (verdict.kind === 'taken-unchecked') notes.push({ field: '', code: 'captcha-unchecked' });

@@ -23,14 +23,17 @@ export async function admit(
 ): Promise<Admission> {
   if (!CODE.test(post.code)) return { kind: 'unknown-link' };
   const known = directory.peek(post.code);
-  if (known !== null) return judge(known, post);
+  if (known !== null) return admissionOf(known, post);
   const finding = await within(directory.find(post.code));
   if (finding.kind === 'unknown') return { kind: 'unknown-link' };
   if (finding.kind === 'not-known-yet') return finding;
-  return judge(finding.link, post);
+  return admissionOf(finding.link, post);
 }
 
-function judge(link: CaptureLink, post: { origin: string | undefined; now: number }): Admission {
+function admissionOf(
+  link: CaptureLink,
+  post: { origin: string | undefined; now: number },
+): Admission {
   const isExpired = link.expiresAt !== null && link.expiresAt <= post.now;
   if (link.state !== 'open' || isExpired) return { kind: 'turned-away', code: 'link-closed', link };
   if (!mayPost(link, post.origin)) return { kind: 'turned-away', code: 'origin-not-allowed', link };

@@ -1,7 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import { problem, type FieldError, type ProblemCode } from '@leadgate/contract';
-import { sendProblemPage } from './pages/answer-page.ts';
-import { wantsPage } from './pages/wants-page.ts';
+import { type FieldError, problem, type ProblemCode } from '@leadgate/contract';
+import { sendProblemPage, wantsPage } from './answer-page.ts';
 
 /** What a request came to, for the counts and the log. */
 export type Answer = 'accepted' | ProblemCode;

@@ -1,13 +1,16 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem, Receipt } from '@leadgate/contract';
-import { sendProblem } from './answer.ts';
+import type { Limits, LinkDirectory } from '@leadgate/intake';
+import type { Intake } from './accept-lead.ts';
+import { type Answer, sendProblem } from './answer.ts';
+import type { Asset } from './asset.ts';
+import type { ReceiverConfig } from './config.ts';
 import { ALLOWED_METHODS, setCommonHeaders } from './cors.ts';
-import { LeadBody } from './lead-body.ts';
-import { healthRoutes } from './routes/health.ts';
-import { ingestRoutes } from './routes/ingest.ts';
-import { demoRoutes } from './routes/demo.ts';
-import { snippetRoutes } from './routes/snippet.ts';
-import type { ReceiverServices } from './services.ts';
+import { type Demo, demoRoutes } from './demo.ts';
+import { type Health, healthRoutes } from './health.ts';
+import { ingestRoutes } from './ingest.ts';
+import { LeadBody } from './schema.ts';
+import { snippetRoutes } from './snippet.ts';
 
 /** The public HTTP side: the capture links' route, its health, and one answer for whatever else. */
 export async function receiverApp(app: FastifyInstance, services: ReceiverServices): Promise<void> {
@@ -61,4 +64,18 @@ function answerError(
   if (request.raw.socket.destroyed) request.log.debug('the sender went away');
   else request.log.error({ err: error, submissionId: request.id }, 'request failed');
   return sendProblem(reply, 'internal');
+}
+
+/** All that the app needs from outside, opened and closed by whoever builds it. */
+export interface ReceiverServices extends Intake {
+  config: Pick<ReceiverConfig, 'RATE_LIMIT_LINK' | 'RATE_LIMIT_ADDRESS' | 'KEEP_ADDRESS'>;
+  directory: Pick<LinkDirectory, 'find' | 'peek'>;
+  limits: Pick<Limits, 'count'>;
+  health: Health;
+  /** The script for landing pages. */
+  snippet: Asset;
+  /** Null where none is served. */
+  demo: Demo | null;
+  /** Told what each post came to, and the milliseconds it took. */
+  onAnswer: (answer: Answer, ms: number) => void;
 }

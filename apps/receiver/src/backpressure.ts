@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { fullest, mastersOf, type Logger, type RedisConnection } from '@leadgate/boot';
+import type { Redis } from 'ioredis';
+import { fullest, type Logger, mastersOf, type RedisConnection } from '@leadgate/boot';
 import type { Backpressure } from '@leadgate/intake';
 import type { Producer } from '@leadgate/queue';
-import type { Redis } from 'ioredis';
 
 export interface BackpressureWatch {
   /** As of the last look, at most a few seconds ago; null: Redis can take more. */

@@ -1,5 +1,5 @@
-import { readConfig } from '@leadgate/boot';
 import { describe, expect, test } from 'vitest';
+import { readConfig } from '@leadgate/boot';
 import { ReceiverConfig } from './config.ts';
 
 const REDIS_URL = 'redis://127.0.0.1:6379';

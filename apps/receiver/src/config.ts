@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { Type, type Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import {
   logLevelSetting,
   portSetting,

@@ -1,5 +1,8 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
 import { durabilityFindings, inspectRedis, type RedisConnection } from '@leadgate/boot';
-import { withinTime, type Backpressure } from '@leadgate/intake';
+import { type Backpressure, withinTime } from '@leadgate/intake';
+import type { SpoolDir } from './spool.ts';
 
 interface Readiness {
   ready: boolean;
@@ -19,14 +22,6 @@ export interface Health {
 const KEPT_MS = 1_000;
 const INSPECT_WITHIN_MS = 1_000;
 
-/** The other place where leads are durable. */
-export interface Refuge {
-  /** It would take a lead now, and knows links without Redis. */
-  isUsable(): boolean;
-  /** What an operator should look at. */
-  warnings(): string[];
-}
-
 /**
  * Whether this receiver can make leads durable now: in Redis, which answers, is fit to keep them and
  * has room, and whose links are complete; or in the spool. On the spool alone it is ready, with a
@@ -36,13 +31,13 @@ export function createHealth({
   redis,
   directoryIsComplete,
   backpressure,
-  refuge,
+  spoolDir,
   clock,
 }: {
   redis: RedisConnection;
   directoryIsComplete: () => boolean;
   backpressure: () => Backpressure | null;
-  refuge: Refuge | null;
+  spoolDir: Pick<SpoolDir, 'isUsable' | 'warnings'> | null;
   clock: () => number;
 }): Health {
   let stopping = false;
@@ -62,7 +57,7 @@ export function createHealth({
         troubles.push('The link directory is not complete: the worker has to refill it.');
       const pressure = backpressure();
       if (pressure !== null && fatal.length === 0) troubles.push(pressure.reason);
-      const isOnSpool = troubles.length > 0 && refuge?.isUsable() === true;
+      const isOnSpool = troubles.length > 0 && spoolDir?.isUsable() === true;
       const reasons = isOnSpool ? [] : troubles;
       if (stopping) reasons.push('The receiver is stopping.');
       return {
@@ -70,7 +65,7 @@ export function createHealth({
         reasons,
         warnings: [
           ...(isOnSpool ? [...troubles, 'Leads are kept in the spool until this has passed.'] : []),
-          ...(refuge?.warnings() ?? []),
+          ...(spoolDir?.warnings() ?? []),
           ...warnings,
         ],
       };
@@ -88,3 +83,49 @@ async function inspect(redis: RedisConnection): Promise<Findings> {
     return { fatal: ['Redis does not answer.'], warnings: [] };
   }
 }
+
+const Live = Type.Object({ status: Type.Literal('live') }, { description: 'It runs.' });
+
+const ready = (status: 'ready' | 'not-ready', description: string) =>
+  Type.Object(
+    {
+      status: Type.Literal(status),
+      reasons: Type.Array(Type.String(), { description: 'Why it is not ready.' }),
+      warnings: Type.Array(Type.String(), {
+        description: 'What makes its promises weaker than they should be.',
+      }),
+    },
+    { description },
+  );
+
+/** GET /live: the event loop turns. GET /ready: leads can be taken. */
+export const healthRoutes: FastifyPluginAsyncTypebox<{ health: Health }> = async (
+  app,
+  { health },
+) => {
+  app.get(
+    '/live',
+    { schema: { operationId: 'live', summary: 'Whether it runs', response: { 200: Live } } },
+    () => ({ status: 'live' as const }),
+  );
+
+  app.get(
+    '/ready',
+    {
+      schema: {
+        operationId: 'ready',
+        summary: 'Whether it can take leads',
+        response: {
+          200: ready('ready', 'It can.'),
+          503: ready('not-ready', 'It cannot, for these reasons.'),
+        },
+      },
+    },
+    async (_request, reply) => {
+      const { ready, reasons, warnings } = await health.readiness();
+      return ready
+        ? reply.code(200).send({ status: 'ready', reasons, warnings })
+        : reply.code(503).send({ status: 'not-ready', reasons, warnings });
+    },
+  );
+};

@@ -1,20 +1,20 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { testRedis } from '@leadgate/testkit';
-import { chromium, type Browser } from 'playwright-core';
+import { type Browser, chromium } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { EXAMPLE_LEAD, exampleIn } from './doc-examples.ts';
+import { testRedis } from '@leadgate/testkit';
+import { runExample } from '../test/doc-examples.ts';
+import { EXAMPLE_LEAD, exampleIn } from '../test/doc-examples.ts';
 import {
   closeAll,
   closes,
   connectTo,
+  type Receiver,
   refill,
   startOn,
   takeJobs,
-  type Receiver,
-} from './receiver-under-test.ts';
-import { runExample } from './run-example.ts';
+} from '../test/receiver.ts';
 
 // What needs more than Node: `npm run test:browser` finds or installs it.
 let redisUrl: string;

@@ -1,15 +1,8 @@
-import { testRedis } from '@leadgate/testkit';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { EXAMPLE_LEAD, exampleIn, readExamples } from './doc-examples.ts';
-import {
-  closeAll,
-  connectTo,
-  refill,
-  startOn,
-  takeJobs,
-  type Receiver,
-} from './receiver-under-test.ts';
-import { runExample } from './run-example.ts';
+import { testRedis } from '@leadgate/testkit';
+import { runExample } from '../test/doc-examples.ts';
+import { EXAMPLE_LEAD, exampleIn, readExamples } from '../test/doc-examples.ts';
+import { closeAll, connectTo, type Receiver, refill, startOn, takeJobs } from '../test/receiver.ts';
 
 let redisUrl: string;
 let receiver: Receiver;

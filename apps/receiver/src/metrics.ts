@@ -1,5 +1,5 @@
 import { createMetrics, type MetricsRegistry } from '@leadgate/boot';
-import { PROBLEMS, type ProblemCode } from '@leadgate/contract';
+import { type ProblemCode, PROBLEMS } from '@leadgate/contract';
 import type { SpoolStatus } from '@leadgate/intake';
 import type { Trouble } from './accept-lead.ts';
 import type { Answer } from './answer.ts';

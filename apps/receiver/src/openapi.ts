@@ -1,8 +1,7 @@
 import swagger from '@fastify/swagger';
 import { fastify } from 'fastify';
-import { receiverApp } from './app.ts';
-import { makeAsset } from './assets/asset.ts';
-import type { ReceiverServices } from './services.ts';
+import { receiverApp, type ReceiverServices } from './app.ts';
+import { makeAsset } from './asset.ts';
 
 /** The OpenAPI document of the public side, made from the schemas of its routes; no server needed. */
 export async function openapiDocument(): Promise<object> {

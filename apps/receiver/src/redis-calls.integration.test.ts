@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
 import { createReserver, openWorkspace } from '@leadgate/intake';
 import { openProducer } from '@leadgate/queue';
-import { sampleSubmission, startRedisServer, type OwnServer } from '@leadgate/testkit';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type OwnServer, sampleSubmission, startRedisServer } from '@leadgate/testkit';
 
 /** Leads that arrive in the same moment. */
 const LEADS = 100;

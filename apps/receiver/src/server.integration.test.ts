@@ -1,25 +1,18 @@
 import { once } from 'node:events';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
-import {
-  CODE,
-  fakeReceiver,
-  reservationOf,
-  type FakeOptions,
-  type FakeReceiver,
-} from './fake-services.ts';
+import { CODE, type AppOptions, type ReceiverApp, openApp } from '../test/receiver.ts';
 
-let receiver: FakeReceiver;
+let receiver: ReceiverApp;
 const sockets: Socket[] = [];
 
-afterEach(async () => {
+afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await receiver.app.close();
 });
 
-async function listen(options: FakeOptions = {}): Promise<void> {
-  receiver = await fakeReceiver(options);
+async function listen(options: AppOptions = {}): Promise<void> {
+  receiver = await openApp(options);
   await receiver.app.listen({ host: '127.0.0.1', port: 0 });
 }
 
@@ -174,12 +167,7 @@ describe('closing', () => {
   test('answers the lead that is on its way, and ends its connection', async () => {
     let reserve = (): void => undefined;
     await listen({
-      services: {
-        reserver: {
-          reserve: (request) =>
-            new Promise((resolve) => (reserve = () => resolve(reservationOf(request, 1)))),
-        },
-      },
+      beforeReserve: () => new Promise((resolve) => (reserve = resolve)),
     });
     const { socket, heard, ended } = await open();
     let asked = false;

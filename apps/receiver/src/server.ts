@@ -1,13 +1,14 @@
+import { randomFillSync } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import { fastify, type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { v7 as uuidv7 } from 'uuid';
 import { problem, type ProblemCode } from '@leadgate/contract';
 import { sendProblem } from './answer.ts';
+import { BODY_LIMIT_BYTES } from './body.ts';
 import type { ReceiverConfig } from './config.ts';
 import { setCommonHeaders } from './cors.ts';
-import { BODY_LIMIT_BYTES } from './read-body.ts';
-import { submissionId } from './submission-id.ts';
 
 /** How often Node looks for requests that take too long. Its default is 30 seconds. */
 const CHECK_TIMEOUTS_MS = 500;
@@ -96,4 +97,21 @@ async function drain({ server }: FastifyInstance): Promise<void> {
     clearInterval(whenIdle);
     clearTimeout(afterAll);
   });
+}
+
+const BYTES_AN_ID = 16;
+
+/** Asking for random bytes costs the same for one id and for these. */
+const page = Buffer.alloc(256 * BYTES_AN_ID);
+let used = page.length;
+
+/** A new submission's id: UUIDv7 (RFC 9562). */
+export function submissionId(): string {
+  if (used === page.length) {
+    randomFillSync(page);
+    used = 0;
+  }
+  const random = page.subarray(used, used + BYTES_AN_ID);
+  used += BYTES_AN_ID;
+  return uuidv7({ random });
 }

@@ -1,22 +1,23 @@
-import type { RedisConnection } from '@leadgate/boot';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { refillAll } from '@leadgate/intake';
-import { startRedisServer, type OwnServer } from '@leadgate/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { CODE, LINK } from './fake-services.ts';
+import type { RedisConnection } from '@leadgate/boot';
+import { refillAll } from '@leadgate/intake';
+import { type OwnServer, startRedisServer } from '@leadgate/testkit';
 import {
+  type Answered,
   closeAll,
   closes,
-  connectTo,
+  CODE,
   confirm,
+  connectTo,
+  LINK,
+  type Receiver,
   refill,
   startOn,
   takeJobs,
-  type Answer,
-  type Receiver,
-} from './receiver-under-test.ts';
+} from '../test/receiver.ts';
 
 let server: OwnServer;
 let redis: RedisConnection;
@@ -63,21 +64,21 @@ async function startKnowing(env: Record<string, string> = {}): Promise<Receiver>
 const linksOnDisk = () => readFileSync(join(directory, 'links.ndjson'), 'utf8');
 
 /** The ids of an answer that promises them. */
-function idsOf(answer: Answer): { id: string | null; leadId: string | undefined } {
+function idsOf(answer: Answered): { id: string | null; leadId: string | undefined } {
   expect(answer.status).toBe(202);
   return { id: answer.headers.get('submission-id'), leadId: answer.body.leadId };
 }
 
 /** What was answered has become jobs: each once, under its ids, in the order it was answered. */
-async function expectDrained(answers: Answer[]): Promise<void> {
+async function expectDrained(answers: Answered[]): Promise<void> {
   const jobs = await takeJobs(server.url, answers.length);
   jobs.sort((a, b) => a.order - b.order);
   expect(jobs.map(({ id, leadId }) => ({ id, leadId }))).toEqual(answers.map(idsOf));
   for (const { stamp, order } of jobs) expect(stamp).toBeLessThanOrEqual(order);
 }
 
-async function postEach(receiver: Receiver, count: number, from = 0): Promise<Answer[]> {
-  const answers: Answer[] = [];
+async function postEach(receiver: Receiver, count: number, from = 0): Promise<Answered[]> {
+  const answers: Answered[] = [];
   for (let n = 0; n < count; n++) {
     const post = () => receiver.post({ email: `a${from + n}@example.com` });
     let answer = await post();
@@ -88,7 +89,7 @@ async function postEach(receiver: Receiver, count: number, from = 0): Promise<An
   return answers;
 }
 
-async function timed(work: Promise<Answer>): Promise<Answer & { ms: number }> {
+async function timed(work: Promise<Answered>): Promise<Answered & { ms: number }> {
   const start = performance.now();
   return { ...(await work), ms: performance.now() - start };
 }
@@ -156,7 +157,7 @@ describe('leads are answered 202 and reach the queue once Redis', () => {
   test('takes writes again after a failover left it read-only', async () => {
     const receiver = await startKnowing();
     await redis.replicaof('127.0.0.1', 1);
-    let answers: Answer[];
+    let answers: Answered[];
     try {
       answers = await postEach(receiver, 8);
     } finally {
@@ -283,7 +284,7 @@ test('a full spool is a 503, and no longer ready, until it has room again', asyn
   const receiver = await startKnowing({ SPOOL_MAX_BYTES: String(2 ** 20) });
   await kill();
   const body = { filler: 'x'.repeat(60_000) };
-  const answers: Answer[] = [];
+  const answers: Answered[] = [];
   let last = await receiver.post(body);
   for (; last.status === 202; last = await receiver.post(body)) answers.push(last);
   expect(last).toMatchObject({ status: 503, body: { code: 'unavailable' } });

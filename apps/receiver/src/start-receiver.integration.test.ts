@@ -1,20 +1,20 @@
-import { awaitRedis, type RedisConnection } from '@leadgate/boot';
-import { createReserver, takeRejected, type RejectedBody } from '@leadgate/intake';
-import { openProducer, queueCounts } from '@leadgate/queue';
-import { startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { fakeReceiver, LINK } from './fake-services.ts';
+import { awaitRedis, type RedisConnection } from '@leadgate/boot';
+import { type RejectedBody, takeRejected } from '@leadgate/intake';
+import { queueCounts } from '@leadgate/queue';
+import { type OwnServer, startRedisServer, testRedis } from '@leadgate/testkit';
 import {
+  type Answered,
   closeAll,
-  closes,
   confirm,
   connectTo,
+  LINK,
   logger,
+  openApp,
   refill,
   startOn,
   takeJobs,
-  type Answer,
-} from './receiver-under-test.ts';
+} from '../test/receiver.ts';
 
 afterEach(closeAll);
 
@@ -107,18 +107,11 @@ describe('on a Redis that is well', () => {
   });
 
   test('a crash between reserving and enqueuing loses nothing: a retry enqueues the same submission', async () => {
-    const [enqueuing, reserving] = [connectTo(url, 'producer'), connectTo(url, 'producer')];
-    await Promise.all([awaitRedis(enqueuing), awaitRedis(reserving)]);
-    const producer = await openProducer(enqueuing, { logger });
-    closes.push(() => producer.close());
     let crash = true;
-    const receiver = await fakeReceiver({
-      services: {
-        reserver: createReserver(reserving),
-        producer: {
-          enqueue: (submission) =>
-            crash ? Promise.reject(new Error('killed')) : producer.enqueue(submission),
-        },
+    const receiver = await openApp({
+      redisUrl: url,
+      beforeEnqueue: () => {
+        if (crash) throw new Error('killed');
       },
     });
     const key = { headers: { 'idempotency-key': 'k-1' } };
@@ -216,7 +209,7 @@ describe('on a Redis that fails', () => {
 
   /** The deadline is 700 ms; what is beyond is for a machine that does much else. */
   const SOON_MS = 2_000;
-  const timed = async (work: Promise<Answer>): Promise<Answer & { ms: number }> => {
+  const timed = async (work: Promise<Answered>): Promise<Answered & { ms: number }> => {
     const start = performance.now();
     return { ...(await work), ms: performance.now() - start };
   };

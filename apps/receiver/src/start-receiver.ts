@@ -9,9 +9,9 @@ import {
   type Logger,
   type RedisConnection,
   serveMetrics,
-  startRedisClock,
   type Shutdown,
   StartError,
+  startRedisClock,
 } from '@leadgate/boot';
 import {
   createBreaker,
@@ -22,17 +22,16 @@ import {
 } from '@leadgate/intake';
 import { openProducer } from '@leadgate/queue';
 import { receiverApp } from './app.ts';
-import { readDemo, type Demo } from './assets/read-demo.ts';
-import { readSnippet } from './assets/read-snippet.ts';
+import { watchBackpressure } from './backpressure.ts';
+import { createVerifyCaptcha } from './captcha.ts';
 import type { ReceiverConfig } from './config.ts';
+import { type Demo, readDemo } from './demo.ts';
 import { createHealth } from './health.ts';
-import { openRefuge } from './open-refuge.ts';
+import { createTally, createTroubleLog, type Tally } from './log.ts';
 import { createReceiverMetrics } from './metrics.ts';
 import { createServer } from './server.ts';
-import { createVerifyCaptcha } from './spam/verify-captcha.ts';
-import { watchBackpressure } from './backpressure.ts';
-import { createTally, type Tally } from './tally.ts';
-import { createTroubleLog } from './trouble-log.ts';
+import { readSnippet } from './snippet.ts';
+import { openSpoolDir } from './spool.ts';
 
 /** How long a start waits for Redis. Without it the receiver starts all the same, not ready. */
 const AWAIT_REDIS_MS = 2_000;
@@ -67,12 +66,12 @@ export async function startReceiver(
   const clock = startRedisClock(redis);
   onClose('clock', clock.close);
   const limits = createLimits();
-  const refuge = await openRefuge(config, { logger, onClose });
+  const spoolDir = await openSpoolDir(config, { logger, onClose });
   const opening = openLinkDirectory(redis, subscriber, {
     logger,
-    ...(refuge && {
-      remembered: refuge.links.remembered,
-      onChange: (entries) => refuge.links.save(entries),
+    ...(spoolDir && {
+      remembered: spoolDir.links.remembered,
+      onChange: (entries) => spoolDir.links.save(entries),
     }),
   });
   onClose('link directory', async () => (await opening).close());
@@ -96,7 +95,7 @@ export async function startReceiver(
     logger,
   );
   onClose('backpressure', () => backpressure.stop());
-  refuge?.startDrain(
+  spoolDir?.startDrain(
     { reserver, producer },
     () => redis.status === 'ready' && backpressure.current() === null,
   );
@@ -104,14 +103,14 @@ export async function startReceiver(
     redis,
     directoryIsComplete: () => directory.complete,
     backpressure: () => backpressure.current(),
-    refuge,
+    spoolDir,
     clock: () => performance.now(),
   });
 
   const metrics = createReceiverMetrics({
     redisIsReady: () => redis.status === 'ready',
     directoryIsComplete: () => directory.complete,
-    spoolStatus: () => refuge?.spool.status() ?? null,
+    spoolStatus: () => spoolDir?.spool.status() ?? null,
   });
   if (config.METRICS_PORT !== undefined) {
     const { METRICS_HOST: host, METRICS_PORT: port } = config;
@@ -130,8 +129,8 @@ export async function startReceiver(
     producer,
     breaker: createBreaker(),
     backpressure: () => backpressure.current(),
-    spool: refuge?.spool ?? null,
-    isOnDisk: (code) => refuge?.links.has(code) === true,
+    spool: spoolDir?.spool ?? null,
+    isOnDisk: (code) => spoolDir?.links.has(code) === true,
     verifyCaptcha: createVerifyCaptcha(config.CAPTCHA_URLS),
     pushRejected: (rejected) => pushRejected(redis, rejected),
     health,

@@ -1,6 +1,6 @@
-import { testRedis } from '@leadgate/testkit';
 import { afterEach, expect, test } from 'vitest';
-import { closeAll, closes, startOn } from './receiver-under-test.ts';
+import { testRedis } from '@leadgate/testkit';
+import { closeAll, closes, startOn } from '../test/receiver.ts';
 
 afterEach(closeAll);
 

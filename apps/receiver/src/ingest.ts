@@ -1,0 +1,263 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { BodyType, CaptureLink } from '@leadgate/contract';
+import {
+  createRedisDeadline,
+  type Limits,
+  type LimitUse,
+  type WithinDeadline,
+} from '@leadgate/intake';
+import { acceptLead, type Outcome } from './accept-lead.ts';
+import { type Admission, admit } from './admit.ts';
+import { sendThanksPage, wantsPage } from './answer-page.ts';
+import { sendProblem } from './answer.ts';
+import type { ReceiverServices } from './app.ts';
+import { type RawBody, readBody, readMediaType } from './body.ts';
+import { nameOrigin, setPreflightHeaders } from './cors.ts';
+import { ingestSchema } from './schema.ts';
+import { addressLimitKey, keptAddress, keptText, readAddress } from './sender.ts';
+
+/** What is known of a post before its body. */
+interface Arrival {
+  within: WithinDeadline;
+  /** Milliseconds since 1970. */
+  receivedAt: number;
+  address: string | null;
+  link: CaptureLink;
+  linkUse: LimitUse;
+  addressUse: LimitUse;
+  bodyType: BodyType;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    arrival: Arrival | null;
+  }
+}
+
+/** Milliseconds that one request may wait for Redis, all in all. */
+const REDIS_ALLOWANCE_MS = 700;
+
+type IngestRequest = FastifyRequest<{ Params: { code: string } }>;
+
+/** POST /ingest/:code, and its preflight. */
+export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (app, services) => {
+  app.decorateRequest('arrival', null);
+  // The body is read as bytes and parsed by its link's rules; Fastify's parsers refuse too much.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) =>
+    readBody(payload, Number(request.headers['content-length'] ?? 0)),
+  );
+
+  // Whoever guesses codes is counted in this process only: there is no workspace to count in.
+  const overGuessLimit = (request: FastifyRequest) =>
+    secondsToWait(services.limits, {
+      workspaceId: null,
+      key: addressLimitKey(addressOf(request)),
+      max: services.config.RATE_LIMIT_ADDRESS,
+    });
+
+  app.options<{ Params: { code: string } }>(
+    '/ingest/:code',
+    { schema: { hide: true } },
+    (request, reply) => {
+      const link = services.directory.peek(request.params.code);
+      setPreflightHeaders(reply);
+      if (link !== null) nameOrigin(reply, link, request.headers.origin);
+      return reply.code(204).send();
+    },
+  );
+
+  app.post(
+    '/ingest/:code',
+    {
+      schema: ingestSchema,
+      validatorCompiler: () => () => true,
+      onRequest: [findLink, limit, checkMediaType],
+    },
+    async (request, reply) => {
+      const arrival = arrivalOf(request);
+      const body = request.body as RawBody | undefined;
+      if (body?.kind === 'too-large') {
+        if (!body.drained) reply.header('connection', 'close');
+        return sendProblem(reply, 'body-too-large');
+      }
+      const lenient = prefersLenient(request.headers.prefer);
+      const outcome = await acceptLead(services, arrival.within, {
+        submissionId: request.id,
+        code: request.params.code,
+        link: arrival.link,
+        limits: [arrival.linkUse, arrival.addressUse],
+        joinLimit: joinLimitOf(arrival.addressUse),
+        bytes: body?.bytes ?? NOTHING,
+        bodyType: arrival.bodyType,
+        idempotencyKey: request.headers['idempotency-key'],
+        lenient,
+        receivedAt: arrival.receivedAt,
+        sender: senderOf(request, arrival),
+      });
+      if (lenient) reply.header('preference-applied', 'handling=lenient');
+      return answer(request, reply, outcome);
+    },
+  );
+
+  async function findLink(request: IngestRequest, reply: FastifyReply): Promise<unknown> {
+    const within = createRedisDeadline(REDIS_ALLOWANCE_MS);
+    const receivedAt = services.clock();
+    let admission: Admission;
+    try {
+      admission = await admit(services.directory, within, {
+        code: request.params.code,
+        origin: request.headers.origin,
+        now: receivedAt,
+      });
+    } catch (error) {
+      services.onTrouble('link-not-looked-up', error);
+      return sendProblem(reply, 'unavailable');
+    }
+    switch (admission.kind) {
+      case 'not-known-yet':
+        return sendProblem(reply, 'unavailable');
+      case 'unknown-link': {
+        const retryAfterSeconds = overGuessLimit(request);
+        return retryAfterSeconds === null
+          ? sendProblem(reply, 'unknown-link')
+          : sendProblem(reply, 'rate-limited', { retryAfterSeconds });
+      }
+      case 'turned-away':
+        nameOrigin(reply, admission.link, request.headers.origin);
+        return sendProblem(reply, admission.code);
+      case 'admitted': {
+        const { link } = admission;
+        const address = addressOf(request);
+        nameOrigin(reply, link, request.headers.origin);
+        request.arrival = {
+          within,
+          receivedAt,
+          address,
+          link,
+          linkUse: {
+            key: `link:${link.linkId}`,
+            max: link.linkLimit ?? services.config.RATE_LIMIT_LINK,
+          },
+          addressUse: {
+            key: addressLimitKey(address),
+            max: link.addressLimit ?? services.config.RATE_LIMIT_ADDRESS,
+          },
+          bodyType: 'json',
+        };
+        return undefined;
+      }
+    }
+  }
+
+  async function limit(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    // The address first: what is over its limit must not use up the link's.
+    const { link, linkUse, addressUse } = arrivalOf(request);
+    const over = (use: LimitUse) =>
+      secondsToWait(services.limits, { workspaceId: link.workspaceId, ...use });
+    const retryAfterSeconds = over(addressUse) ?? over(linkUse);
+    if (retryAfterSeconds === null) return undefined;
+    return sendProblem(reply, 'rate-limited', { retryAfterSeconds });
+  }
+
+  function senderOf({ headers }: FastifyRequest, { address }: Arrival) {
+    const page = keptText(headers.referer ?? headers.origin, 2_048);
+    const userAgent = keptText(headers['user-agent'], 512);
+    const kept = keptAddress(address, services.config.KEEP_ADDRESS);
+    return {
+      ...(page !== undefined && { page }),
+      ...(userAgent !== undefined && { userAgent }),
+      ...(kept !== undefined && { address: kept }),
+    };
+  }
+};
+
+const NOTHING = Buffer.alloc(0);
+
+/** Set by `findLink`, or the request has been answered. */
+function arrivalOf({ arrival }: FastifyRequest): Arrival {
+  if (arrival === null) throw new Error('a post was handled before its link was found');
+  return arrival;
+}
+
+function addressOf(request: FastifyRequest): string | null {
+  return readAddress(request.ip) ?? readAddress(request.socket.remoteAddress ?? '');
+}
+
+// Before the body is read. A post of nothing at all has no type either, and is told that it is empty.
+async function checkMediaType(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const { headers } = request;
+  const bodyType = readMediaType(headers);
+  if (bodyType !== null) arrivalOf(request).bodyType = bodyType;
+  else if (headers['content-type'] !== undefined || hasBody(headers))
+    return sendProblem(reply, 'unsupported-media-type');
+  return undefined;
+}
+
+function hasBody(headers: FastifyRequest['headers']): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+function answer(request: FastifyRequest, reply: FastifyReply, outcome: Outcome): FastifyReply {
+  if (outcome.kind === 'refused') return sendProblem(reply, outcome.code, outcome);
+  const { link } = arrivalOf(request);
+  request.answer = 'accepted';
+  reply.header('submission-id', outcome.submissionId);
+  if (wantsPage(request.method, request.headers)) {
+    if (link.redirectUrl !== null) return reply.redirect(link.redirectUrl, 303);
+    return sendThanksPage(reply.code(202));
+  }
+  return reply.code(202).send({ leadId: outcome.leadId });
+}
+
+/** One limit that a request falls under: within a workspace, or in this process only. */
+interface CountedUse extends LimitUse {
+  workspaceId: string | null;
+}
+
+/**
+ * Counts a request against a limit: the seconds to wait where it is exceeded, else null. Counted is
+ * the local estimate, which reservations keep close to the exact counts in Redis: a flood is answered
+ * without asking Redis, and what is let through the reservation counts exactly.
+ */
+function secondsToWait(
+  limits: Pick<Limits, 'count'>,
+  { workspaceId, key, max }: CountedUse,
+): number | null {
+  const { current, ttlMs } = limits.count(workspaceId, key, max);
+  return current > max ? Math.ceil(ttlMs / 1_000) : null;
+}
+
+/**
+ * Posts for one that may bring together what was known apart: an honest campaign has one in fifty of
+ * them, or fewer, and who asks whether people are known has nothing else (decision 36).
+ */
+const POSTS_FOR_A_JOIN = 50;
+
+/** Of an address: its limit of posts that bring identities together, from that of posts. */
+function joinLimitOf({ key, max }: LimitUse): LimitUse {
+  return { key: `join:${key}`, max: Math.ceil(max / POSTS_FOR_A_JOIN) };
+}
+
+/**
+ * Whether a Prefer header asks for lenient handling (RFC 7240, section 4.4): `handling=lenient` in
+ * its list, names in any case, the value quoted or not, parameters ignored. Of a preference that is
+ * given twice the first counts (section 2).
+ */
+export function prefersLenient(header: string | string[] | undefined): boolean {
+  if (header === undefined) return false;
+  for (const preference of String(header).split(',')) {
+    const [token = ''] = preference.split(';');
+    const [name = '', value = ''] = token.split('=');
+    if (name.trim().toLowerCase() !== 'handling') continue;
+    return (
+      value
+        .trim()
+        .replace(/^"(.*)"$/, '$1')
+        .toLowerCase() === 'lenient'
+    );
+  }
+  return false;
+}

@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto';
+import { isIP } from 'node:net';
+import { normalizeIP } from '@fastify/rate-limit';
+import type { ReceiverConfig } from './config.ts';
+
+/**
+ * The address of a sender, from what a trusted proxy wrote: with or without a port, or in brackets.
+ * Null where that is not an address at all.
+ */
+export function readAddress(text: string): string | null {
+  if (isIP(text) !== 0) return text;
+  const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? '';
+  return isIP(bare) === 0 ? null : bare;
+}
+
+/**
+ * What requests of one sender are counted under: the IPv4 address, or the /64 of an IPv6 one, which
+ * is what one subscriber gets. Hashed, so that no address stands in Redis; 22 characters.
+ */
+export function addressLimitKey(address: string | null): string {
+  const sender = address === null ? 'unknown' : normalizeIP(address, 64);
+  return `address:${hash('sha256', sender, 'base64url').slice(0, 22)}`;
+}
+
+/** As much of an address as is kept with a submission. */
+export function keptAddress(
+  address: string | null,
+  keep: ReceiverConfig['KEEP_ADDRESS'],
+): string | undefined {
+  if (address === null || keep === 'none') return undefined;
+  const whole = normalizeIP(address, 128);
+  if (keep === 'full') return whole;
+  return isIP(whole) === 4 ? whole.replace(/\d+$/, '0') : normalizeIP(whole, 48);
+}
+
+/** A header as kept with a submission: without control characters, cut, absent where blank. */
+export function keptText(header: string | undefined, longest: number): string | undefined {
+  if (header === undefined) return undefined;
+  // eslint-disable-next-line no-control-regex -- they are what this removes
+  const text = header.replace(/[\u0000-\u001f\u007f-\u009f]/g, '').trim();
+  return text.slice(0, longest) || undefined;
+}
