@@ -511,6 +511,28 @@ describe('lead', () => {
     expect((await leadgate(['lead', 'merge', kept.leadId, other.leadId])).out).toContain('before');
   });
 
+  test('people whom a telephone joined are taken apart: later posts are answered with their own lead', async () => {
+    const at = await stage();
+    const telephone = '11999999999';
+    const ana = await capture(at, { email: 'ana.split@example.com', telephone, name: 'Ana' });
+    const bia = await capture(at, { email: 'bia.split@example.com', telephone, name: 'Bia' });
+    expect(bia.leadId).toBe(ana.leadId);
+    const command = ['lead', 'split', ana.leadId, '--by', 'email'];
+    expect((await leadgate([...command, '--dry-run'])).out).toContain('Would take it apart');
+    expect(await json('lead', 'show', ana.leadId)).toMatchObject({ name: 'Bia' });
+    const { parts } = await json<{ parts: { leadId: string }[] }>(...command);
+    expect(parts).toMatchObject([
+      { leadId: ana.leadId, email: 'ana.split@example.com', submissions: 1 },
+      { email: 'bia.split@example.com', submissions: 1 },
+    ]);
+    const own = parts[1]?.leadId ?? '';
+    expect(await json('lead', 'show', ana.leadId)).toMatchObject({ name: 'Ana' });
+    expect(await json('lead', 'show', own)).toMatchObject({ name: 'Bia' });
+    expect((await capture(at, { email: 'bia.split@example.com' })).leadId).toBe(own);
+    const again = await failure(command);
+    expect(again.err).toContain('nothing to take apart');
+  });
+
   test('of two workspaces are not merged', async () => {
     const one = await capture(await stage(), { name: 'A' });
     const other = await capture(await stage(), { name: 'A' });
@@ -698,7 +720,7 @@ describe('the command line itself', () => {
       ...['field create', 'field list', 'field rename', 'field archive'],
       ...['link create', 'link list', 'link show', 'link disable', 'link enable', 'link rotate'],
       ...['link set', 'held list', 'held show', 'held release', 'held discard'],
-      ...['link expire', 'lead find', 'lead show', 'lead merge'],
+      ...['link expire', 'lead find', 'lead show', 'lead merge', 'lead split'],
       ...['submission list', 'submission show', 'doctor', 'rebuild', 'migrate'],
     ]) {
       const { status, out } = await leadgate([...command.split(' '), '--help']);

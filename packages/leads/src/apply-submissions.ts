@@ -11,6 +11,9 @@ import { emptyLead, joinLeads } from './join-leads.ts';
 import type { LeadState, UtmTouch } from './lead-state.ts';
 import { resolveCustomFields } from './custom-fields.ts';
 
+/** What of a submission makes its lead. */
+export type Facts = Pick<Submission, 'id' | 'order' | 'stamp' | 'lead' | 'identities'>;
+
 /**
  * What is known of a lead after `submissions`, in whatever order they come, however they are
  * grouped and however often: each is a history of one submission, joined to that of the lead.
@@ -18,7 +21,7 @@ import { resolveCustomFields } from './custom-fields.ts';
  */
 export function applySubmissions(
   lead: LeadState,
-  submissions: readonly Submission[],
+  submissions: readonly Facts[],
   fields: readonly CustomField[],
 ): LeadState {
   return submissions.reduce((joined, submission) => {
@@ -44,7 +47,7 @@ function archivedOf(
 const E164_KEY = 'phone:+';
 
 /** A lead of which one submission is all that is known. Without fields, custom fields are left. */
-function historyOf(submission: Submission, fields: readonly CustomField[] | null): LeadState {
+function historyOf(submission: Facts, fields: readonly CustomField[] | null): LeadState {
   const { id: submissionId, order, stamp, lead, identities } = submission;
   const provenance = { submissionId, stamp, order };
   const history = emptyLead();

@@ -17,5 +17,6 @@ export type {
   UtmTouch,
 } from './lead-state.ts';
 export { readLead, type LeadReading } from './lead.ts';
+export { leadWithout, partsByEmail } from './split.ts';
 export { isPhoneCountry } from './telephone.ts';
 export { customFieldKey } from './text.ts';

@@ -11,12 +11,13 @@ import {
   mergeLeads,
   recentLeads,
   showLead,
+  splitLead,
   type LeadSearch,
   type LeadSummary,
   type Workspace,
 } from '@leadgate/store';
 import { Type } from 'typebox';
-import { invalid, operation, Refusal, TextFile } from './operation.ts';
+import { invalid, operation, Refusal, TextFile, type Call, type Connections } from './operation.ts';
 import { tellRedis } from './run.ts';
 import { At, Limit, Nullable, open, Time, Uuid } from './schema.ts';
 
@@ -173,16 +174,55 @@ export const lead = {
         case 'one-lead':
           return { leadId: outcome.leadId, merged: false };
         case 'merged':
-          await tellRedis(
-            connections,
-            call,
-            async (redis) => {
-              const { moveIdentities } = await import('@leadgate/intake');
-              await moveIdentities(redis, workspaceId, outcome.moved);
-            },
-            'the old id, which stands for the kept lead, is answered until leadgate rebuild runs',
-          );
+          await followInRedis(connections, call, workspaceId, outcome.moved);
           return { leadId: outcome.leadId, merged: true };
+      }
+    },
+  }),
+
+  split: operation({
+    name: 'lead.split',
+    id: 'splitLead',
+    method: 'POST',
+    path: '/workspaces/:workspaceId/leads/:leadId/split',
+    summary: 'Take a lead apart that is several people: one lead for each email',
+    description:
+      'Each becomes what its own submissions make it, as if they had never met. The oldest keeps the id, and a telephone that several named. What waits in the queue still goes to the lead that it was answered with.',
+    scope: 'workspaceId',
+    input: Type.Object({
+      workspaceId: Uuid,
+      leadId: Uuid,
+      dryRun: Type.Optional(
+        Type.Boolean({ description: 'Say what would be, and change nothing.' }),
+      ),
+    }),
+    output: Type.Object({
+      parts: Type.Array(
+        Type.Object({ leadId: Uuid, email: Type.String(), submissions: Type.Integer() }),
+      ),
+    }),
+    run: async ({ workspaceId, leadId, dryRun = false }, connections, call) => {
+      const { store } = connections;
+      const fields = await listFields(store, workspaceId);
+      const outcome = await splitLead(store, workspaceId, leadId, fields, { dryRun });
+      switch (outcome.kind) {
+        case 'unknown-lead':
+          return unknownLead(leadId);
+        case 'erased-lead':
+          return new Refusal('conflict', `Lead ${outcome.leadId} was erased.`);
+        case 'one-person':
+          return new Refusal(
+            'conflict',
+            `The submissions of lead ${outcome.leadId} name one email or none: there is nothing to take apart.`,
+          );
+        case 'too-many':
+          return new Refusal(
+            'conflict',
+            `Lead ${outcome.leadId} has more than ${outcome.most} submissions, which is too many to take apart.`,
+          );
+        case 'split':
+          await followInRedis(connections, call, workspaceId, outcome.moved);
+          return { parts: outcome.parts };
       }
     },
   }),
@@ -241,6 +281,25 @@ export const lead = {
     },
   }),
 };
+
+/** Later posts are answered with the lead that has their email or phone now. */
+async function followInRedis(
+  connections: Connections,
+  call: Call,
+  workspaceId: string,
+  moved: readonly { key: string; from: string; to: string }[],
+): Promise<void> {
+  if (moved.length === 0) return;
+  await tellRedis(
+    connections,
+    call,
+    async (redis) => {
+      const { moveIdentities } = await import('@leadgate/intake');
+      await moveIdentities(redis, workspaceId, moved);
+    },
+    'the id of the lead before is answered until leadgate rebuild runs',
+  );
+}
 
 /**
  * What to look for. A viewer finds by whole ids, emails and phones only: by parts, masked data could

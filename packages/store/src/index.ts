@@ -1,4 +1,5 @@
 export { mergeLeads, type Merge } from './apply/merge-leads.ts';
+export { splitLead, type Split } from './apply/split-lead.ts';
 export {
   type AppliedSubmission,
   applyGroup,

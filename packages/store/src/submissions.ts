@@ -295,7 +295,7 @@ function conditionsOf(
   return [
     Prisma.sql`s.workspace_id = ${workspaceId}::uuid AND l.erased_order IS NULL`,
     ...(linkId === undefined ? [] : [Prisma.sql`s.link_id = ${linkId}::uuid`]),
-    ...(leadId === undefined ? [] : [Prisma.sql`s.lead_id IN (${idsOf(workspaceId, leadId)})`]),
+    ...(leadId === undefined ? [] : [Prisma.sql`s.lead_id IN (${idsOfLead(workspaceId, leadId)})`]),
     ...(since === undefined ? [] : [Prisma.sql`s."order" >= ${microseconds(since)}::bigint`]),
     ...(until === undefined ? [] : [Prisma.sql`s."order" < ${microseconds(until)}::bigint`]),
     ...(afterOrder === undefined ? [] : [Prisma.sql`s."order" > ${afterOrder}::bigint`]),
@@ -313,7 +313,7 @@ function conditionsOf(
 }
 
 /** Every id that stands for the lead. */
-function idsOf(workspaceId: string, leadId: string): Prisma.Sql {
+export function idsOfLead(workspaceId: string, leadId: string): Prisma.Sql {
   return Prisma.sql`
     SELECT own.id FROM lead asked
     JOIN lead own ON own.workspace_id = asked.workspace_id

@@ -7,6 +7,7 @@ import { EXIT, Failure } from '../failure.ts';
 import { namedIds } from '../named-ids.ts';
 import { duplicateTable, leadTable, leadText } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
+import { table } from '../print/table.ts';
 import { past } from '../read/past.ts';
 import { wholeNumber } from '../read/whole-number.ts';
 import { addLeadExport } from './lead-export.ts';
@@ -30,6 +31,10 @@ interface DuplicatesOptions extends JsonOption {
 
 interface ShowOptions extends JsonOption {
   history: number;
+}
+
+interface SplitOptions extends JsonOption {
+  dryRun?: boolean;
 }
 
 const LEAD = 'any id of the lead that was ever answered';
@@ -78,6 +83,19 @@ export function addLeadCommands(program: Command, context: Context): void {
     .action((keep: string, other: string, options: JsonOption) =>
       merge(context, keep, other, options),
     );
+
+  addCommand(lead, 'split', {
+    summary: 'Take a lead apart that is several people, whom one telephone joined.',
+    details:
+      'Makes one lead for each email of its submissions, as if they had never met: each is what its own submissions make it. The oldest keeps the id and the telephone. To keep the telephone from joining people again: leadgate workspace set.',
+    examples: ['lead split 7c9e6679-7425-40de-944b-e07fc1f90ae7 --by email --dry-run'],
+  })
+    .argument('<id>', LEAD)
+    .addOption(
+      new Option('--by <what>', 'what tells people apart').choices(['email']).makeOptionMandatory(),
+    )
+    .option('--dry-run', 'say what would be, and change nothing')
+    .action((id: string, options: SplitOptions) => split(context, id, options));
 
   addCommand(lead, 'duplicates', {
     summary: 'List leads that may be one person: one submission named both.',
@@ -146,6 +164,21 @@ async function merge(
     options,
     lead,
     () => `${outcome.merged ? 'Merged' : 'They were one lead before'}.\n\n${leadText(lead)}`,
+  );
+}
+
+async function split(context: Context, id: string, options: SplitOptions): Promise<void> {
+  const { workspaceId, leadId } = await existing(context, id, 1);
+  const { dryRun = false } = options;
+  const { split: takeApart } = await loadNoun('lead');
+  const outcome = await call(context, takeApart, { workspaceId, leadId, dryRun });
+  const rows = outcome.parts.map((part) => [part.leadId, part.email, part.submissions]);
+  answer(
+    context.io,
+    options,
+    outcome,
+    () =>
+      `${dryRun ? 'Would take it apart into' : 'Taken apart into'}\n\n${table(['lead', 'email', 'submissions'], rows)}`,
   );
 }
 

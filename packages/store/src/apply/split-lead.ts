@@ -1,0 +1,215 @@
+import type { CustomField, Submission } from '@leadgate/contract';
+import { applySubmissions, emptyLead, leadWithout, partsByEmail } from '@leadgate/leads';
+import { randomUUID } from 'node:crypto';
+import type { Prisma } from '../generated/client.ts';
+import type { Store } from '../open-store.ts';
+import { idsOfLead } from '../submissions.ts';
+import type { MovedIdentity } from './apply-group.ts';
+import { insertLeads } from './insert-leads.ts';
+import { readState } from '../lead-row.ts';
+import { lockLeads } from './lock-leads.ts';
+import { StartAgain, transact } from './transact.ts';
+import { updateLeads, type ChangedLead } from './update-leads.ts';
+
+/** A lead of this many submissions was not joined by mistake, and would be locked for long. */
+const MOST_SUBMISSIONS = 5_000;
+
+export interface LeadPart {
+  leadId: string;
+  email: string;
+  submissions: number;
+}
+
+export type Split =
+  /** `moved`: identities that are another lead's now. Redis is to follow. */
+  | { kind: 'split'; parts: LeadPart[]; moved: MovedIdentity[] }
+  /** There is one email, or none. */
+  | { kind: 'one-person'; leadId: string }
+  | { kind: 'too-many'; leadId: string; most: number }
+  | { kind: 'unknown-lead' }
+  | { kind: 'erased-lead'; leadId: string };
+
+type Told = Pick<
+  Submission,
+  'id' | 'leadId' | 'answeredLeadId' | 'order' | 'stamp' | 'lead' | 'identities'
+>;
+
+/**
+ * Takes a lead apart by the emails of its submissions, as if each had been a lead of its own from the
+ * beginning. The part of the oldest submission stays under the lead's id; another one stands under an
+ * alias that only its submissions were answered with, or under a new id. Every id that was answered
+ * stands for the part of the submission that it was answered to. A telephone that several named stays
+ * with the oldest of them. `dryRun`: says what would be, and changes nothing.
+ *
+ * Rejects with a StoreError.
+ */
+export async function splitLead(
+  store: Store,
+  workspaceId: string,
+  anyId: string,
+  fields: readonly CustomField[],
+  { dryRun = false } = {},
+): Promise<Split> {
+  return transact(store, async (tx) => {
+    const ids = await idsOf(tx, workspaceId, anyId);
+    const rows = await lockLeads(
+      tx,
+      ids.map((id) => ({ workspaceId, id })),
+    );
+    const row = rows.find(({ mergedInto }) => mergedInto === null);
+    if (ids.length === 0) return { kind: 'unknown-lead' };
+    // A merge came in between.
+    if (row === undefined || (await idsOf(tx, workspaceId, anyId)).join() !== ids.join())
+      throw new StartAgain();
+    if (row.erasedOrder !== null) return { kind: 'erased-lead', leadId: row.id };
+
+    const told = await submissionsOf(tx, workspaceId, ids);
+    if (told.length > MOST_SUBMISSIONS)
+      return { kind: 'too-many', leadId: row.id, most: MOST_SUBMISSIONS };
+    const [first, ...others] = partsByEmail(told);
+    if (first === undefined || others.length === 0) return { kind: 'one-person', leadId: row.id };
+
+    const placed = others.map((part) => ({
+      ...part,
+      leadId: idFor(part.submissions, told, row.id),
+    }));
+    const all = [{ ...first, leadId: row.id }, ...placed];
+    const parts = all.map(({ leadId, key, submissions }) => ({
+      leadId,
+      email: key.slice('email:'.length),
+      submissions: submissions.length,
+    }));
+    if (dryRun) return { kind: 'split', parts, moved: [] };
+
+    const leads: ChangedLead[] = placed.map(({ leadId, submissions }) => ({
+      workspaceId,
+      id: leadId,
+      after: applySubmissions(emptyLead(), submissions, fields),
+    }));
+    const rest = { own: first.submissions, others: others.flatMap((part) => part.submissions) };
+    const kept = { workspaceId, id: row.id, after: leadWithout(readState(row), rest, fields) };
+    await insertLeads(
+      tx,
+      leads.map(({ id }) => ({ workspaceId, id, mergedInto: null })),
+    );
+    await pointAliases(tx, workspaceId, firstToName(all, idsAnsweredTo));
+    await updateLeads(tx, [kept, ...leads]);
+
+    const owners = firstToName(all, ({ identities }) => identities.map(({ key }) => key));
+    for (const { leadId, submissions } of placed)
+      await moveSubmissions(tx, leadId, submissions, owners);
+    return { kind: 'split', parts, moved: await moveIdentities(tx, workspaceId, row.id, owners) };
+  });
+}
+
+const idsAnsweredTo = ({ leadId, answeredLeadId }: Told): string[] =>
+  answeredLeadId === undefined ? [leadId] : [leadId, answeredLeadId];
+
+/** The lead and its aliases, by id. */
+async function idsOf(
+  tx: Prisma.TransactionClient,
+  workspaceId: string,
+  anyId: string,
+): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    ${idsOfLead(workspaceId, anyId)} ORDER BY own.id`;
+  return rows.map(({ id }) => id);
+}
+
+async function submissionsOf(
+  tx: Prisma.TransactionClient,
+  workspaceId: string,
+  leadIds: readonly string[],
+): Promise<Told[]> {
+  const rows = await tx.$queryRaw<
+    (Omit<Told, 'identities' | 'answeredLeadId'> & {
+      answeredLeadId: string | null;
+      identities: [key: string, owner: string | null][];
+    })[]
+  >`
+    SELECT id, lead_id AS "leadId", answered_lead_id AS "answeredLeadId",
+           "order"::float8 AS "order", stamp::float8 AS stamp, lead, identities
+    FROM submission
+    WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ANY (${leadIds}::uuid[])
+    ORDER BY "order" LIMIT ${MOST_SUBMISSIONS + 1}`;
+  return rows.map(({ answeredLeadId, identities, ...row }) => ({
+    ...row,
+    ...(answeredLeadId !== null && { answeredLeadId }),
+    identities: identities.map(([key, owner]) => ({ key, owner })),
+  }));
+}
+
+/** An id that only submissions of this part were reserved for, as it was answered; else a new one. */
+function idFor(own: readonly Told[], all: readonly Told[], leadId: string): string {
+  const ids = new Set(own.map(({ id }) => id));
+  const answered = own.find(
+    (one) =>
+      one.leadId !== leadId &&
+      all.every((other) => other.leadId !== one.leadId || ids.has(other.id)),
+  );
+  return answered?.leadId ?? randomUUID();
+}
+
+type Placed = Record<'submissions', readonly Told[]> & { leadId: string };
+
+/** The lead of the first part that names each of what `namesOf` gives. */
+function firstToName(
+  parts: readonly Placed[],
+  namesOf: (submission: Told) => readonly string[],
+): Map<string, string> {
+  const owners = new Map<string, string>();
+  for (const { leadId, submissions } of parts)
+    for (const name of submissions.flatMap(namesOf))
+      if (!owners.has(name)) owners.set(name, leadId);
+  return owners;
+}
+
+/** A part's own id is a lead again, and the other ids that it was answered with stand for it. */
+async function pointAliases(
+  tx: Prisma.TransactionClient,
+  workspaceId: string,
+  standsFor: ReadonlyMap<string, string>,
+): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE lead SET merged_into = nullif(new.lead_id, lead.id), updated_at = now()
+    FROM unnest(${[...standsFor.keys()]}::uuid[], ${[...standsFor.values()]}::uuid[])
+      AS new (id, lead_id)
+    WHERE lead.workspace_id = ${workspaceId}::uuid AND lead.id = new.id
+      AND lead.merged_into IS NOT NULL`;
+}
+
+/** A replay finds them where they are now, and claims nothing that another part has. */
+async function moveSubmissions(
+  tx: Prisma.TransactionClient,
+  leadId: string,
+  submissions: readonly Told[],
+  owners: ReadonlyMap<string, string>,
+): Promise<void> {
+  const identities = submissions.map((one) =>
+    JSON.stringify(
+      one.identities.map(({ key }) => [key, owners.get(key) === leadId ? leadId : null]),
+    ),
+  );
+  await tx.$executeRaw`
+    UPDATE submission SET lead_id = ${leadId}::uuid, identities = new.identities
+    FROM unnest(${submissions.map(({ id }) => id)}::uuid[], ${identities}::jsonb[])
+      AS new (id, identities)
+    WHERE submission.id = new.id`;
+}
+
+async function moveIdentities(
+  tx: Prisma.TransactionClient,
+  workspaceId: string,
+  from: string,
+  owners: ReadonlyMap<string, string>,
+): Promise<MovedIdentity[]> {
+  const moves = [...owners].filter(([, to]) => to !== from);
+  const rows = await tx.$queryRaw<{ key: string; to: string }[]>`
+    UPDATE identity SET lead_id = new.owner
+    FROM unnest(${moves.map(([key]) => key)}::text[], ${moves.map(([, to]) => to)}::uuid[])
+      AS new (key, owner)
+    WHERE identity.workspace_id = ${workspaceId}::uuid AND identity.key = new.key
+      AND identity.lead_id = ${from}::uuid
+    RETURNING identity.key, identity.lead_id AS "to"`;
+  return rows.map(({ key, to }) => ({ workspaceId, key, from, to }));
+}
