@@ -7,8 +7,26 @@ const TYPE_ONLY = ['type-only'];
 
 const TEST = '[.]test[.](ts|js)$';
 
-/** What a package may import, by its folder under packages/; of itself always. */
-const ALLOWED = {
+/** What a room may import of the packages; of itself always. */
+const ROOMS = {
+  'packages/boot': [],
+  'packages/capture': [],
+  'packages/contract': [],
+  'packages/delivery': [],
+  'packages/leads': ['contract'],
+  'packages/store': ['boot', 'contract', 'leads'],
+  'packages/intake': ['boot', 'contract', 'leads'],
+  'packages/queue': ['boot', 'contract'],
+  'packages/operations': ['boot', 'contract', 'leads', 'store', 'intake', 'queue', 'delivery'],
+  'apps/receiver': ['boot', 'capture', 'contract', 'delivery', 'leads', 'intake', 'queue'],
+  'apps/deliverer': ['boot', 'contract', 'delivery', 'store', 'intake'],
+  'apps/worker': ['boot', 'contract', 'store', 'intake', 'queue'],
+  'apps/console': ['boot', 'contract', 'store', 'intake', 'queue', 'operations'],
+  'apps/cli': ['boot', 'contract', 'leads', 'store', 'intake', 'queue', 'operations'],
+};
+
+/** What a pure package may import, by its folder under packages/; of itself always. */
+const PURE = {
   contract: { packages: [], modules: ['typebox'], builtins: ['zlib'] },
   leads: {
     packages: ['contract'],
@@ -41,7 +59,7 @@ export default {
       from: { path: '^(apps|packages)/', pathNot: TEST },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
     },
-    ...Object.entries(ALLOWED).flatMap(([name, { packages, modules, builtins }]) => [
+    ...Object.entries(PURE).flatMap(([name, { packages, modules, builtins }]) => [
       {
         name: `${name}-is-pure`,
         severity: ERROR,
@@ -58,38 +76,25 @@ export default {
         },
       },
     ]),
-    ...['store', 'intake', 'queue'].flatMap((name) => {
-      const others = ['store', 'intake', 'queue'].filter((one) => one !== name);
-      return [
-        {
-          name: `${name}-stands-alone`,
-          severity: ERROR,
-          comment: 'store, intake and queue never import each other: an app puts them together.',
-          from: { path: `^packages/${name}/src/`, pathNot: TEST },
-          to: { path: `^packages/(${others.join('|')})/` },
-        },
-      ];
-    }),
-    {
-      name: 'queue-knows-no-rules',
+    ...Object.entries(ROOMS).map(([room, packages]) => ({
+      name: `${room.replace(/^.*\//, '')}-keeps-to-its-packages`,
       severity: ERROR,
-      comment: 'What a lead is made of is for intake and store to say.',
-      from: { path: '^packages/queue/src/', pathNot: TEST },
-      to: { path: '^packages/leads/' },
-    },
+      comment: `${room} imports ${packages.join(', ') || 'none'} of the packages.`,
+      from: { path: `^${room}/src/`, pathNot: TEST },
+      to: {
+        path: '^packages/',
+        pathNot: [room, ...packages.map((one) => `packages/${one}`)].map((one) => `^${one}/`),
+      },
+    })),
     {
-      name: 'boot-knows-nothing-of-leads',
+      name: 'no-room-without-rule',
       severity: ERROR,
-      comment: 'boot is configuration, log and shutdown, for any service.',
-      from: { path: '^packages/boot/src/', pathNot: TEST },
-      to: { path: '^packages/(?!boot/)' },
-    },
-    {
-      name: 'delivery-stands-alone',
-      severity: ERROR,
-      comment: 'delivery is how something is sent: what, to whom and from which table is an app’s.',
-      from: { path: '^packages/delivery/src/', pathNot: TEST },
-      to: { path: '^packages/(?!delivery/)' },
+      comment: 'Every package and app says in ROOMS what it imports.',
+      from: {
+        path: '^(apps|packages)/',
+        pathNot: ['packages/testkit', ...Object.keys(ROOMS)].map((one) => `^${one}/`),
+      },
+      to: {},
     },
     {
       name: 'undici-in-delivery-only',

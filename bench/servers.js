@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { openWorkspace, putLinks, refillAll } from '@leadgate/intake';
-import { customFieldKey, isPhoneCountry } from '@leadgate/leads';
 import {
   applyGroup,
   createField,
@@ -15,7 +14,6 @@ import {
   openStore,
   refillSource,
 } from '@leadgate/store';
-import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { startOwnPostgres, startOwnRedis } from '../scripts/servers/own-server.js';
 import { here } from './processes.js';
 import { modelSubmission, seedPeople } from './seed.js';
@@ -49,8 +47,6 @@ const LINK = {
   addressLimit: null,
   expiresAt: null,
 };
-
-const rules = { emptyLead, applySubmissions, resolveCustomFields };
 
 /**
  * A Redis that syncs its log at every write and a Postgres that syncs at every commit, as in
@@ -96,27 +92,18 @@ async function makeDatabase(serverUrl, name) {
   const url = Object.assign(new URL(serverUrl), { pathname: `/${name}` }).href;
   await migrate(url, { directory: here('../prisma/migrations') });
   const store = openStore({ url, poolSize: 2 });
-  const made = await createWorkspace(
-    store,
-    { name: 'bench', country: 'BR', dummyPhones: [] },
-    { isPhoneCountry },
-  );
+  const made = await createWorkspace(store, { name: 'bench', country: 'BR', dummyPhones: [] });
   if (made.kind !== 'created') throw new Error(made.kind);
   const workspaceId = made.workspace.id;
   for (const field of ['plano', 'horario'])
-    await createField(
-      store,
-      workspaceId,
-      { name: field, label: field, type: 'text', options: [] },
-      { customFieldKey },
-    );
+    await createField(store, workspaceId, { name: field, label: field, type: 'text', options: [] });
   const linked = await createLink(store, workspaceId, LINK);
   if (linked.kind !== 'created') throw new Error(linked.kind);
   const linkId = linked.link.id;
   const code = linked.link.codes[0]?.code ?? '';
 
   const model = modelSubmission({ workspaceId, linkId });
-  await applyGroup(store, [{ submission: model, replay: false }], rules);
+  await applyGroup(store, [{ submission: model, replay: false }]);
   const database = {
     ...{ url, store, workspaceId, linkId, code, people: 0 },
     grow: async (/** @type {number} */ people) => {

@@ -7,7 +7,6 @@ import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { LINK_DEFAULTS } from '@leadgate/contract';
 import { queueCounts } from '@leadgate/queue';
 import { openWorkspace, putLinks } from '@leadgate/intake';
-import { isPhoneCountry } from '@leadgate/leads';
 import {
   createLink,
   createWorkspace,
@@ -188,11 +187,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       (await pool.query<Row>(sql, values)).rows,
     openLink: async (settings = {}) => {
       const name = `workspace-${++made}`;
-      const creation = await createWorkspace(
-        store,
-        { name, country: 'BR', dummyPhones: [] },
-        { isPhoneCountry },
-      );
+      const creation = await createWorkspace(store, { name, country: 'BR', dummyPhones: [] });
       if (creation.kind !== 'created') throw new Error(`workspace: ${creation.kind}`);
       await openWorkspace(redis, creation.workspace.id);
       const linking = await createLink(store, creation.workspace.id, { ...OPEN_LINK, ...settings });

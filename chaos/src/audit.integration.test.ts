@@ -1,5 +1,4 @@
 import type { Submission } from '@leadgate/contract';
-import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { applyGroup, createWorkspace, openStore, type Store } from '@leadgate/store';
 import { sampleSubmission, testDatabase } from '@leadgate/testkit';
 import pg from 'pg';
@@ -19,11 +18,11 @@ beforeEach(async () => {
   store = openStore({ url: database.url, poolSize: 1 });
   admin = new pg.Client({ connectionString: database.url });
   await admin.connect();
-  const creation = await createWorkspace(
-    store,
-    { name: 'audited', country: 'BR', dummyPhones: [] },
-    { isPhoneCountry: () => true },
-  );
+  const creation = await createWorkspace(store, {
+    name: 'audited',
+    country: 'BR',
+    dummyPhones: [],
+  });
   workspaceId = creation.kind === 'created' ? creation.workspace.id : '';
 });
 afterEach(async () => {
@@ -42,7 +41,6 @@ const apply = (...submissions: Submission[]) =>
   applyGroup(
     store,
     submissions.map((submission) => ({ submission, replay: false })),
-    { emptyLead, applySubmissions, resolveCustomFields },
   );
 
 const answerOf = ({ id, leadId }: Submission, post: number, key: string | null): Accepted => ({

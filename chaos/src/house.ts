@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
 import { openWorkspace, putLinks } from '@leadgate/intake';
-import { customFieldKey, isPhoneCountry } from '@leadgate/leads';
 import { queueCounts } from '@leadgate/queue';
 import {
   createField,
@@ -193,20 +192,15 @@ async function furnish(
 }
 
 async function openTarget(store: Store, redis: RedisConnection, n: number): Promise<Target> {
-  const creation = await createWorkspace(
-    store,
-    { name: `chaos-${n}`, country: 'BR', dummyPhones: [] },
-    { isPhoneCountry },
-  );
+  const creation = await createWorkspace(store, {
+    name: `chaos-${n}`,
+    country: 'BR',
+    dummyPhones: [],
+  });
   if (creation.kind !== 'created') throw new Error(`workspace: ${creation.kind}`);
   const { id: workspaceId } = creation.workspace;
   for (const name of ['plano', 'horario'])
-    await createField(
-      store,
-      workspaceId,
-      { name, label: name, type: 'text', options: [] },
-      { customFieldKey },
-    );
+    await createField(store, workspaceId, { name, label: name, type: 'text', options: [] });
   await openWorkspace(redis, workspaceId);
   const linking = await createLink(store, workspaceId, {
     label: 'chaos',

@@ -16,11 +16,7 @@ beforeAll(async () => {
   database = await testDatabase();
   redisServer = await testRedis();
   store = openStore({ url: database.url, poolSize: 2 });
-  const made = await createWorkspace(
-    store,
-    { name: 'Acme', country: 'BR', dummyPhones: [] },
-    { isPhoneCountry: () => true },
-  );
+  const made = await createWorkspace(store, { name: 'Acme', country: 'BR', dummyPhones: [] });
   if (made.kind !== 'created') throw new Error(made.kind);
   const workspaceId = made.workspace.id;
   const redis = connectRedis(redisServer.url, { role: 'admin' });

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
-import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { startApplyWorker, type ApplyWorker, type Outcome } from '@leadgate/queue';
 import { applyGroup, openStore, saveRejected, type Store } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
@@ -25,7 +24,6 @@ beforeAll(async () => {
   redisServer = await testRedis();
   store = openStore({ url: database.url, poolSize: 4 });
   redis = connectRedis(redisServer.url, { role: 'worker' });
-  const rules = { emptyLead, applySubmissions, resolveCustomFields };
   worker = await startApplyWorker(redis, {
     concurrency: 10,
     logger: { debug: () => {}, warn: () => {}, error: () => {} },
@@ -33,7 +31,7 @@ beforeAll(async () => {
       Promise.all(
         submissions.map(async (submission): Promise<Outcome> => {
           if (poison.has(submission.id)) return { kind: 'failed', reason: 'failed with Error' };
-          await applyGroup(store, [{ submission, replay }], rules);
+          await applyGroup(store, [{ submission, replay }]);
           return { kind: 'settled' };
         }),
       ),

@@ -1,7 +1,7 @@
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import type { Lead, Submission } from '@leadgate/contract';
 import { createReserver, openLinkDirectory, type LinkDirectory } from '@leadgate/intake';
-import { applySubmissions, emptyLead, identityKeys, resolveCustomFields } from '@leadgate/leads';
+import { identityKeys } from '@leadgate/leads';
 import { applyGroup, openStore, type Store } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
@@ -133,8 +133,7 @@ async function capture(
     page: 'https://lp.example/',
     ...more,
   };
-  const rules = { emptyLead, applySubmissions, resolveCustomFields };
-  await applyGroup(store, [{ submission, replay: false }], rules);
+  await applyGroup(store, [{ submission, replay: false }]);
   return { leadId, submissionId: id };
 }
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { openWorkspace } from '@leadgate/intake';
-import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { openProducer, queueCounts } from '@leadgate/queue';
 import {
   addOperator,
@@ -57,8 +56,6 @@ beforeEach(async () => {
 
 afterEach(() => page.context().close());
 
-const RULES = { emptyLead, applySubmissions, resolveCustomFields };
-
 async function signIn(name: string): Promise<void> {
   await page.goto(`${base}/`);
   await page.fill('#name', name);
@@ -94,11 +91,11 @@ test('a wrong password says no more than that it is not right', async () => {
 /** What every page has something to show of. */
 async function furnish(): Promise<{ workspaceId: string; linkId: string }> {
   const { store, redis } = console_;
-  const creation = await createWorkspace(
-    store,
-    { name: `Agência ${randomUUID().slice(0, 4)}`, country: 'BR', dummyPhones: [] },
-    { isPhoneCountry: () => true },
-  );
+  const creation = await createWorkspace(store, {
+    name: `Agência ${randomUUID().slice(0, 4)}`,
+    country: 'BR',
+    dummyPhones: [],
+  });
   if (creation.kind !== 'created') throw new Error(creation.kind);
   const workspaceId = creation.workspace.id;
   await openWorkspace(redis, workspaceId);
@@ -229,7 +226,7 @@ test('what happens is on the page as it happens, and text of a sender is text', 
         ...{ workspaceId, linkId, order: now, stamp: now },
         lead: { name: `<img src=x onerror=alert(1)> ${n}`, email: `e${n}@example.com` },
       });
-      await applyGroup(console_.store, [{ submission, replay: false }], RULES);
+      await applyGroup(console_.store, [{ submission, replay: false }]);
       await saveRejected(console_.store, [
         {
           ...{ id: id.replace('01998f0e', '01998f0f'), workspaceId, linkId, stamp: now },
@@ -264,7 +261,7 @@ test('a held post is looked at and released; two leads are compared and merged',
 
   const pair = [710, 711].map((n) => sampleSubmission(n, { workspaceId, linkId }));
   const items = pair.map((submission) => ({ submission, replay: false }));
-  await applyGroup(console_.store, items, RULES);
+  await applyGroup(console_.store, items);
   const [leadA = '', leadB = ''] = pair.map(({ leadId }) => leadId).toSorted();
   await console_.store.prisma.possibleDuplicate.create({ data: { workspaceId, leadA, leadB } });
   await page.goto(`${base}/duplicates`);

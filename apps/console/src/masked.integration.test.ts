@@ -1,6 +1,5 @@
 import type { AddressInfo } from 'node:net';
 import { openWorkspace } from '@leadgate/intake';
-import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { openProducer, queueCounts, startApplyWorker, type Producer } from '@leadgate/queue';
 import { applyGroup, createField, createWorkspace, saveRejected } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
@@ -32,7 +31,6 @@ const MARKS = [
 ];
 
 const LINK = '22222222-2222-4222-8222-222222222222';
-const rules = { emptyLead, applySubmissions, resolveCustomFields };
 const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 beforeAll(async () => {
@@ -44,19 +42,18 @@ beforeAll(async () => {
     console_.signIn('Olga', 'operator'),
     console_.signIn('Vera', 'viewer'),
   ]);
-  const created = await createWorkspace(
-    console_.store,
-    { name: 'Marked', country: 'BR', dummyPhones: [] },
-    { isPhoneCountry: () => true },
-  );
+  const created = await createWorkspace(console_.store, {
+    name: 'Marked',
+    country: 'BR',
+    dummyPhones: [],
+  });
   if (created.kind !== 'created') throw new Error(created.kind);
   const workspaceId = created.workspace.id;
   await openWorkspace(console_.redis, workspaceId);
-  const key = (text: string) => text;
   const field = { name: 'plano', label: 'Plano', type: 'text' as const, options: [] };
-  await createField(console_.store, workspaceId, field, { customFieldKey: key });
+  await createField(console_.store, workspaceId, field);
   submission = marked(workspaceId, 1);
-  await applyGroup(console_.store, [{ submission, replay: false }], rules);
+  await applyGroup(console_.store, [{ submission, replay: false }]);
   await saveRejected(console_.store, [
     {
       id: sampleSubmission(90).id,
@@ -167,7 +164,7 @@ test('what happens is told as it happens: masked to a viewer, as it is to an ope
   );
   const now = Date.now() * 1_000;
   const late = { ...marked(submission.workspaceId, 77), order: now, stamp: now };
-  await applyGroup(console_.store, [{ submission: late, replay: false }], rules);
+  await applyGroup(console_.store, [{ submission: late, replay: false }]);
   await vi.waitFor(
     () => expect(heard.map((text) => text.includes(late.id))).toEqual([true, true]),
     { timeout: 15_000 },

@@ -1,4 +1,3 @@
-import { applySubmissions, emptyLead, joinLeads, resolveCustomFields } from '@leadgate/leads';
 import { queueCounts } from '@leadgate/queue';
 import { applyGroup, listAudit, saveRejected } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
@@ -12,8 +11,6 @@ let operator: Ask;
 let viewer: Ask;
 let workspaceId: string;
 let linkId: string;
-
-const rules = { emptyLead, applySubmissions, resolveCustomFields, joinLeads };
 
 beforeAll(async () => {
   database = await testDatabase();
@@ -166,7 +163,7 @@ test('an import is stopped by whoever sees it', async () => {
 
 test('leads are exported to operators, on record, and to no viewer', async () => {
   const submission = sampleSubmission(1, { workspaceId, linkId });
-  await applyGroup(console_.store, [{ submission, replay: false }], rules);
+  await applyGroup(console_.store, [{ submission, replay: false }]);
   const url = `/api/workspaces/${workspaceId}/leads/export`;
   const csv = await operator('GET', `${url}?format=csv`);
   expect(csv.headers['content-type']).toContain('text/csv');
@@ -185,7 +182,6 @@ test('two leads are merged, and the id of the other stands for the one', async (
   await applyGroup(
     console_.store,
     [first, second].map((submission) => ({ submission, replay: false })),
-    rules,
   );
   const url = `/api/workspaces/${workspaceId}/leads/${first.leadId}/merge/${second.leadId}`;
   expect((await operator('POST', url)).json()).toEqual({ leadId: first.leadId, merged: true });

@@ -1,5 +1,4 @@
 import { awaitRedis, connectRedis } from '@leadgate/boot';
-import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { startApplyWorker, type Producer } from '@leadgate/queue';
 import {
   applyGroup,
@@ -301,8 +300,7 @@ test('a job whose worker loses Redis between commit and completion runs again an
   const outcomes: string[] = [];
   const groups = createGroupCommit({
     commit: async (items) => {
-      const rules = { emptyLead, applySubmissions, resolveCustomFields };
-      const { applied } = await applyGroup(store, items, rules);
+      const { applied } = await applyGroup(store, items);
       // Committed, and now nobody can be told.
       if (outcomes.length === 0) await redis.kill();
       outcomes.push(...applied.map((one) => one.outcome));

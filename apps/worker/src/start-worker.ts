@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { awaitRedis, connectRedis, type Logger, type RedisConnection } from '@leadgate/boot';
 import { moveIdentities } from '@leadgate/intake';
-import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { shardStandings, startApplyWorker } from '@leadgate/queue';
 import {
   applyGroup,
@@ -34,8 +33,6 @@ export interface WorkerOptions {
   /** Is told how to close what was opened; to be called in reverse order. */
   onClose: (name: string, close: () => Promise<void> | void) => void;
 }
-
-const rules = { emptyLead, applySubmissions, resolveCustomFields };
 
 /** Someone waits for what a receiver found behind. Between two looks only Redis is asked. */
 const CARETAKER_PAUSE_MS = 200;
@@ -123,7 +120,7 @@ export async function startWorker(
   });
   const groups = createGroupCommit({
     commit: createCommit({
-      applyGroup: metrics.observe((items) => applyGroup(store, items, rules)),
+      applyGroup: metrics.observe((items) => applyGroup(store, items)),
       saveHeld: (submissions) => saveHeld(store, submissions),
       moveIdentities: (moved) => moveAll(upkeepRedis, moved),
       logger,

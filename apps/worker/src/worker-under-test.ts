@@ -63,11 +63,7 @@ export async function producerUnderTest(redisUrl: string, closes: Closes): Promi
 
 /** A workspace without links; its id. */
 export async function makeWorkspace(store: Store): Promise<string> {
-  const created = await createWorkspace(
-    store,
-    { name: 'Acme', country: 'BR', dummyPhones: [] },
-    { isPhoneCountry: () => true },
-  );
+  const created = await createWorkspace(store, { name: 'Acme', country: 'BR', dummyPhones: [] });
   if (created.kind !== 'created') throw new Error(created.kind);
   return created.workspace.id;
 }

@@ -11,7 +11,7 @@ import {
 } from '@leadgate/contract';
 import { applySubmissions } from './apply-submissions.ts';
 import { emptyLead, joinLeads } from './join-leads.ts';
-import type { ApplySubmissions, LeadState, UtmTouch } from './lead-state.ts';
+import type { LeadState, UtmTouch } from './lead-state.ts';
 import { resolveCustomFields } from './custom-fields.ts';
 
 const field = (id: string, archived = false): CustomField => ({
@@ -40,7 +40,7 @@ const submission = (order: number, lead: Lead, stamp = order): Submission => ({
   bodyType: 'json',
 });
 
-const apply: ApplySubmissions = applySubmissions;
+const apply: typeof applySubmissions = applySubmissions;
 const applied = (...submissions: Submission[]) => apply(emptyLead(), submissions, fields);
 
 describe('standard fields', () => {

@@ -9,13 +9,7 @@ export {
   type IdentityOptions,
 } from './identity.ts';
 export { emptyLead, joinLeads } from './join-leads.ts';
-export type {
-  ApplySubmissions,
-  LeadState,
-  Provenance,
-  ResolveCustomFields,
-  UtmTouch,
-} from './lead-state.ts';
+export type { LeadState, Provenance, UtmTouch } from './lead-state.ts';
 export { readLead, type LeadReading } from './lead.ts';
 export { leadWithout, partsByEmail } from './split.ts';
 export { isPhoneCountry } from './telephone.ts';

@@ -1,11 +1,4 @@
-import type {
-  CustomField,
-  CustomValue,
-  FieldPath,
-  Note,
-  Submission,
-  UtmField,
-} from '@leadgate/contract';
+import type { CustomValue, FieldPath, UtmField } from '@leadgate/contract';
 
 /** The submission that set a value, and what it won by: the later stamp, then the later order. */
 export interface Provenance {
@@ -38,16 +31,3 @@ export interface LeadState {
   /** By custom field id. */
   customFields: Record<string, CustomValue>;
 }
-
-/** The join, as the store is handed it. Pure. */
-export type ApplySubmissions = (
-  lead: LeadState,
-  submissions: readonly Submission[],
-  fields: readonly CustomField[],
-) => LeadState;
-
-/** What a submission's custom fields come to under the workspace's definitions. Pure. */
-export type ResolveCustomFields = (
-  customFields: Readonly<Record<string, CustomValue>>,
-  fields: readonly CustomField[],
-) => { values: Record<string, CustomValue>; notes: Note[] };

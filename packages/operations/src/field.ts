@@ -1,5 +1,4 @@
 import { CUSTOM_FIELD_TYPES, type CustomField, type CustomFieldType } from '@leadgate/contract';
-import { customFieldKey } from '@leadgate/leads';
 import { archiveField, createField, listFields, renameField } from '@leadgate/store';
 import { Type } from 'typebox';
 import { invalid, NOTHING_NAMED, operation, Refusal } from './operation.ts';
@@ -58,7 +57,7 @@ export const field = {
     status: 201,
     run: async ({ workspaceId, name, label = name, type, options = [] }, { store }) => {
       const wanted = { name, label, type, options };
-      const outcome = await createField(store, workspaceId, wanted, { customFieldKey });
+      const outcome = await createField(store, workspaceId, wanted);
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
       if (outcome.kind === 'name-taken') return nameTaken(outcome.by);
       if (outcome.kind === 'unknown-workspace')
@@ -82,7 +81,7 @@ export const field = {
     output: FieldView,
     run: async ({ fieldId, ...to }, { store }) => {
       if (Object.keys(to).length === 0) return NOTHING_NAMED;
-      const outcome = await renameField(store, fieldId, to, { customFieldKey });
+      const outcome = await renameField(store, fieldId, to);
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
       if (outcome.kind === 'name-taken') return nameTaken(outcome.by);
       return outcome.kind === 'unknown-field' ? UNKNOWN : outcome.field;

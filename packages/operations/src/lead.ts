@@ -1,5 +1,5 @@
 import { reaches, roleIn, UTM_FIELDS, type UtmField } from '@leadgate/contract';
-import { contactKeys, joinLeads } from '@leadgate/leads';
+import { contactKeys } from '@leadgate/leads';
 import {
   exportLeads,
   findLeads,
@@ -165,7 +165,7 @@ export const lead = {
     output: Type.Object({ leadId: Uuid, merged: Type.Boolean() }),
     run: async ({ workspaceId, leadId, otherId }, connections, call) => {
       const { store } = connections;
-      const outcome = await mergeLeads(store, workspaceId, leadId, otherId, { joinLeads });
+      const outcome = await mergeLeads(store, workspaceId, leadId, otherId);
       switch (outcome.kind) {
         case 'unknown-lead':
           return unknownLead(outcome.leadId);

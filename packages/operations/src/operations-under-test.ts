@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LINK_DEFAULTS, type LinkSettings, type Submission } from '@leadgate/contract';
 import { createReserver, openWorkspace } from '@leadgate/intake';
-import { applySubmissions, emptyLead, isPhoneCountry, resolveCustomFields } from '@leadgate/leads';
 import { applyGroup, createLink, createWorkspace, openStore, type Store } from '@leadgate/store';
 import { Redis } from 'ioredis';
 import type { ImportServers } from './import/import-rows.ts';
@@ -44,14 +43,14 @@ export function operationsUnderTest(urls: {
     },
     work: async ({ replay = false } = {}) => {
       const items = queue.splice(0).map((submission) => ({ submission, replay }));
-      await applyGroup(store, items, { emptyLead, applySubmissions, resolveCustomFields });
+      await applyGroup(store, items);
     },
     open: async (settings = {}) => {
-      const creation = await createWorkspace(
-        store,
-        { name: randomUUID().replaceAll('-', ' '), country: 'BR', dummyPhones: [] },
-        { isPhoneCountry },
-      );
+      const creation = await createWorkspace(store, {
+        name: randomUUID().replaceAll('-', ' '),
+        country: 'BR',
+        dummyPhones: [],
+      });
       if (creation.kind !== 'created') throw new Error(creation.kind);
       const workspaceId = creation.workspace.id;
       await openWorkspace(redis, workspaceId);

@@ -1,5 +1,5 @@
 import { PhoneClass, roleIn, type FieldError } from '@leadgate/contract';
-import { isPhoneCountry, phoneKeyOf } from '@leadgate/leads';
+import { phoneKeyOf } from '@leadgate/leads';
 import {
   createWorkspace,
   findWorkspace,
@@ -76,11 +76,11 @@ export const workspace = {
       const country = typed.trim().toUpperCase();
       const phones = readPhones(typedPhones, country);
       if (phones.kind === 'invalid') return invalid(phones.errors);
-      const outcome = await createWorkspace(
-        connections.store,
-        { name, country, dummyPhones: phones.keys },
-        { isPhoneCountry },
-      );
+      const outcome = await createWorkspace(connections.store, {
+        name,
+        country,
+        dummyPhones: phones.keys,
+      });
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
       if (outcome.kind === 'name-taken')
         return new Refusal(

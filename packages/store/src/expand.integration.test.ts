@@ -1,4 +1,3 @@
-import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { testDatabase } from '@leadgate/testkit';
 import pg from 'pg';
 import { expect, test } from 'vitest';
@@ -24,18 +23,13 @@ test('a process that runs while a migration expands the tables goes on, on the c
   const admin = new pg.Client({ connectionString: database.url });
   await admin.connect();
   const workspaceId = randomUUID();
-  const rules = { emptyLead, applySubmissions, resolveCustomFields };
   const apply = (name: string) =>
-    applyGroup(
-      store,
-      [
-        {
-          submission: sampleSubmission({ workspaceId, leadId: randomUUID(), lead: { name } }),
-          replay: false,
-        },
-      ],
-      rules,
-    );
+    applyGroup(store, [
+      {
+        submission: sampleSubmission({ workspaceId, leadId: randomUUID(), lead: { name } }),
+        replay: false,
+      },
+    ]);
   try {
     await store.prisma.workspace.create({ data: { id: workspaceId, name: 'expanding' } });
     await apply('before');

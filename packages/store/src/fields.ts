@@ -4,6 +4,7 @@ import {
   type CustomFieldType,
   type FieldError,
 } from '@leadgate/contract';
+import { customFieldKey } from '@leadgate/leads';
 import { randomUUID } from 'node:crypto';
 import type { CustomField as FieldRow, Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
@@ -47,14 +48,13 @@ export type FieldCreation =
   | { kind: 'invalid'; errors: FieldError[] };
 
 /**
- * Creates a custom field. A name is refused when `rules.customFieldKey` folds it to the same key as
+ * Creates a custom field. A name is refused when `customFieldKey` folds it to the same key as
  * that of another field of the workspace, archived ones included: a body's key would name both.
  */
 export async function createField(
   store: Store,
   workspaceId: string,
   input: NewField,
-  rules: { customFieldKey: (text: string) => string },
 ): Promise<FieldCreation> {
   const { type } = input;
   const name = displayText(input.name);
@@ -63,7 +63,7 @@ export async function createField(
   const errors = [...nameErrors(name), ...labelErrors(label), ...typeErrors(type, options)];
   if (errors.length > 0) return { kind: 'invalid', errors };
   return store.prisma.$transaction(async (tx) => {
-    const clash = await findNameClash(tx, { workspaceId, name }, rules);
+    const clash = await findNameClash(tx, { workspaceId, name });
     if (clash.kind !== 'free') return clash;
     const field = await tx.customField.create({
       data: { id: randomUUID(), workspaceId, name, label, type, options },
@@ -99,7 +99,6 @@ export async function renameField(
   store: Store,
   fieldId: string,
   to: { name?: string; label?: string },
-  rules: { customFieldKey: (text: string) => string },
 ): Promise<FieldRenaming> {
   const name = to.name === undefined ? undefined : displayText(to.name);
   const label = to.label === undefined ? undefined : displayText(to.label);
@@ -113,7 +112,7 @@ export async function renameField(
     if (field === null) return { kind: 'unknown-field' };
     if (name !== undefined) {
       const { workspaceId } = field;
-      const clash = await findNameClash(tx, { workspaceId, name, exceptFieldId: fieldId }, rules);
+      const clash = await findNameClash(tx, { workspaceId, name, exceptFieldId: fieldId });
       if (clash.kind === 'name-taken') return clash;
     }
     const renamed = await tx.customField.update({
@@ -148,16 +147,15 @@ type NameClash =
 async function findNameClash(
   tx: Prisma.TransactionClient,
   wanted: { workspaceId: string; name: string; exceptFieldId?: string },
-  rules: { customFieldKey: (text: string) => string },
 ): Promise<NameClash> {
   const { workspaceId, name, exceptFieldId } = wanted;
   const locked = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM workspace WHERE id = ${workspaceId}::uuid FOR NO KEY UPDATE`;
   if (locked.length === 0) return { kind: 'unknown-workspace' };
   const fields = await tx.customField.findMany({ where: { workspaceId } });
-  const key = rules.customFieldKey(name);
+  const key = customFieldKey(name);
   const by = fields.find(
-    (field) => field.id !== exceptFieldId && rules.customFieldKey(field.name) === key,
+    (field) => field.id !== exceptFieldId && customFieldKey(field.name) === key,
   );
   return by === undefined ? { kind: 'free' } : { kind: 'name-taken', by: readField(by) };
 }

@@ -5,7 +5,6 @@ export {
   applyGroup,
   type GroupItem,
   type GroupResult,
-  type GroupRules,
   type MovedIdentity,
 } from './apply/apply-group.ts';
 export {

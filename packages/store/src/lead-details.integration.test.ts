@@ -1,4 +1,3 @@
-import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { testDatabase } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
@@ -22,8 +21,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-const rules = { emptyLead, applySubmissions, resolveCustomFields };
-
 test('a consent stands as it came, though a later one says no and its submission is replayed', async () => {
   const leadId = randomUUID();
   const person = { workspaceId, leadId, lead: { email: 'ana@example.com' } };
@@ -37,9 +34,9 @@ test('a consent stands as it came, though a later one says no and its submission
   const no = sampleSubmission({ ...person, consent: { given: false, text: 'Aceito.' } });
   const none = sampleSubmission(person);
   const items = [yes, no, none].map((submission) => ({ submission, replay: false }));
-  await applyGroup(store, items, rules);
+  await applyGroup(store, items);
   const changed = { ...yes, consent: { given: false } };
-  await applyGroup(store, [{ submission: changed, replay: true }], rules);
+  await applyGroup(store, [{ submission: changed, replay: true }]);
 
   const lead = await showLead(store, leadId, { historyLimit: 1 });
   expect(lead?.consents).toEqual([

@@ -1,4 +1,3 @@
-import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { testDatabase } from '@leadgate/testkit';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -9,8 +8,6 @@ import { openStore, type Store } from './open-store.ts';
 import { firstIdAt, listPartitions, makePartitions } from './partitions.ts';
 import { allowRetention, dropAcceptedBefore, retentionStandings } from './retention.ts';
 import { submissionsThere } from './submissions.ts';
-
-const rules = { emptyLead, applySubmissions, resolveCustomFields };
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;
@@ -41,7 +38,6 @@ const apply = (...submissions: ReturnType<typeof submissionOf>[]) =>
   applyGroup(
     store,
     submissions.map((submission) => ({ submission, replay: false })),
-    rules,
   );
 
 /** Which partition holds a submission; null: none. */

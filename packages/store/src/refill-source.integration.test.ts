@@ -1,5 +1,4 @@
 import type { RejectedBody } from '@leadgate/contract';
-import { applySubmissions, emptyLead, joinLeads, resolveCustomFields } from '@leadgate/leads';
 import { testDatabase } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
@@ -66,9 +65,8 @@ test('identities of a merged lead come with the lead that stayed, and the highes
   await applyGroup(
     store,
     submissions.map((submission) => ({ submission, replay: false })),
-    { emptyLead, applySubmissions, resolveCustomFields },
   );
-  await mergeLeads(store, workspaceId, a, b, { joinLeads });
+  await mergeLeads(store, workspaceId, a, b);
   expect((await collect(source.identities(workspaceId))).flat()).toEqual([
     { key: 'email:0@example.com', leadId: a },
     { key: 'email:1@example.com', leadId: a },

@@ -16,10 +16,8 @@ afterAll(async () => {
   await store.close();
   await database.drop();
 });
-
-const rules = { isPhoneCountry: (country: string) => country === 'BR' };
 const create = (name: string, country = 'BR') =>
-  createWorkspace(store, { name, country, dummyPhones: ['+5511900000000'] }, rules);
+  createWorkspace(store, { name, country, dummyPhones: ['+5511900000000'] });
 
 test('a workspace is listed as it was created', async () => {
   const created = await create('  Construtora Sa\u0303o João ');

@@ -1,4 +1,5 @@
 import type { FieldError, PhoneClass } from '@leadgate/contract';
+import { isPhoneCountry } from '@leadgate/leads';
 import { randomUUID } from 'node:crypto';
 import { isUniqueViolation } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
@@ -38,11 +39,10 @@ export type WorkspaceCreation =
 export async function createWorkspace(
   store: Store,
   input: NewWorkspace,
-  rules: { isPhoneCountry: (country: string) => boolean },
 ): Promise<WorkspaceCreation> {
   const name = displayText(input.name);
   const errors = nameErrors(name);
-  if (!rules.isPhoneCountry(input.country))
+  if (!isPhoneCountry(input.country))
     errors.push({
       pointer: '/country',
       code: 'unknown-country',

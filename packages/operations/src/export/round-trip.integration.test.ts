@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import { customFieldKey } from '@leadgate/leads';
 import {
   createField,
   exportLeads,
@@ -37,12 +36,12 @@ const FIELDS = [
 async function open() {
   const link = await house.open();
   for (const { name, type, options } of FIELDS)
-    await createField(
-      house.store,
-      link.workspaceId,
-      { name, label: name, type, options: [...options] },
-      { customFieldKey },
-    );
+    await createField(house.store, link.workspaceId, {
+      name,
+      label: name,
+      type,
+      options: [...options],
+    });
   return link;
 }
 type Link = Awaited<ReturnType<typeof open>>;

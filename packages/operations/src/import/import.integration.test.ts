@@ -2,7 +2,6 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { PassThrough, Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { customFieldKey } from '@leadgate/leads';
 import { createField, findLeads, linkEntries, listFields, listSubmissions } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import iconv from 'iconv-lite';
@@ -54,7 +53,7 @@ async function bring(content: string | Buffer | Readable, more: Partial<ImportOp
 
 async function addField(name: string, label: string): Promise<void> {
   const input = { name, label, type: 'text', options: [] } as const;
-  await createField(house.store, link.workspaceId, { ...input, options: [] }, { customFieldKey });
+  await createField(house.store, link.workspaceId, { ...input, options: [] });
 }
 
 const leadOf = async (email: string) =>

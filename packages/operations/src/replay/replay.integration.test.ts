@@ -1,6 +1,5 @@
 import type { Lead, Submission } from '@leadgate/contract';
 import { archiveField, createField, listSubmissions, showLead } from '@leadgate/store';
-import { customFieldKey } from '@leadgate/leads';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acceptBody } from '../accept.ts';
@@ -44,12 +43,7 @@ async function capture(link: Link, lead: Lead): Promise<{ leadId: string; submis
 
 async function addField(workspaceId: string, name: string): Promise<string> {
   const field = { name, label: name, type: 'text', options: [] } as const;
-  const creation = await createField(
-    house.store,
-    workspaceId,
-    { ...field, options: [] },
-    { customFieldKey },
-  );
+  const creation = await createField(house.store, workspaceId, { ...field, options: [] });
   if (creation.kind !== 'created') throw new Error(creation.kind);
   return creation.field.id;
 }

@@ -1,5 +1,4 @@
 import type { CustomFieldType, Lead, Submission } from '@leadgate/contract';
-import { applySubmissions, emptyLead, joinLeads, resolveCustomFields } from '@leadgate/leads';
 import { testDatabase } from '@leadgate/testkit';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -10,8 +9,6 @@ import { applyGroup, type GroupItem } from './apply-group.ts';
 import { mergeLeads } from './merge-leads.ts';
 import { successorOf } from './plan-workspace.ts';
 import { sampleSubmission } from './sample-submission.ts';
-
-const rules = { emptyLead, applySubmissions, resolveCustomFields };
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;
@@ -42,7 +39,7 @@ const sample = (leadId: string, lead: Lead, more: Partial<Submission> = {}) =>
 const fresh = (...submissions: Submission[]): GroupItem[] =>
   submissions.map((submission) => ({ submission, replay: false }));
 
-const apply = (...submissions: Submission[]) => applyGroup(store, fresh(...submissions), rules);
+const apply = (...submissions: Submission[]) => applyGroup(store, fresh(...submissions));
 
 async function createField(name: string, type: CustomFieldType = 'text'): Promise<string> {
   const id = randomUUID();
@@ -245,7 +242,7 @@ describe('a replay', () => {
     const stored = await submissionRow(submission);
     const plan = await createField('plan');
     const replayed = { ...submission, notes: stored?.notes as unknown as Submission['notes'] };
-    expect(await applyGroup(store, [{ submission: replayed, replay: true }], rules)).toMatchObject({
+    expect(await applyGroup(store, [{ submission: replayed, replay: true }])).toMatchObject({
       applied: [{ outcome: 'updated' }],
     });
     expect(await leadRow(leadId)).toMatchObject({ customFields: { [plan]: 'gold' } });
@@ -256,7 +253,7 @@ describe('a replay', () => {
 
   test('of a submission that never arrived stores it', async () => {
     const submission = sample(randomUUID(), { name: 'Ana' });
-    expect(await applyGroup(store, [{ submission, replay: true }], rules)).toMatchObject({
+    expect(await applyGroup(store, [{ submission, replay: true }])).toMatchObject({
       applied: [{ outcome: 'created' }],
     });
     expect(await submissionRow(submission)).not.toBeNull();
@@ -462,7 +459,7 @@ describe('an erased lead', () => {
     expect(row).toMatchObject({ body: '', lead: {}, identities: [], page: null, address: null });
     expect(await owners()).toEqual({});
     expect((await apply(submission)).applied).toMatchObject([{ outcome: 'already-applied' }]);
-    expect(await applyGroup(store, [{ submission, replay: true }], rules)).toMatchObject({
+    expect(await applyGroup(store, [{ submission, replay: true }])).toMatchObject({
       applied: [{ outcome: 'erased' }],
     });
     expect(await submissionRow(submission)).toEqual(row);
@@ -544,8 +541,7 @@ function longKey(): string {
 }
 
 describe('merging', () => {
-  const merge = (keep: string, lose: string) =>
-    mergeLeads(store, workspaceId, keep, lose, { joinLeads });
+  const merge = (keep: string, lose: string) => mergeLeads(store, workspaceId, keep, lose);
 
   test('leaves one lead of both histories, its keys and its aliases', async () => {
     const [a, b, alias] = [randomUUID(), randomUUID(), randomUUID()];

@@ -1,5 +1,4 @@
 import { type Lead, LEAD_FIELDS, type Submission, UTM_FIELDS } from '@leadgate/contract';
-import { applySubmissions, emptyLead, joinLeads, resolveCustomFields } from '@leadgate/leads';
 import { testDatabase } from '@leadgate/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -9,8 +8,6 @@ import { openStore, type Store } from '../open-store.ts';
 import { type AppliedSubmission, applyGroup, type GroupResult } from './apply-group.ts';
 import { mergeLeads } from './merge-leads.ts';
 import { keysOf, sampleSubmission } from './sample-submission.ts';
-
-const rules = { emptyLead, applySubmissions, resolveCustomFields };
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let stores: [Store, Store];
@@ -92,7 +89,7 @@ async function work(groups: Schedule): Promise<GroupResult[]> {
       const own: GroupResult[] = [];
       for (const group of groups[worker] ?? []) {
         const items = group.map((submission) => ({ submission, replay: false }));
-        own.push(await applyGroup(store, items, rules));
+        own.push(await applyGroup(store, items));
       }
       return own;
     }),
@@ -319,8 +316,7 @@ test('where Redis forgets keys and leads are merged meanwhile, every key has one
         const groups = sampleSchedule(submissions, seed);
 
         const merging = async () => {
-          for (const [a, b] of merges)
-            await mergeLeads(stores[1], workspaceId, idAt(a), idAt(b), { joinLeads });
+          for (const [a, b] of merges) await mergeLeads(stores[1], workspaceId, idAt(a), idAt(b));
         };
         await Promise.all([work(groups), merging()]);
 

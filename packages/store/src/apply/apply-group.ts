@@ -1,5 +1,5 @@
 import type { CustomField, Note, NoteCode, Submission } from '@leadgate/contract';
-import type { ApplySubmissions, LeadState, ResolveCustomFields } from '@leadgate/leads';
+import { applySubmissions, emptyLead, type LeadState, resolveCustomFields } from '@leadgate/leads';
 import { isDeepStrictEqual } from 'node:util';
 import { readField } from '../fields.ts';
 import type { Prisma } from '../generated/client.ts';
@@ -21,13 +21,6 @@ export interface GroupItem {
   submission: Submission;
   /** Apply it although it is stored: custom fields under today's definitions. */
   replay: boolean;
-}
-
-/** The rules of @leadgate/leads, handed in: the store decides nothing about values. */
-export interface GroupRules {
-  emptyLead: () => LeadState;
-  applySubmissions: ApplySubmissions;
-  resolveCustomFields: ResolveCustomFields;
 }
 
 export interface AppliedSubmission {
@@ -68,14 +61,10 @@ export interface GroupResult {
  * Rejects with a StoreError when nothing was applied, or when the connection broke at the commit:
  * the same again is harmless. `failureOf` says what to do.
  */
-export async function applyGroup(
-  store: Store,
-  items: readonly GroupItem[],
-  rules: GroupRules,
-): Promise<GroupResult> {
+export async function applyGroup(store: Store, items: readonly GroupItem[]): Promise<GroupResult> {
   if (items.length === 0) return { applied: [], moved: [] };
   const group = readItems(items);
-  return transact(store, (tx) => applyOnce(tx, group, rules));
+  return transact(store, (tx) => applyOnce(tx, group));
 }
 
 interface Group {
@@ -108,10 +97,9 @@ function readItems(items: readonly GroupItem[]): Group {
 async function applyOnce(
   tx: Prisma.TransactionClient,
   { submissions, replays, repetitions }: Group,
-  rules: GroupRules,
 ): Promise<GroupResult> {
   const fields = await readFields(tx, submissions);
-  const notes = new Map(submissions.map((one) => [one.id, allNotes(one, fields, rules)]));
+  const notes = new Map(submissions.map((one) => [one.id, allNotes(one, fields)]));
   const notesOf = ({ id }: Submission) => notes.get(id) ?? [];
   const inserted = await insertSubmissions(tx, submissions, notesOf);
 
@@ -123,7 +111,7 @@ async function applyOnce(
   await insertLeads(tx, plan.newLeads);
   const aliased = plan.routes.filter((route) => !route.fresh && hasNewAlias(route, plan));
   const rows = await lockAsPlanned(tx, plan, [...kept, ...aliased]);
-  const leads = foldLeads(rows, kept, fields, rules);
+  const leads = foldLeads(rows, kept, fields);
   await updateLeads(tx, leads.filter(hasChanged));
 
   if (!(await insertIdentities(tx, plan.claims))) throw new StartAgain();
@@ -173,7 +161,6 @@ const CUSTOM_FIELD_NOTES: ReadonlySet<NoteCode> = new Set([
 function allNotes(
   { workspaceId, lead, notes }: Submission,
   fields: readonly CustomField[],
-  { resolveCustomFields }: GroupRules,
 ): Note[] {
   const own = fields.filter((field) => field.workspaceId === workspaceId);
   return [
@@ -292,16 +279,15 @@ function foldLeads(
   rows: readonly LeadRow[],
   routes: readonly Route[],
   fields: readonly CustomField[],
-  rules: { emptyLead: () => LeadState; applySubmissions: ApplySubmissions },
 ): FoldedLead[] {
   const submissionsOf = byLead(routes);
   return rows.flatMap((row) => {
     const { workspaceId, id } = row;
     const submissions = submissionsOf.get(`${workspaceId} ${id}`);
     if (submissions === undefined) return [];
-    const before = row.creatorId === null ? rules.emptyLead() : readState(row);
+    const before = row.creatorId === null ? emptyLead() : readState(row);
     const own = fields.filter((field) => field.workspaceId === workspaceId);
-    return [{ workspaceId, id, before, after: rules.applySubmissions(before, submissions, own) }];
+    return [{ workspaceId, id, before, after: applySubmissions(before, submissions, own) }];
   });
 }
 

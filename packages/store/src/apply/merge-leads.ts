@@ -1,4 +1,4 @@
-import type { LeadState } from '@leadgate/leads';
+import { joinLeads } from '@leadgate/leads';
 import type { Prisma } from '../generated/client.ts';
 import { type LeadRow, readState } from '../lead-row.ts';
 import type { Store } from '../open-store.ts';
@@ -27,7 +27,6 @@ export async function mergeLeads(
   workspaceId: string,
   keepId: string,
   otherId: string,
-  rules: { joinLeads: (a: LeadState, b: LeadState) => LeadState },
 ): Promise<Merge> {
   return transact(store, async (tx) => {
     const keep = await resolveLead(tx, workspaceId, keepId);
@@ -45,7 +44,7 @@ export async function mergeLeads(
     const erased = rows.find(({ erasedOrder }) => erasedOrder !== null);
     if (erased !== undefined) return { kind: 'erased-lead', leadId: erased.id };
 
-    const after = rows.map(readState).reduce(rules.joinLeads);
+    const after = rows.map(readState).reduce(joinLeads);
     await updateLeads(tx, [{ workspaceId, id: keep, after }]);
     await makeAlias(tx, workspaceId, other, keep);
     const moved = await moveIdentities(tx, workspaceId, other, keep);

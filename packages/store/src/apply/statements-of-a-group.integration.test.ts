@@ -1,12 +1,9 @@
-import { applySubmissions, emptyLead, resolveCustomFields } from '@leadgate/leads';
 import { sampleSubmission, testDatabase } from '@leadgate/testkit';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { openStore, type Store } from '../open-store.ts';
 import { applyGroup } from './apply-group.ts';
-
-const rules = { emptyLead, applySubmissions, resolveCustomFields };
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;
@@ -25,7 +22,6 @@ async function statementsOf(submissions: ReturnType<typeof sampleSubmission>[]):
   await applyGroup(
     store,
     submissions.map((submission) => ({ submission, replay: false })),
-    rules,
   );
   const texts = query.mock.calls.map(([statement]: unknown[]) =>
     typeof statement === 'string' ? statement : (statement as { text: string }).text,
