@@ -1,5 +1,5 @@
 import type { Lead, Submission } from '@leadgate/contract';
-import { applySubmissions, emptyLead, joinLeads, resolveCustomFields } from '@leadgate/leads';
+import { applySubmissions, emptyLead } from '@leadgate/leads';
 import { testDatabase } from '@leadgate/testkit';
 import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
@@ -10,8 +10,6 @@ import { leadColumns, readState, type LeadRow } from '../lead-row.ts';
 import { mergeLeads } from './merge-leads.ts';
 import { sampleSubmission } from './sample-submission.ts';
 import { splitLead } from './split-lead.ts';
-
-const rules = { emptyLead, applySubmissions, resolveCustomFields };
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;
@@ -38,7 +36,6 @@ const apply = (submissions: readonly Submission[], replay = false) =>
   applyGroup(
     store,
     submissions.map((submission) => ({ submission, replay })),
-    rules,
   );
 
 async function leads(): Promise<Record<string, LeadRow>> {
@@ -96,7 +93,7 @@ test('what was merged by mistake has its own ids again', async () => {
     sample(ana, { email: 'ana@example.com' }),
     sample(bia, { email: 'bia@example.com' }),
   ]);
-  await mergeLeads(store, workspaceId, ana, bia, { joinLeads });
+  await mergeLeads(store, workspaceId, ana, bia);
   expect(await splitLead(store, workspaceId, ana, [])).toMatchObject({
     parts: [{ leadId: ana }, { leadId: bia }],
   });
