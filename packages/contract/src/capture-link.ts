@@ -34,6 +34,8 @@ export const CaptureLink = Type.Object({
   ...LinkRules.properties,
   /** Absent where nothing is held back. */
   guard: Type.Optional(LinkGuard),
+  /** Of the directory, when the entry was read from Postgres: an older one replaces no newer one. Absent: 0. */
+  revision: Type.Optional(Type.Integer()),
 });
 export type CaptureLink = Static<typeof CaptureLink>;
 

@@ -52,6 +52,6 @@ export {
   type FieldError,
   type ProblemCode,
 } from './problem.ts';
-export type { RefillSource } from './refill.ts';
+export type { LinkChanges, LinkChangeSource, RefillSource } from './refill.ts';
 export type { RejectedBody } from './rejected-body.ts';
 export type { BodyType, OwnedIdentity, Submission, SubmissionSource } from './submission.ts';

@@ -1,8 +1,15 @@
 import type { CaptureLink } from './capture-link.ts';
 
+/** The entries of the link directory that changed, as they are at `revision` or after it. */
+export interface LinkChanges {
+  revision: number;
+  /** Null: the code is gone. */
+  entries: { code: string; link: CaptureLink | null }[];
+}
+
 /** What Redis is refilled from when it comes back empty or older: Postgres, read in pages. */
 export interface RefillSource {
-  /** Counted up by whatever changes a link: read before `links()`, it says how new they are. */
+  /** Raised by whatever changes a link, and never the same again: read before `links()`, it says how new they are. */
   directoryRevision(): Promise<number>;
   workspaceIds(): Promise<string[]>;
   /** Every code that resolves, closed ones included, with its entry. */
@@ -14,4 +21,13 @@ export interface RefillSource {
   identities(workspaceId: string): AsyncIterable<{ key: string; leadId: string }[]>;
   /** The highest order (microseconds) stored in each of the workspaces; 0 or absent: none. */
   highestOrders(workspaceIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+}
+
+/** What changed of the link directory in Postgres. */
+export interface LinkChangeSource {
+  /**
+   * What changed after a revision. Null where only reading all of it tells: too much, too long ago, or a
+   * revision that this Postgres never had.
+   */
+  linkChanges(since: number): Promise<LinkChanges | null>;
 }

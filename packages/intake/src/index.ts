@@ -16,6 +16,7 @@ export { createRedisDeadline, type WithinDeadline } from './accept/redis-deadlin
 export { withinTime } from './accept/within-time.ts';
 export { openLinkDirectory, type Finding, type LinkDirectory } from './links/link-directory.ts';
 export { openLinkSnapshot, type LinkSnapshot } from './links/link-snapshot.ts';
+export { followLinks } from './links/link-changes.ts';
 export { putLinks } from './links/put-links.ts';
 export {
   closedWorkspaces,

@@ -7,6 +7,8 @@
 export const LINKS = 'leadgate:{links}:entries';
 /** Not a code: codes are URL-safe. In the hash itself, so that the two are lost together. */
 export const REVISION = '@revision';
+/** List: what led from a revision to the next, the latest first: `before after code,code`. */
+export const LINK_STEPS = 'leadgate:{links}:steps';
 /** Channel: codes that changed, with commas between, or RELOAD. */
 export const LINK_CHANGES = 'leadgate:links';
 export const RELOAD = '*';

@@ -108,6 +108,7 @@ test('the entry of a link carries all that the receiver needs', async () => {
         redirectUrl: 'https://a.example/thanks',
         linkLimit: 100,
         addressLimit: 10,
+        revision: await revision(),
       },
     },
   ]);

@@ -94,6 +94,59 @@ test('a change of a link, a code or a workspace counts the directory up, and its
   expect(await source.workspaceIds()).toContain(workspaceId);
 });
 
+test('what changed after a revision comes with what is there now, and of another Postgres nothing does', async () => {
+  const source = refillSource(store);
+  const workspaceId = await createWorkspace();
+  const make = async (code: string) => {
+    const data = { id: randomUUID(), workspaceId, codes: { create: { code } } };
+    return (await store.prisma.captureLink.create({ data })).id;
+  };
+  const changed = async (since: number) => {
+    const found = await source.linkChanges(since);
+    expect(found?.revision).toBe(await source.directoryRevision());
+    return found?.entries.map(({ code, link }) => [code, link?.state ?? null]).toSorted();
+  };
+  const [one] = [await make('one'), await make('two')];
+  const before = await source.directoryRevision();
+  expect(await changed(before)).toEqual([]);
+
+  await store.prisma.captureLink.update({ where: { id: one }, data: { state: 'disabled' } });
+  await store.prisma.captureCode.delete({ where: { code: 'two' } });
+  expect(await changed(before)).toEqual([
+    ['one', 'disabled'],
+    ['two', null],
+  ]);
+  await store.prisma.workspace.update({ where: { id: workspaceId }, data: { timeZone: 'UTC' } });
+  await make('three');
+  expect(await changed(before)).toEqual([
+    ['one', 'disabled'],
+    ['three', 'open'],
+    ['two', null],
+  ]);
+  expect(await source.linkChanges(before + 1)).toBeNull();
+});
+
+test('a change of very many links is told as one that only reading all of them tells, and so is one long ago', async () => {
+  const source = refillSource(store);
+  const workspaceId = await createWorkspace();
+  const linkId = randomUUID();
+  await store.prisma.captureLink.create({ data: { id: linkId, workspaceId } });
+  const before = await source.directoryRevision();
+  await store.prisma.$executeRaw`
+    INSERT INTO capture_code (code, link_id)
+    SELECT 'many-' || n, ${linkId}::uuid FROM generate_series(1, 2001) AS n`;
+  expect(await source.linkChanges(before)).toBeNull();
+
+  const then = await source.directoryRevision();
+  for (let n = 0; n < 1_001; n++)
+    await store.prisma
+      .$executeRaw`UPDATE workspace SET time_zone = ${`zone-${n}`} WHERE id = ${workspaceId}::uuid`;
+  expect(await source.linkChanges(then)).toBeNull();
+  const [row] = await store.prisma.$queryRaw<{ many: number }[]>`
+    SELECT count(*)::int AS many FROM directory_change`;
+  expect(row?.many).toBe(1_000);
+});
+
 test('a refused body is kept once, with what Postgres cannot hold taken out', async () => {
   const rejected: RejectedBody = {
     id: randomUUID(),

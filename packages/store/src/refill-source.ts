@@ -1,4 +1,10 @@
-import { type CaptureLink, LinkRules, type RefillSource } from '@leadgate/contract';
+import {
+  type CaptureLink,
+  type LinkChanges,
+  type LinkChangeSource,
+  LinkRules,
+  type RefillSource,
+} from '@leadgate/contract';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 
@@ -6,9 +12,10 @@ import type { Store } from './open-store.ts';
 const PAGE_SIZE = 5_000;
 
 /** Postgres as the source that Redis is refilled from. */
-export function refillSource(store: Store): RefillSource {
+export function refillSource(store: Store): RefillSource & LinkChangeSource {
   return {
     directoryRevision: () => directoryRevision(store),
+    linkChanges: (since) => linkChanges(store, since),
     workspaceIds: () => workspaceIds(store),
     links: () => linkEntryPages(store, PAGE_SIZE),
     identities: (workspaceId) => identityPages(store, workspaceId),
@@ -59,7 +66,7 @@ async function highestOrders(
 }
 
 /**
- * Counts every change of a link, a code or a workspace. What Redis holds of the link directory is
+ * Raised by every change of a link, a code or a workspace. What Redis holds of the link directory is
  * behind where its revision is lower.
  */
 export async function directoryRevision(store: Store): Promise<number> {
@@ -83,6 +90,32 @@ export function linkEntries(store: Store, linkId: string): Promise<LinkEntry[]> 
 /** The entries of every link of a workspace. */
 export function workspaceLinkEntries(store: Store, workspaceId: string): Promise<LinkEntry[]> {
   return selectEntries(store, Prisma.sql`WHERE w.id = ${workspaceId}::uuid`);
+}
+
+/** Of one answer: more is read by reading all. */
+const MOST_CHANGES = 2_000;
+
+/**
+ * The entries that changed after a revision; null where they are too many, or `directory_change` does
+ * not have that revision: it is too long ago, or of a Postgres that an older dump was restored to since.
+ */
+async function linkChanges(store: Store, since: number): Promise<LinkChanges | null> {
+  const rows = await store.prisma.$queryRaw<{ revision: number; codes: string[] | null }[]>`
+    SELECT revision::float8 AS revision, codes FROM directory_change
+    WHERE revision >= ${since}::bigint ORDER BY revision`;
+  const [known, ...changes] = rows;
+  if (known?.revision !== since) return null;
+  const codes = new Set<string>();
+  for (const change of changes) {
+    if (change.codes === null || codes.size + change.codes.length > MOST_CHANGES) return null;
+    for (const code of change.codes) codes.add(code);
+  }
+  const found = await selectEntries(store, Prisma.sql`WHERE k.code = ANY(${[...codes]})`);
+  const links = new Map(found.map(({ code, link }) => [code, link]));
+  return {
+    revision: changes.at(-1)?.revision ?? since,
+    entries: [...codes].map((code) => ({ code, link: links.get(code) ?? null })),
+  };
 }
 
 /** Every entry of the link directory by code, closed and expired ones included, page by page. */
@@ -126,7 +159,8 @@ async function selectEntries(store: Store, filter: Prisma.Sql): Promise<LinkEntr
                'captcha', CASE WHEN l.captcha_url IS NOT NULL THEN jsonb_build_object(
                  'verifyUrl', l.captcha_url, 'secret', l.captcha_secret, 'fail', l.captcha_fail)
                END)
-           END AS guard
+           END AS guard,
+           (SELECT revision::float8 FROM directory_revision) AS revision
     FROM capture_code k
     JOIN capture_link l ON l.id = k.link_id
     JOIN workspace w ON w.id = l.workspace_id

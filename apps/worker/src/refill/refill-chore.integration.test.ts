@@ -35,7 +35,11 @@ function sourceOf(workspaceId: string, leadId: string, highestOrder: number): Re
 }
 
 const choreOf = (source: RefillSource) =>
-  createRefillChore(redis, source, createLease(redis, 'leadgate:upkeep', 5_000));
+  createRefillChore(
+    redis,
+    { ...source, linkChanges: () => Promise.resolve(null) },
+    createLease(redis, 'leadgate:upkeep', 5_000),
+  );
 
 const workspaceId = randomUUID();
 const leadId = randomUUID();

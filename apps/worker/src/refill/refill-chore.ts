@@ -1,8 +1,9 @@
 import type { RedisConnection } from '@leadgate/boot';
-import type { RefillSource } from '@leadgate/contract';
+import type { LinkChangeSource, RefillSource } from '@leadgate/contract';
 import {
   confirmWorkspaces,
   directoryRevision,
+  followLinks,
   redisIdentity,
   refillDirectory,
   refillWorkspace,
@@ -17,12 +18,12 @@ const ASK_POSTGRES_MS = 1_000;
 /**
  * Keeps what Redis holds of Postgres. After a start, a failover or a loss of Redis it compares every
  * workspace with Postgres, confirms those that are whole and refills the others; otherwise those that
- * receivers ask for. The link directory follows Postgres's revision. One worker at a time does it, and
+ * receivers ask for. The link directory follows Postgres, change by change. One worker at a time does it, and
  * asks Postgres once a second while nothing happens, however many workspaces there are.
  */
 export function createRefillChore(
   redis: RedisConnection,
-  source: RefillSource,
+  source: RefillSource & LinkChangeSource,
   lease: Lease,
   clock: () => number = () => performance.now(),
 ): Chore {
@@ -30,13 +31,20 @@ export function createRefillChore(
   let lookedAt: string | null = null;
   let askedPostgres = -Infinity;
 
-  /** Undefined: not asked, or Redis has it. */
-  async function missingRevision(found: number | null): Promise<number | undefined> {
+  /** Brings what changed, or else all of it. Returns how much; null where Redis has it, or was not asked. */
+  async function followPostgres(
+    found: number | null,
+  ): Promise<{ links: number } | { changedLinks: number } | null> {
     const now = clock();
-    if (found !== null && now - askedPostgres < ASK_POSTGRES_MS) return undefined;
+    if (found !== null && now - askedPostgres < ASK_POSTGRES_MS) return null;
     askedPostgres = now;
     const wanted = await source.directoryRevision();
-    return wanted === found ? undefined : wanted;
+    if (wanted === found) return null;
+    const changes = found === null ? null : await source.linkChanges(found);
+    if (found === null || changes === null)
+      return { links: await refillDirectory(redis, source, wanted) };
+    const followed = await followLinks(redis, found, changes);
+    return followed ? { changedLinks: changes.entries.length } : null;
   }
 
   return {
@@ -67,11 +75,7 @@ export function createRefillChore(
       if (all) for (const id of await source.workspaceIds()) ids.add(id);
       const compared = await attempt(() => confirmWorkspaces(redis, source, [...ids]));
 
-      const revision = await attempt(() => missingRevision(found));
-      const links =
-        revision === undefined
-          ? undefined
-          : await attempt(() => refillDirectory(redis, source, revision));
+      const links = await attempt(() => followPostgres(found));
 
       let identities = 0;
       const incomplete = compared?.incomplete ?? [];
@@ -82,8 +86,8 @@ export function createRefillChore(
       if (failures.length > 0) throw failures[0];
       lookedAt = identity;
       const confirmed = compared?.confirmed ?? 0;
-      if (links === undefined && confirmed + incomplete.length === 0) return null;
-      return { links, confirmed, workspaces: incomplete.length, identities };
+      if (!links && confirmed + incomplete.length === 0) return null;
+      return { ...links, confirmed, workspaces: incomplete.length, identities };
     },
   };
 }

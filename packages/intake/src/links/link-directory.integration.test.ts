@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LINKS, LINK_CHANGES, RELOAD, REVISION } from '../keys.ts';
 import { openLinkDirectory } from './link-directory.ts';
+import { followLinks } from './link-changes.ts';
 import { putLinks } from './put-links.ts';
 
 // As the receiver has them.
@@ -119,6 +120,69 @@ describe('what is found', () => {
     const link = aLink();
     await putLinks(admin, [{ code: 'a-broken-code', link }]);
     await expect.poll(() => directory.find('a-broken-code')).toEqual({ kind: 'found', link });
+  });
+});
+
+describe('changes', () => {
+  const change = (from: number, to: number, codes: Record<string, CaptureLink | null>) =>
+    followLinks(admin, from, {
+      revision: to,
+      entries: Object.entries(codes).map(([code, link]) => ({ code, link })),
+    });
+
+  test('are followed, also those that nobody told of, and the directory is complete all the while', async () => {
+    const link = aLink();
+    await fill(admin, { changed: link, gone: link });
+    const { directory, redis, logger } = await open();
+    const scanned = vi.spyOn(redis, 'hscan');
+    expect(await change(1, 2, { changed: { ...link, state: 'disabled', revision: 2 } })).toBe(true);
+    await expect.poll(() => directory.peek('changed')?.state).toBe('disabled');
+    const told = vi.spyOn(admin, 'publish').mockResolvedValue(0);
+    await change(2, 3, { gone: null });
+    await change(3, 4, { made: { ...link, revision: 4 } });
+    told.mockRestore();
+    await change(4, 5, { other: { ...link, revision: 5 } });
+    await expect.poll(() => directory.peek('made')).toEqual({ ...link, revision: 4 });
+    expect(await directory.find('gone')).toEqual({ kind: 'unknown' });
+    expect(directory.complete).toBe(true);
+    expect(scanned).not.toHaveBeenCalled();
+    expect(logger.warn).not.toHaveBeenCalled();
+  });
+
+  test('that are no longer known have all of it loaded, complete all the while', async () => {
+    const link = aLink();
+    await fill(admin, { code: link });
+    const { directory } = await open();
+    await admin.hset(LINKS, REVISION, 9, 'new', JSON.stringify(link));
+    const seen = new Set<boolean>();
+    await admin.publish(LINK_CHANGES, 'other');
+    await expect
+      .poll(() => {
+        seen.add(directory.complete);
+        return directory.peek('new');
+      })
+      .toEqual(link);
+    expect(seen).toEqual(new Set([true]));
+  });
+
+  test('that come while the directory is loaded are in it when it is', async () => {
+    const link = aLink();
+    const many = Array.from({ length: 3_000 }, (_, i) => [`code${i}`, link] as const);
+    await fill(admin, Object.fromEntries(many));
+    const { directory, redis, subscriber } = await open();
+    const hscan = redis.hscan.bind(redis) as (...args: unknown[]) => Promise<[string, string[]]>;
+    let revision = 1;
+    vi.spyOn(redis, 'hscan').mockImplementation(async (...args: unknown[]) => {
+      const to = revision + 1;
+      await change(revision, to, { [`code${to}`]: { ...link, state: 'disabled', revision: to } });
+      revision = to;
+      return hscan(...args);
+    });
+    subscriber.disconnect(true);
+    await expect
+      .poll(() => directory.peek('code3')?.state === 'disabled' && directory.complete)
+      .toBe(true);
+    expect(directory.peek(`code${revision}`)?.state).toBe('disabled');
   });
 });
 

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readCaptureLink, type CaptureLink } from '@leadgate/contract';
 import { LINKS, LINK_CHANGES, RELOAD, REVISION } from '../keys.ts';
 import type { Log } from '../log.ts';
+import { changesAfter } from './link-changes.ts';
 
 const SCAN_COUNT = 1_000;
 /** Codes asked for in one call; while as many wait, further unknown ones are not asked for. */
@@ -84,6 +85,7 @@ class Directory implements LinkDirectory {
   #loading: Promise<void> | null = null;
   #loadAgain = false;
   #loadIsPlanned = false;
+  #catchingUp: Promise<void> | null = null;
   #comparing: NodeJS.Timeout | undefined;
   /** Codes that changed while a load was under way, and may have been read before they did. */
   #changedMeanwhile = new Set<string>();
@@ -207,7 +209,7 @@ class Directory implements LinkDirectory {
   async #loadOnce(): Promise<void> {
     // Listening first: what changes during the load is then heard of.
     await this.#subscriber.subscribe(LINK_CHANGES);
-    const before = await this.#redis.hget(LINKS, REVISION);
+    const before = readRevision(await this.#redis.hget(LINKS, REVISION));
     const entries: Entries = new Map();
     let cursor = '0';
     do {
@@ -219,12 +221,14 @@ class Directory implements LinkDirectory {
       }
       cursor = next;
     } while (cursor !== '0');
-    const after = await this.#redis.hget(LINKS, REVISION);
-    this.#adopt(entries, before === after ? readRevision(after) : null);
+    const after = readRevision(await this.#redis.hget(LINKS, REVISION));
+    // What changed meanwhile may be in it or not: it is as of before.
+    this.#adopt(entries, before !== null && after !== null && before <= after ? before : null);
     this.#listening = this.#subscriber.status === 'ready';
     const changed = [...this.#changedMeanwhile];
     this.#changedMeanwhile.clear();
     if (changed.length > 0) await this.#read(changed);
+    if (after !== this.#revision) await this.#catchUp();
   }
 
   #adopt(entries: Entries, revision: number | null): void {
@@ -282,17 +286,65 @@ class Directory implements LinkDirectory {
     if (texts.some((text) => text !== null)) this.#onChange();
     codes.forEach((code, i) => {
       const text = texts[i];
-      if (text !== null && text !== undefined) {
-        this.#entries.set(code, this.#parse(code, text));
-        this.#missing.delete(code);
-      } else {
-        this.#noteMissing(code);
-      }
+      if (text !== null && text !== undefined) this.#take(code, text);
+      else this.#noteMissing(code);
     });
-    if (readRevision(revisionText) === this.#revision) return;
-    // Lost, or refilled without word of it.
+    this.#compare(readRevision(revisionText));
+  }
+
+  /** Replies may be taken over in another order than they were given. */
+  #take(code: string, text: string): void {
+    const link = this.#parse(code, text);
+    const held = this.#entries.get(code);
+    this.#missing.delete(code);
+    if (held && link && (link.revision ?? 0) < (held.revision ?? 0)) return;
+    this.#entries.set(code, link);
+  }
+
+  /** Whether Redis is at another revision than this process. */
+  #compare(revision: number | null): void {
+    if (revision === this.#revision) return;
+    if (revision !== null && this.#revision !== null && revision > this.#revision) {
+      // What is not here is asked for there: until then the directory is no less complete.
+      if (!this.#loading) void this.#catchUp();
+      return;
+    }
+    // Lost, older, or refilled without word of it.
     this.#revision = null;
     void this.#load();
+  }
+
+  /** Takes over what changed since, once at a time. */
+  #catchUp(): Promise<void> {
+    this.#catchingUp ??= this.#catchUpOnce()
+      .catch((err: unknown) => {
+        if (!this.#stop.signal.aborted)
+          this.#logger.warn({ err }, 'changes of links could not be read; trying again');
+      })
+      .finally(() => (this.#catchingUp = null));
+    return this.#catchingUp;
+  }
+
+  async #catchUpOnce(): Promise<void> {
+    const from = this.#revision;
+    if (from === null) return;
+    const found = await changesAfter(this.#redis, from);
+    // A load came in between, and brought what is newer.
+    if (this.#revision !== from) return;
+    if (found.kind !== 'changes') {
+      if (found.kind === 'incomplete' || found.revision < from) this.#revision = null;
+      void this.#load();
+      return;
+    }
+    if (found.entries.length > 0) this.#onChange();
+    for (const { code, text } of found.entries)
+      if (text === null) this.#entries.delete(code);
+      else this.#take(code, text);
+    this.#revision = this.#newest = found.revision;
+    this.#logger.info(
+      { changed: found.entries.length, revision: found.revision },
+      'link directory followed',
+    );
   }
 
   #noteMissing(code: string): void {

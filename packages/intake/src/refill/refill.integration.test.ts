@@ -5,6 +5,7 @@ import { sampleLink, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { identityRef } from '../digest.ts';
 import { LINKS, REFILL_REQUESTS, REVISION, identitiesKey, stateKey } from '../keys.ts';
+import { followLinks } from '../links/link-changes.ts';
 import { putLinks } from '../links/put-links.ts';
 import { packUuid, unpackUuid } from '../packed-uuid.ts';
 import { moveIdentities } from '../reservation/move-identities.ts';
@@ -303,6 +304,51 @@ describe('the link directory', () => {
     source.beforePage = () => putLinks(redis, [{ code: 'new', link: aLink(randomUUID()) }]);
     await refillDirectory(redis, source, 1);
     expect(await redis.hexists(LINKS, 'new')).toBe(1);
+  });
+
+  test('a link that is disabled while the directory is refilled stays disabled', async () => {
+    const source = new FakeSource();
+    const link = { ...aLink(randomUUID()), revision: 7 };
+    source.links_.push({ code: 'code', link });
+    await refillDirectory(redis, source, 7);
+    // Read before it was disabled, and written after.
+    source.beforePage = () =>
+      putLinks(redis, [{ code: 'code', link: { ...link, state: 'disabled', revision: 8 } }]);
+    await refillDirectory(redis, source, 7);
+    expect(await redis.hget(LINKS, 'code')).toContain('"state":"disabled"');
+    // And what an operator's process read before comes too late.
+    await putLinks(redis, [{ code: 'code', link }]);
+    expect(await redis.hget(LINKS, 'code')).toContain('"state":"disabled"');
+  });
+
+  test('of a Postgres that was put back to an older dump Redis keeps nothing newer', async () => {
+    const source = new FakeSource();
+    const link = { ...aLink(randomUUID()), revision: 9 };
+    await putLinks(redis, [
+      { code: 'changed', link: { ...link, state: 'disabled' } },
+      { code: 'made', link },
+    ]);
+    source.links_.push({ code: 'changed', link: { ...link, revision: 5 } });
+    await refillDirectory(redis, source, 5);
+    expect(await redis.hget(LINKS, 'changed')).toContain('"state":"open"');
+    expect(await redis.hexists(LINKS, 'made')).toBe(0);
+  });
+
+  test('changes are followed from where it is, and from nowhere else', async () => {
+    const link = { ...aLink(randomUUID()), revision: 8 };
+    const source = new FakeSource();
+    source.links_.push({ code: 'gone', link: { ...link, revision: 7 } });
+    await refillDirectory(redis, source, 7);
+    const entries = [
+      { code: 'new', link },
+      { code: 'gone', link: null },
+    ];
+    expect(await followLinks(redis, 6, { revision: 8, entries })).toBe(false);
+    expect(await redis.hexists(LINKS, 'new')).toBe(0);
+    expect(await followLinks(redis, 7, { revision: 8, entries })).toBe(true);
+    expect(await redis.hkeys(LINKS)).toEqual(expect.arrayContaining(['new', REVISION]));
+    expect(await redis.hlen(LINKS)).toBe(2);
+    expect(await directoryRevision(redis)).toBe(8);
   });
 
   test('a Redis that is emptied meanwhile is not called complete', async () => {
