@@ -20,7 +20,9 @@
  * @property {{ seconds: number }} soak at full rate, for the slope of memory
  */
 
-const STAGES = ['receivers', 'workers', 'end-to-end', 'spike', 'burst', 'size', 'soak', 'spool'];
+const STAGES = [
+  ...['receivers', 'workers', 'end-to-end', 'spike', 'burst', 'size', 'soak', 'spool', 'start'],
+];
 
 /** Half of the bodies are of people that the servers know: this many of them. */
 const KNOWN = 10_000;

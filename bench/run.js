@@ -100,6 +100,7 @@ async function measure(bench) {
   const { measureSize } = await import('./stages/size.js');
   const { measureSoak } = await import('./stages/soak.js');
   const { measureSpool } = await import('./stages/spool.js');
+  const { measureStart } = await import('./stages/start.js');
   /**
    * @template T
    * @param {string} name
@@ -122,7 +123,8 @@ async function measure(bench) {
   const size = await stage('size', () => measureSize(bench));
   const soak = await stage('soak', () => measureSoak(bench, { sustained }));
   const spool = await stage('spool', () => measureSpool(bench));
-  return { receivers, workers, endToEnd, spike, burst, size, soak, spool };
+  const start = await stage('start', () => measureStart(bench));
+  return { receivers, workers, endToEnd, spike, burst, size, soak, spool, start };
 }
 
 /** @typedef {Awaited<ReturnType<typeof measure>>} Figures */

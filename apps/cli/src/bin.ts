@@ -1,5 +1,9 @@
 import { once } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
 import { run } from './run.ts';
+
+// Prisma compiles queries with a WebAssembly: optimising it takes longer than a command's few queries.
+setFlagsFromString('--liftoff-only');
 
 // Whoever reads may stop early (`leadgate lead find | head`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

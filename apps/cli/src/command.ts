@@ -13,24 +13,27 @@ export interface JsonOption {
   json?: boolean;
 }
 
+interface Help {
+  details?: string;
+  examples: [string, ...string[]];
+}
+
 /** Adds a command that answers in tables, or in JSON with `--json`, and whose help has examples. */
 export function addCommand(
   parent: Command,
   usage: string,
-  help: { summary: string; details?: string; examples: [string, ...string[]] },
+  { summary, ...help }: Help & { summary: string },
 ): Command {
-  const lines = help.examples.map((example) => `  $ leadgate ${example}\n`).join('');
-  return parent
-    .command(usage)
-    .summary(help.summary)
-    .description([help.summary, help.details ?? ''].join(' ').trim())
-    .option('--json', 'print JSON, for programs')
-    .addHelpText('after', `\nExample:\n${lines.trimEnd()}`);
+  return describe(parent.command(usage).summary(summary), help);
 }
 
-/** Adds a noun whose verbs are commands. */
-export function addNoun(parent: Command, name: string, summary: string): Command {
-  return parent.command(name).description(summary);
+/** Makes of a command that has its name and summary what `addCommand` adds. */
+export function describe(command: Command, { details, examples }: Help): Command {
+  const lines = examples.map((example) => `  $ leadgate ${example}\n`).join('');
+  return command
+    .description([command.summary(), details ?? ''].join(' ').trim())
+    .option('--json', 'print JSON, for programs')
+    .addHelpText('after', `\nExample:\n${lines.trimEnd()}`);
 }
 
 /** Gathers the values of an option that may be repeated. */

@@ -1,33 +1,10 @@
 import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
-import { addAudit } from './commands/audit.ts';
-import { addDoctor } from './commands/doctor.ts';
-import { addFailedCommands } from './commands/failed.ts';
-import { addFieldCommands } from './commands/field.ts';
-import { addHeldCommands } from './commands/held.ts';
-import { addImport } from './commands/import.ts';
-import { addLeadCommands } from './commands/lead.ts';
-import { addLinkCommands } from './commands/link.ts';
-import { addMigrate } from './commands/migrate.ts';
-import { addOperatorCommands } from './commands/operator.ts';
-import { addQueueCommands } from './commands/queue.ts';
-import { addRebuild } from './commands/rebuild.ts';
-import { addRejectedCommands } from './commands/rejected.ts';
-import { addReplay } from './commands/replay.ts';
-import { addRetentionCommands } from './commands/retention.ts';
-import { addShardsCommands } from './commands/shards.ts';
-import { addSpoolCommands } from './commands/spool.ts';
-import { addSubmissionCommands } from './commands/submission.ts';
-import { addTokenCommands } from './commands/token.ts';
-import { addTail } from './commands/tail.ts';
-import { addWorkspaceCommands } from './commands/workspace.ts';
-import { remark, type Context } from './command.ts';
-import { explain } from './explain.ts';
+import type { Context } from './command.ts';
+import { COMMANDS, type CommandEntry } from './commands.ts';
 import { EXIT } from './failure.ts';
 import type { Io } from './io.ts';
-import { createRecorder } from './on-record.ts';
 import { showable } from './print/showable.ts';
-import { openSession } from './session.ts';
 
 const ABOUT = `
 Servers: DATABASE_URL and REDIS_URL, else those of npm start (.leadgate/run.json in the
@@ -45,30 +22,43 @@ be reached; 130 stopped in order by Ctrl-C, before all was done.`;
  * said in one sentence on the standard error output; nothing is thrown.
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
-  const session = openSession(io);
-  const recorder = createRecorder(session.store, io);
+  const program = createProgram(io);
+  const named = COMMANDS.filter(({ name }) => argv.includes(name));
   try {
-    await buildProgram({ io, session })
-      .hook('preAction', (_program, command) => recorder.begin(command))
-      .parseAsync(argv, { from: 'user' });
-    const missing = await recorder.end(null);
-    if (missing !== null) remark(io, missing);
+    if (named.length > 0) return await runNamed(program, named, argv, io);
+    await program.parseAsync(argv, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
     // Commander has written its own message, or the help that was asked for.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    await recorder.end(error);
-    const { sentence, status } = explain(error, session);
-    io.err(`leadgate: ${sentence}\n`);
-    return status;
-  } finally {
-    await session.close();
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   }
 }
 
+async function runNamed(
+  program: Command,
+  named: readonly CommandEntry[],
+  argv: readonly string[],
+  io: Io,
+): Promise<number> {
+  const { performCommand } = await import('./perform.ts');
+  return performCommand(io, async (context, begin) => {
+    await fill(program, named, context);
+    await program
+      .hook('preAction', (_program, command) => begin(command))
+      .parseAsync(argv, { from: 'user' });
+  });
+}
+
 /** Every command there is, on a program that has not run yet. */
-export function buildProgram(context: Context): Command {
-  const { io } = context;
+export async function wholeProgram(context: Context): Promise<Command> {
+  const program = createProgram(context.io);
+  await fill(program, COMMANDS, context);
+  return program;
+}
+
+/** A program that knows each command by its name and summary only. */
+function createProgram(io: Io): Command {
   const program = new Command('leadgate')
     .description('Workspaces, capture links, custom fields and leads of Leadgate, at a prompt.')
     .version(version(), '--version', 'print the version')
@@ -81,28 +71,20 @@ export function buildProgram(context: Context): Command {
     })
     .configureHelp({ showGlobalOptions: false })
     .showSuggestionAfterError();
-  addWorkspaceCommands(program, context);
-  addFieldCommands(program, context);
-  addLinkCommands(program, context);
-  addLeadCommands(program, context);
-  addSubmissionCommands(program, context);
-  addHeldCommands(program, context);
-  addRejectedCommands(program, context);
-  addFailedCommands(program, context);
-  addQueueCommands(program, context);
-  addReplay(program, context);
-  addImport(program, context);
-  addTail(program, context);
-  addOperatorCommands(program, context);
-  addTokenCommands(program, context);
-  addAudit(program, context);
-  addRetentionCommands(program, context);
-  addShardsCommands(program, context);
-  addSpoolCommands(program, context);
-  addDoctor(program, context);
-  addRebuild(program, context);
-  addMigrate(program, context);
+  for (const { name, summary } of COMMANDS)
+    program.command(name).summary(summary).description(summary);
   return program;
+}
+
+async function fill(
+  program: Command,
+  entries: readonly CommandEntry[],
+  context: Context,
+): Promise<void> {
+  for (const { name, load } of entries) {
+    const command = program.commands.find((one) => one.name() === name);
+    if (command !== undefined) (await load())(command, context);
+  }
 }
 
 /** Commander's message, with what to do where it does not say it. */

@@ -1,20 +1,13 @@
-import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
-import { createReserver } from '@leadgate/intake';
-import {
-  openFailedJobs,
-  openProducer,
-  shardsInUse,
-  type FailedJobs,
-  type Producer,
-} from '@leadgate/queue';
+import type { RedisConnection } from '@leadgate/boot';
+import type { FailedJobs, Producer } from '@leadgate/queue';
 import type { Servers as OperationServers } from '@leadgate/operations';
 import { openStore, type Store } from '@leadgate/store';
 import { EXIT, Failure } from './failure.ts';
 import type { Io } from './io.ts';
-import { readRedisSettings, type RedisSettings } from './redis-settings.ts';
+import type { RedisSettings } from './redis.ts';
 import { findServers, type Servers } from './servers.ts';
 
-/** The connections of one command, each opened when it is first needed. */
+/** The connections of one command, each opened, and its code loaded, when it is first needed. */
 export interface Session {
   servers: () => Servers;
   /** Throws a Failure where nothing says where Postgres is. */
@@ -24,14 +17,13 @@ export interface Session {
   /** Rejects with a Failure or a StartError when Redis is not known or does not answer. */
   redis: () => Promise<RedisConnection>;
   /** How Redis is to be used, besides where it is. */
-  redisSettings: () => RedisSettings;
+  redisSettings: () => Promise<RedisSettings>;
   /** Postgres, and what submissions are reserved and enqueued with. Rejects as `redis` does. */
   operations: () => Promise<OperationServers & { producer: Producer }>;
   failed: () => Promise<FailedJobs>;
   close: () => Promise<void>;
 }
 
-const REDIS_TIMEOUT_MS = 3_000;
 /** Somebody waits for it, and nothing waits behind it. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 
@@ -40,9 +32,9 @@ export function openSession(io: Io): Session {
   let store: Store | undefined;
   let redis: Promise<RedisConnection> | undefined;
   let producer: Promise<Producer> | undefined;
-  let failed: FailedJobs | undefined;
+  let failed: Promise<FailedJobs> | undefined;
   const find = () => (servers ??= findServers(io));
-  const redisSettings = () => readRedisSettings(io);
+  const redisSettings = async () => (await loadRedis()).readRedisSettings(io);
   const databaseUrl = () => urlOf(find().databaseUrl, POSTGRES);
   const getStore = () =>
     (store ??= openStore({
@@ -50,7 +42,10 @@ export function openSession(io: Io): Session {
       poolSize: 4,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     }));
-  const getRedis = () => (redis ??= connect(urlOf(find().redisUrl, REDIS), redisSettings()));
+  const getRedis = () =>
+    (redis ??= loadRedis().then(({ connect, readRedisSettings }) =>
+      connect(urlOf(find().redisUrl, REDIS), readRedisSettings(io)),
+    ));
 
   return {
     servers: find,
@@ -60,7 +55,8 @@ export function openSession(io: Io): Session {
     redisSettings,
     operations: async () => {
       const client = await getRedis();
-      producer ??= openCliProducer(client, redisSettings());
+      const { createReserver, openCliProducer, readRedisSettings } = await loadRedis();
+      producer ??= openCliProducer(client, readRedisSettings(io));
       return {
         store: getStore(),
         reserver: createReserver(client),
@@ -69,10 +65,10 @@ export function openSession(io: Io): Session {
     },
     failed: async () => {
       const client = await getRedis();
-      return (failed ??= openFailedJobs(client));
+      return (failed ??= loadRedis().then(({ openFailedJobs }) => openFailedJobs(client)));
     },
     close: async () => {
-      await failed?.close();
+      await (await failed)?.close();
       await (await producer?.catch(() => undefined))?.close();
       await store?.close();
       const client = await redis?.catch(() => undefined);
@@ -81,19 +77,7 @@ export function openSession(io: Io): Session {
   };
 }
 
-/** One that puts leads where receivers put them, unless told otherwise. */
-export async function openCliProducer(
-  redis: RedisConnection,
-  { shards, waitReplicas }: RedisSettings,
-): Promise<Producer> {
-  return openProducer(redis, {
-    logger: SILENT,
-    waitReplicas,
-    shards: shards ?? (await shardsInUse(redis)),
-  });
-}
-
-const SILENT = { debug: () => {}, warn: () => {}, error: () => {} };
+const loadRedis = () => import('./redis.ts');
 
 const POSTGRES = 'Postgres is: set DATABASE_URL';
 const REDIS = 'Redis is: set REDIS_URL';
@@ -101,18 +85,4 @@ const REDIS = 'Redis is: set REDIS_URL';
 function urlOf(url: string | null, what: string): string {
   if (url !== null) return url;
   throw new Failure(`Nothing says where ${what}, or run npm start, which starts one.`, EXIT.usage);
-}
-
-async function connect(
-  url: string,
-  { cluster }: Pick<RedisSettings, 'cluster'>,
-): Promise<RedisConnection> {
-  const redis = connectRedis(url, { role: 'admin', cluster, connectionName: 'leadgate-cli' });
-  try {
-    await awaitRedis(redis, { timeoutMs: REDIS_TIMEOUT_MS });
-    return redis;
-  } catch (error) {
-    redis.disconnect();
-    throw error;
-  }
 }

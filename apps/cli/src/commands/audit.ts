@@ -2,7 +2,7 @@ import { loadNoun } from '@leadgate/operations';
 import type { AuditEntry } from '@leadgate/store';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { describe, answer, remark, type Context, type JsonOption } from '../command.ts';
 import { table } from '../print/table.ts';
 import { shortTime } from '../print/time.ts';
 import { past } from '../read/past.ts';
@@ -16,9 +16,8 @@ interface AuditOptions extends JsonOption {
   limit: number;
 }
 
-export function addAudit(program: Command, context: Context): void {
-  addCommand(program, 'audit', {
-    summary: 'List who did what, when, to what: in the console, its API and at a prompt.',
+export function addAudit(command: Command, context: Context): void {
+  describe(command, {
     details: 'What ended as - was begun, and nobody knows how it ended.',
     examples: ['audit --since 2h', 'audit --who "Ana Souza" --action link'],
   })

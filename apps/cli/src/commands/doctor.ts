@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
-import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
+import { describe, answer, type Context, type JsonOption } from '../command.ts';
 import { examine, type Finding } from '../doctor/examine.ts';
 import { Failure } from '../failure.ts';
 import { table } from '../print/table.ts';
 
-export function addDoctor(program: Command, context: Context): void {
-  addCommand(program, 'doctor', {
-    summary: 'Check Postgres, Redis, the link directory and the queue.',
+export function addDoctor(command: Command, context: Context): void {
+  describe(command, {
     details: 'Says what to do about what is wrong. Exit status 1 when a check fails.',
     examples: ['doctor', 'doctor --json'],
   }).action((options: JsonOption) => doctor(context, options));

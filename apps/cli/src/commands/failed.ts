@@ -2,7 +2,7 @@ import { loadNoun } from '@leadgate/operations';
 import type { FailedJobDetails } from '@leadgate/queue';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { stopOnInterrupt } from '../interrupt.ts';
 import { count } from '../print/count.ts';
@@ -28,13 +28,7 @@ interface RetryOptions extends JsonOption {
 
 const ID = 'id of the job: that of its submission, unless it is a replay';
 
-export function addFailedCommands(program: Command, context: Context): void {
-  const failed = addNoun(
-    program,
-    'failed',
-    'Look at accepted submissions that could not be applied, and retry them.',
-  );
-
+export function addFailedCommands(failed: Command, context: Context): void {
   addCommand(failed, 'list', {
     summary: 'List failed jobs, newest first, or their reasons.',
     examples: ['failed list --by-reason', 'failed list --reason "failed with RangeError"'],

@@ -3,7 +3,7 @@ import { customFieldKey } from '@leadgate/leads';
 import { loadNoun } from '@leadgate/operations';
 import { Option, type Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, addNoun, answer, collect, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { findWorkspace } from '../find-workspace.ts';
 import { showable } from '../print/showable.ts';
@@ -25,9 +25,7 @@ interface RenameOptions extends JsonOption {
 const WORKSPACE = 'name or id of the workspace';
 const FIELD = 'name or id of the field';
 
-export function addFieldCommands(program: Command, context: Context): void {
-  const field = addNoun(program, 'field', 'Create and change the custom fields of a workspace.');
-
+export function addFieldCommands(field: Command, context: Context): void {
   addCommand(field, 'create', {
     summary: 'Create a custom field.',
     details: 'Name and label can be changed later, its type cannot.',

@@ -3,7 +3,7 @@ import { loadNoun } from '@leadgate/operations';
 import type { HeldDetails, HeldState, HeldSummary } from '@leadgate/store';
 import { Option, type Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
 import { namedIds } from '../named-ids.ts';
 import { leadValues } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
@@ -22,13 +22,7 @@ interface ListOptions extends JsonOption {
 
 const ID = 'id of the held submission: the Submission-Id of its answer';
 
-export function addHeldCommands(program: Command, context: Context): void {
-  const held = addNoun(
-    program,
-    'held',
-    'Look at what was caught as spam, and take it after all or not.',
-  );
-
+export function addHeldCommands(held: Command, context: Context): void {
   addCommand(held, 'list', {
     summary: 'List submissions that were caught as spam, newest first.',
     examples: ['held list --workspace "My agency"', 'held list --state discarded'],

@@ -16,7 +16,7 @@ import {
 } from '@leadgate/operations';
 import { findWorkspace, linkEntries, listFields } from '@leadgate/store';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { addCommand, answer, collect, remark, type Context, type JsonOption } from '../command.ts';
+import { describe, answer, collect, remark, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { findLinkNamed } from '../find-link.ts';
 import { stopOnInterrupt } from '../interrupt.ts';
@@ -43,9 +43,8 @@ interface ImportCommandOptions extends JsonOption {
   errors?: string;
 }
 
-export function addImport(program: Command, context: Context): void {
-  addCommand(program, 'import', {
-    summary: 'Take the rows of a file as if each had been posted to a link.',
+export function addImport(command: Command, context: Context): void {
+  describe(command, {
     details:
       'CSV, JSON line by line, or a JSON array; packed with gzip or not. The same row twice changes nothing, so a run that was stopped is run again. Rows that are refused are written to a file, to be mended and imported.',
     examples: [

@@ -2,7 +2,7 @@ import { loadNoun } from '@leadgate/operations';
 import { isUuid } from '@leadgate/store';
 import { Option, type Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { namedIds } from '../named-ids.ts';
 import { duplicateTable, leadTable, leadText } from '../print/lead.ts';
@@ -39,9 +39,7 @@ interface SplitOptions extends JsonOption {
 
 const LEAD = 'any id of the lead that was ever answered';
 
-export function addLeadCommands(program: Command, context: Context): void {
-  const lead = addNoun(program, 'lead', 'Show, find and merge the people who were captured.');
-
+export function addLeadCommands(lead: Command, context: Context): void {
   addCommand(lead, 'find', {
     summary: 'Find leads by email, telephone, name, id, or a part of one.',
     details: 'Finding none is no failure.',

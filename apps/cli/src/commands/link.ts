@@ -2,7 +2,7 @@ import { loadNoun, type LinkView } from '@leadgate/operations';
 import type { LinkGuardChanges } from '@leadgate/contract';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, addNoun, answer, collect, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
 import { findLinkNamed } from '../find-link.ts';
 import { findWorkspace } from '../find-workspace.ts';
 import { pairs, table } from '../print/table.ts';
@@ -33,13 +33,7 @@ interface SettingOptions extends JsonOption {
 const LINK = 'code or id of the link, or its capture URL';
 const WHEN = '2027-01-31, 2027-01-31T18:00:00-03:00, or from now: 30d, 12h';
 
-export function addLinkCommands(program: Command, context: Context): void {
-  const link = addNoun(
-    program,
-    'link',
-    'Create and change capture links, which landing pages post leads to.',
-  );
-
+export function addLinkCommands(link: Command, context: Context): void {
   const create = addCommand(link, 'create', {
     summary: 'Create an open capture link.',
     examples: [

@@ -1,11 +1,10 @@
 import { migrate } from '@leadgate/store';
 import type { Command } from 'commander';
-import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
+import { describe, answer, type Context, type JsonOption } from '../command.ts';
 import { migrationsFolder } from '../migrations-folder.ts';
 
-export function addMigrate(program: Command, context: Context): void {
-  addCommand(program, 'migrate', {
-    summary: 'Bring the tables of Postgres up to this version.',
+export function addMigrate(command: Command, context: Context): void {
+  describe(command, {
     details: 'npm start does it by itself.',
     examples: ['migrate'],
   }).action((options: JsonOption) => run(context, options));

@@ -4,7 +4,7 @@ import { Option, type Command } from 'commander';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { call } from '../call.ts';
-import { addCommand, addNoun, answer, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { findWorkspace } from '../find-workspace.ts';
 import { showable } from '../print/showable.ts';
@@ -26,9 +26,7 @@ interface PasswordOption extends JsonOption {
   passwordFile?: string;
 }
 
-export function addOperatorCommands(program: Command, context: Context): void {
-  const operator = addNoun(program, 'operator', 'Choose who may sign in to the console.');
-
+export function addOperatorCommands(operator: Command, context: Context): void {
   withPassword(
     addCommand(operator, 'add', {
       summary: 'Add somebody who may sign in to the console.',

@@ -13,7 +13,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRecorder, LOOKS, RUN } from '../on-record.ts';
-import { buildProgram, run } from '../run.ts';
+import { run, wholeProgram } from '../run.ts';
 import { openSession } from '../session.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -125,7 +125,7 @@ test('where nobody gives a name, it is that of the user of the system', async ()
 });
 
 test('every command either only looks or is on record, and no entry tells of a person', async () => {
-  const program = buildProgram({
+  const program = await wholeProgram({
     io: { out: () => {}, err: () => {}, env: {}, cwd: folder },
     session: openSession({ out: () => {}, err: () => {}, env: {}, cwd: folder }),
   });

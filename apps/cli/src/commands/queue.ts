@@ -1,13 +1,11 @@
 import { loadNoun } from '@leadgate/operations';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, addNoun, answer, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
 import { pairs } from '../print/table.ts';
 import { shortTime } from '../print/time.ts';
 
-export function addQueueCommands(program: Command, context: Context): void {
-  const queue = addNoun(program, 'queue', 'See how the queue stands; pause and resume it.');
-
+export function addQueueCommands(queue: Command, context: Context): void {
   addCommand(queue, 'stats', {
     summary: 'Show how many leads wait, and for how long the oldest has.',
     examples: ['queue stats', 'queue stats --json'],

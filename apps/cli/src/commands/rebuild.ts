@@ -2,12 +2,11 @@ import type { RefillSource } from '@leadgate/contract';
 import { refillAll } from '@leadgate/intake';
 import { refillSource } from '@leadgate/store';
 import type { Command } from 'commander';
-import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
+import { describe, answer, type Context, type JsonOption } from '../command.ts';
 import { count } from '../print/count.ts';
 
-export function addRebuild(program: Command, context: Context): void {
-  addCommand(program, 'rebuild', {
-    summary: 'Fill Redis from Postgres: links, and who owns which email and phone.',
+export function addRebuild(command: Command, context: Context): void {
+  describe(command, {
     details:
       'Safe while leads come in: what Redis knows better is left as it is, and no identity gets a second owner.',
     examples: ['rebuild'],

@@ -6,15 +6,7 @@ import { loadNoun, type Refusal } from '@leadgate/operations';
 import type { RejectedDetails, RejectedSummary } from '@leadgate/store';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
-import {
-  addCommand,
-  addNoun,
-  answer,
-  collect,
-  remark,
-  type Context,
-  type JsonOption,
-} from '../command.ts';
+import { addCommand, answer, collect, remark, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { namedIds } from '../named-ids.ts';
 import { count } from '../print/count.ts';
@@ -52,13 +44,7 @@ interface ReplayOptions extends FilterOptions {
 
 const ID = 'id of the refused body: the Submission-Id of its answer';
 
-export function addRejectedCommands(program: Command, context: Context): void {
-  const rejected = addNoun(
-    program,
-    'rejected',
-    'Look at bodies that were refused, mend them, and take them after all.',
-  );
-
+export function addRejectedCommands(rejected: Command, context: Context): void {
   addFilter(
     addCommand(rejected, 'list', {
       summary: 'List refused bodies, newest first, with what was wrong.',

@@ -7,7 +7,7 @@ import {
 } from '@leadgate/operations';
 import { listWorkspaces, showLead, type Store, type StoredFilter } from '@leadgate/store';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
+import { describe, answer, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { findLinkNamed } from '../find-link.ts';
 import { findWorkspace } from '../find-workspace.ts';
@@ -37,9 +37,8 @@ interface Selection {
   filter: StoredFilter;
 }
 
-export function addReplay(program: Command, context: Context): void {
-  addCommand(program, 'replay', {
-    summary: 'Apply stored submissions again, under the custom fields of today.',
+export function addReplay(command: Command, context: Context): void {
+  describe(command, {
     details:
       'For the field that was forgotten: it is filled for the leads that those submissions created. Always safe, however often: nothing newer is overwritten. Live traffic goes first. What was refused, held or has failed is in no log of submissions: see rejected, held and failed.',
     examples: [

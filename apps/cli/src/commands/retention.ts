@@ -1,19 +1,13 @@
 import { allowRetention, retentionStandings, type RetentionStanding } from '@leadgate/store';
 import { Argument, type Command } from 'commander';
-import { addCommand, addNoun, answer, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
 import { table } from '../print/table.ts';
 import { shortTime } from '../print/time.ts';
 import { past } from '../read/past.ts';
 
 const SUBJECTS = { submissions: 'submission', rejected: 'rejected_submission' } as const;
 
-export function addRetentionCommands(program: Command, context: Context): void {
-  const retention = addNoun(
-    program,
-    'retention',
-    'See what was let go after its days (RETENTION_DAYS, REJECTED_DAYS), and allow more.',
-  );
-
+export function addRetentionCommands(retention: Command, context: Context): void {
   addCommand(retention, 'show', {
     summary: 'Show up to when submissions and refused bodies were let go.',
     details: 'Times are those of Postgres, when it accepted a row.',

@@ -1,20 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { drainLeftOvers, shardStandings, type LeftOver, type ShardStanding } from '@leadgate/queue';
 import type { Command } from 'commander';
-import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
 import { Failure } from '../failure.ts';
 import { stopOnInterrupt } from '../interrupt.ts';
 import { count } from '../print/count.ts';
 import { table } from '../print/table.ts';
 import { shortTime } from '../print/time.ts';
 
-export function addShardsCommands(program: Command, context: Context): void {
-  const shards = addNoun(
-    program,
-    'shards',
-    'See the shards of the queue; empty those that are left over.',
-  );
-
+export function addShardsCommands(shards: Command, context: Context): void {
   addCommand(shards, 'list', {
     summary: 'Show how each shard stands, and whether it is written to.',
     examples: ['shards list'],
@@ -57,7 +51,7 @@ const TELL_EVERY_MS = 5_000;
 
 async function drain({ io, session }: Context, options: JsonOption): Promise<void> {
   const redis = await session.redis();
-  const { waitReplicas } = session.redisSettings();
+  const { waitReplicas } = await session.redisSettings();
   const interrupt = stopOnInterrupt();
   const done = { gone: [] as number[], movedFailed: 0 };
   let toldAt = -Infinity;

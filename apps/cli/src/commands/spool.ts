@@ -8,22 +8,16 @@ import {
   spoolFolders,
 } from '@leadgate/intake';
 import type { Command } from 'commander';
-import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { shortTime } from '../print/time.ts';
 import { table } from '../print/table.ts';
 import { wholeNumber } from '../read/whole-number.ts';
-import { openCliProducer } from '../session.ts';
+import { openCliProducer } from '../redis.ts';
 
 const PATH = 'a spool folder, or SPOOL_DIR for all in it';
 
-export function addSpoolCommands(program: Command, context: Context): void {
-  const spool = addNoun(
-    program,
-    'spool',
-    'Look at and drain what receivers kept on disk while Redis was away.',
-  );
-
+export function addSpoolCommands(spool: Command, context: Context): void {
   addCommand(spool, 'list', {
     summary: 'List the leads in spool folders that no receiver holds.',
     details: 'With --json, each with its ids. A folder in use is left to its receiver.',
@@ -121,7 +115,7 @@ async function drain(
   const paths = foldersAt(resolve(io.cwd, path));
   const redis = await session.redis();
   const reserver = createReserver(redis);
-  const producer = await openCliProducer(redis, session.redisSettings());
+  const producer = await openCliProducer(redis, await session.redisSettings());
   const done: Drained[] = [];
   try {
     for (const path of paths) {

@@ -3,7 +3,7 @@ import { loadNoun } from '@leadgate/operations';
 import type { SubmissionDetails, SubmissionSummary } from '@leadgate/store';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, addNoun, answer, remark, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
 import { namedIds } from '../named-ids.ts';
 import { consentTable } from '../print/consent.ts';
 import { leadValues } from '../print/lead.ts';
@@ -21,9 +21,7 @@ interface ListOptions extends JsonOption {
   limit: number;
 }
 
-export function addSubmissionCommands(program: Command, context: Context): void {
-  const submission = addNoun(program, 'submission', 'Look at what was posted and accepted.');
-
+export function addSubmissionCommands(submission: Command, context: Context): void {
   addCommand(submission, 'list', {
     summary: 'List submissions, newest first.',
     examples: [

@@ -3,7 +3,7 @@ import { tail, type TailEvent } from '@leadgate/operations';
 import { openFailedJobs } from '@leadgate/queue';
 import { listWorkspaces, type SubmissionSummary } from '@leadgate/store';
 import type { Command } from 'commander';
-import { addCommand, remark, type Context, type JsonOption } from '../command.ts';
+import { describe, remark, type Context, type JsonOption } from '../command.ts';
 import { findLinkNamed } from '../find-link.ts';
 import { stopOnInterrupt } from '../interrupt.ts';
 import { maskText } from '../print/mask.ts';
@@ -16,9 +16,8 @@ interface TailOptions extends JsonOption {
 
 const EVERY_MS = 1_000;
 
-export function addTail(program: Command, context: Context): void {
-  addCommand(program, 'tail', {
-    summary: 'Follow what comes in: submissions, refused bodies and failures, as they happen.',
+export function addTail(command: Command, context: Context): void {
+  describe(command, {
     details: 'Personal data is masked unless --show is given. Ctrl-C ends it.',
     examples: ['tail summer-sale', 'tail summer-sale --show --json | jq .lead'],
   })

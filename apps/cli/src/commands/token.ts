@@ -3,7 +3,7 @@ import { loadNoun } from '@leadgate/operations';
 import type { ApiToken } from '@leadgate/store';
 import { Option, type Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, addNoun, answer, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
 import { findWorkspace } from '../find-workspace.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, table } from '../print/table.ts';
@@ -15,9 +15,7 @@ interface CreateOptions extends JsonOption {
   days?: number;
 }
 
-export function addTokenCommands(program: Command, context: Context): void {
-  const token = addNoun(program, 'token', 'Create and revoke API tokens, for programs.');
-
+export function addTokenCommands(token: Command, context: Context): void {
   addCommand(token, 'create', {
     summary: 'Create an API token. It is shown once and cannot be shown again.',
     examples: [

@@ -3,7 +3,7 @@ import { loadNoun } from '@leadgate/operations';
 import type { Workspace } from '@leadgate/store';
 import { Option, type Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, addNoun, answer, collect, type Context, type JsonOption } from '../command.ts';
+import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
 import { findWorkspace } from '../find-workspace.ts';
 import { shortTime } from '../print/time.ts';
 import { pairs, table } from '../print/table.ts';
@@ -19,13 +19,7 @@ interface SetOptions extends JsonOption {
   timeZone?: string;
 }
 
-export function addWorkspaceCommands(program: Command, context: Context): void {
-  const workspace = addNoun(
-    program,
-    'workspace',
-    'Create workspaces, which own links, fields and leads.',
-  );
-
+export function addWorkspaceCommands(workspace: Command, context: Context): void {
   addCommand(workspace, 'create', {
     summary: 'Create a workspace.',
     examples: ['workspace create "My agency"', 'workspace create "Agência Lisboa" --country PT'],
