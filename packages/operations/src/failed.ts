@@ -1,6 +1,8 @@
-import type { FailedJob } from '@leadgate/queue';
+import type { FailedJob, FailedJobs } from '@leadgate/queue';
+import { keepDiscarded, type Store } from '@leadgate/store';
 import { Type } from 'typebox';
 import { NOTHING, operation, Refusal } from './operation.ts';
+import { createPace } from './pace.ts';
 import { At, Limit, open } from './schema.ts';
 
 const jobId = Type.String();
@@ -99,7 +101,6 @@ export const failed = {
     }),
     // At a rate it may take hours: it ends with who asked for it, and can be asked for again.
     run: async ({ reason, ...options }, connections, { signal }) => {
-      const { retryFailed } = await import('./failed/retry-failed.ts');
       const filter = reason === undefined ? {} : { reason };
       return retryFailed(await connections.failed(), filter, { ...options, signal });
     },
@@ -116,9 +117,88 @@ export const failed = {
     input: Type.Object({ jobId, reason: Type.String({ minLength: 1, maxLength: 500 }) }),
     output: NOTHING,
     run: async ({ jobId: id, reason }, { store, failed: open }) => {
-      const { discardFailed } = await import('./failed/discard-failed.ts');
       const outcome = await discardFailed({ store, failed: await open() }, id, reason.trim());
       return outcome.kind === 'unknown' ? unknown(id) : null;
     },
   }),
 };
+
+export interface RetryFailedOptions {
+  /** At most so many a second; without it as fast as Redis takes them. */
+  perSecond?: number;
+  /** Counts, and changes nothing. */
+  dryRun?: boolean;
+  /** Stops between two jobs. */
+  signal?: AbortSignal;
+  /** Told now and then how many were retried until then. */
+  onProgress?: (retried: number) => void;
+}
+
+export interface RetriedFailed {
+  /** With `dryRun`: how many would be. */
+  retried: number;
+  /** Those that somebody else retried or discarded first. */
+  gone: number;
+  /** Whether `signal` stopped it. */
+  stopped: boolean;
+}
+
+/** In Redis at once, where no rate is asked for. */
+const AT_ONCE = 50;
+
+/**
+ * Gives failed jobs all their attempts again: those of a reason, or all that have failed until now;
+ * a job that fails once more meanwhile is not retried again. Oldest first.
+ */
+export async function retryFailed(
+  failed: Pick<FailedJobs, 'pages' | 'retry'>,
+  { reason }: { reason?: string },
+  { perSecond, dryRun = false, signal, onProgress }: RetryFailedOptions,
+): Promise<RetriedFailed> {
+  const result: RetriedFailed = { retried: 0, gone: 0, stopped: false };
+  const pace = createPace(perSecond, signal);
+  const retryOne = async (jobId: string): Promise<void> => {
+    await pace();
+    if (signal?.aborted === true) result.stopped = true;
+    else if (dryRun || (await failed.retry(jobId))) result.retried += 1;
+    else result.gone += 1;
+  };
+  const filter = { until: new Date(), ...(reason !== undefined && { reason }) };
+  for await (const jobs of failed.pages('oldest-first', filter)) {
+    for (let i = 0; i < jobs.length && !result.stopped; i += AT_ONCE)
+      await Promise.all(jobs.slice(i, i + AT_ONCE).map(({ jobId }) => retryOne(jobId)));
+    onProgress?.(result.retried);
+    if (result.stopped) break;
+  }
+  return result;
+}
+
+export type DiscardedFailed = { kind: 'discarded' } | { kind: 'unknown' };
+
+/**
+ * Takes a failed job out of the queue for good, with the operator's reason. All that it carried is
+ * kept in Postgres: it is somebody's lead. Rejects when Postgres or Redis fails, and then it stands
+ * in the queue still.
+ */
+export async function discardFailed(
+  { store, failed }: { store: Store; failed: Pick<FailedJobs, 'show' | 'remove'> },
+  jobId: string,
+  reason: string,
+): Promise<DiscardedFailed> {
+  const job = await failed.show(jobId);
+  if (job === null) return { kind: 'unknown' };
+  const { submission } = job;
+  const discardedAt = new Date();
+  await keepDiscarded(store, {
+    jobId,
+    discardedAt,
+    reason,
+    failure: job.reason,
+    submissionId: submission?.id ?? null,
+    workspaceId: submission?.workspaceId ?? null,
+    linkId: submission?.linkId ?? null,
+    content: submission ?? job.data,
+  });
+  // Whoever retries it in this moment wins: it is applied, and the record says that it was given up.
+  return (await failed.remove(jobId)) ? { kind: 'discarded' } : { kind: 'unknown' };
+}

@@ -1,7 +1,14 @@
-import { decideHeld, listHeld, showHeld } from '@leadgate/store';
+import {
+  decideHeld,
+  type HeldDetails,
+  listHeld,
+  showHeld,
+  submissionsThere,
+} from '@leadgate/store';
 import { Type } from 'typebox';
-import { operation, Refusal, refilling } from './operation.ts';
+import { operation, refilling, Refusal } from './operation.ts';
 import { At, Limit, Nullable, open, Uuid } from './schema.ts';
+import type { Servers } from './servers.ts';
 
 const State = Type.Union([
   Type.Literal('held'),
@@ -75,7 +82,6 @@ export const held = {
       answeredLeadId: Type.Optional(Uuid),
     }),
     run: async ({ heldId }, { store, intake }) => {
-      const { releaseHeld } = await import('./held/release-held.ts');
       const outcome = await releaseHeld({ store, ...(await intake()) }, heldId);
       if (outcome.kind === 'unknown') return unknown(heldId);
       return outcome.kind === 'behind' ? refilling() : outcome;
@@ -99,3 +105,46 @@ export const held = {
     },
   }),
 };
+
+export type ReleasedHeld =
+  | {
+      kind: 'released';
+      submissionId: string;
+      leadId: string;
+      /** What its sender was told: another id of the lead where the lead was known. */
+      answeredLeadId: string;
+    }
+  | { kind: 'already-released'; submissionId: string }
+  /** Redis does not hold all of the workspace; a worker refills it. Try again. */
+  | { kind: 'behind' }
+  | { kind: 'unknown' };
+
+/**
+ * Takes a held submission after all, under the id that was answered: with the stamp of when it was
+ * posted and an order of now. The lead id that was answered becomes the lead's, or stands for it
+ * where the person was known. Doing it twice, also after a crash, makes one submission. Rejects when
+ * Postgres or Redis fails.
+ */
+export async function releaseHeld(servers: Servers, heldId: string): Promise<ReleasedHeld> {
+  const held = await showHeld(servers.store, heldId);
+  if (held === null) return { kind: 'unknown' };
+  const there = await submissionsThere(servers.store, [heldId]);
+  if (held.state === 'released' || there.size > 0) {
+    await decideHeld(servers.store, heldId, 'released');
+    return { kind: 'already-released', submissionId: heldId };
+  }
+  return release(servers, held);
+}
+
+async function release(
+  servers: Servers,
+  { heldId, submission, answeredLeadId }: HeldDetails,
+): Promise<ReleasedHeld> {
+  const { accept, requestAgain } = await import('@leadgate/intake');
+  const { held: _, ...request } = requestAgain(submission);
+  const acceptance = await accept(servers, { ...request, offeredLeadId: answeredLeadId });
+  if (acceptance.kind !== 'accepted') return { kind: 'behind' };
+  // After the job stands: marked before, a crash in between would lose the lead.
+  await decideHeld(servers.store, heldId, 'released');
+  return { kind: 'released', submissionId: heldId, leadId: acceptance.leadId, answeredLeadId };
+}

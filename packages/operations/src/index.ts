@@ -10,10 +10,6 @@ export {
 export type { LinkView } from './link.ts';
 export { allOperations, loadNoun, type Nouns } from './registry.ts';
 export { couldRun, onRecord, roleOver, runOperation, type Given } from './run.ts';
-export { leadsAsCsv, leadsAsNdjson } from './export/lead-csv.ts';
-export { discardFailed, type DiscardedFailed } from './failed/discard-failed.ts';
-export { retryFailed, type RetriedFailed, type RetryFailedOptions } from './failed/retry-failed.ts';
-export { releaseHeld, type ReleasedHeld } from './held/release-held.ts';
 export { createErrorReport, type ErrorReport } from './import/error-report.ts';
 export {
   importRows,
@@ -27,13 +23,6 @@ export {
 export { UnreadableInput } from './import/open-text.ts';
 export type { RowFormat } from './import/rows.ts';
 export { isTimeZone, readOffset } from './import/times.ts';
-export { mendRejected, type Mended, type Mending } from './rejected/mend-rejected.ts';
-export {
-  replayAllRejected,
-  replayRejected,
-  type ReplayedRejected,
-  type ReplayRejectedOptions,
-} from './rejected/replay-rejected.ts';
 export {
   changesOfReplay,
   countReplay,
@@ -43,4 +32,4 @@ export {
   type ReplayOptions,
 } from './replay/replay-submissions.ts';
 export type { Servers } from './servers.ts';
-export { tail, type TailEvent, type TailOptions } from './tail/tail.ts';
+export { tail, type TailEvent, type TailOptions } from './tail.ts';

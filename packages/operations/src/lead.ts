@@ -250,7 +250,7 @@ export const lead = {
     }),
     output: null,
     run: async ({ workspaceId, format = 'csv', linkId, since, until, ...utm }, { store }) => {
-      const { leadsAsCsv, leadsAsNdjson } = await import('./export/lead-csv.ts');
+      const { leadsAsCsv, leadsAsNdjson } = await import('./lead-csv.ts');
       let rows = 0;
       const found = exportLeads(store, {
         workspaceId,

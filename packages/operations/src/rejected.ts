@@ -120,7 +120,7 @@ export const rejected = {
     }),
     run: async ({ rejectedId, set, body, bodyType = 'json' }, { store }) => {
       if ((set === undefined) === (body === undefined)) return invalid([SAY_HOW]);
-      const { mendRejected } = await import('./rejected/mend-rejected.ts');
+      const { mendRejected } = await import('./rejected-bodies.ts');
       const outcome = await mendRejected(
         store,
         rejectedId,
@@ -160,7 +160,7 @@ export const rejected = {
       leadId: Type.Optional(Uuid),
     }),
     run: async ({ rejectedId, ...options }, connections) => {
-      const { replayRejected } = await import('./rejected/replay-rejected.ts');
+      const { replayRejected } = await import('./rejected-bodies.ts');
       const now = Date.now();
       const outcome = await replayRejected(await serversOf(connections), rejectedId, {
         ...options,
@@ -191,7 +191,7 @@ export const rejected = {
       last: Type.Optional({ ...Uuid, description: 'To go on before it.' }),
     }),
     run: async ({ lenient = false, dryRun = false, ...asked }, connections) => {
-      const { replayAllRejected } = await import('./rejected/replay-rejected.ts');
+      const { replayAllRejected } = await import('./rejected-bodies.ts');
       const options = { lenient, dryRun, now: Date.now() };
       const servers = await serversOf(connections);
       const outcomes: Record<string, number> = {};

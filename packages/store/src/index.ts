@@ -1,16 +1,9 @@
 export { mergeLeads, type Merge } from './apply/merge-leads.ts';
 export { splitLead, type Split } from './apply/split-lead.ts';
-export {
-  type AppliedSubmission,
-  applyGroup,
-  type GroupItem,
-  type GroupResult,
-  type MovedIdentity,
-} from './apply/apply-group.ts';
+export { applyGroup, type GroupItem, type GroupResult } from './apply/apply-group.ts';
 export {
   type AuditActor,
   type AuditEntry,
-  type AuditFilter,
   listAudit,
   recordAction,
   recordOutcome,
@@ -22,19 +15,10 @@ export {
   secondFactorKey,
 } from './credentials.ts';
 export { type Failure, failureOf, StoreError } from './failure-of.ts';
-export {
-  archiveField,
-  createField,
-  type FieldCreation,
-  type FieldRenaming,
-  listFields,
-  type NewField,
-  renameField,
-} from './fields.ts';
+export { archiveField, createField, listFields, renameField } from './fields.ts';
 export {
   decideHeld,
   type HeldDetails,
-  type HeldFilter,
   type HeldState,
   type HeldSummary,
   listHeld,
@@ -43,10 +27,8 @@ export {
 } from './held.ts';
 export { type HistoryEntry, type LeadDetails, showLead, type Touch } from './lead-details.ts';
 export {
-  type DuplicateFilter,
   type DuplicatePair,
   type DuplicateSide,
-  type ExportFilter,
   exportLeads,
   findLeads,
   isDuplicatePair,
@@ -61,16 +43,13 @@ export {
   expireLink,
   findLink,
   type Link,
-  type LinkCode,
-  type LinkCreation,
-  type LinkRotation,
   listLinks,
   rotateLink,
   setLinkState,
   updateLink,
 } from './links.ts';
-export { migrate, MigrationError, migrationState, type MigrationState } from './migrate.ts';
-export { openStore, requireWritable, type Store, type StoreOptions } from './open-store.ts';
+export { migrate, MigrationError, migrationState } from './migrate.ts';
+export { openStore, requireWritable, type Store } from './open-store.ts';
 export {
   addOperator,
   changeAccess,
@@ -84,13 +63,10 @@ export { makePartitions } from './partitions.ts';
 export {
   directoryRevision,
   linkEntries,
-  type LinkEntry,
-  linkEntryPages,
   refillSource,
   workspaceLinkEntries,
 } from './refill-source.ts';
 export {
-  countRejected,
   keepMended,
   listRejected,
   markReplayed,
@@ -115,7 +91,6 @@ export {
   type SessionSummary,
 } from './sessions.ts';
 export {
-  type FirstCode,
   type FirstSignIn,
   hasOperators,
   issueFirstCode,
@@ -126,7 +101,6 @@ export {
 export {
   type ConsentRecord,
   countStoredSubmissions,
-  type DiscardedSubmission,
   keepDiscarded,
   listSubmissions,
   showSubmission,
@@ -134,7 +108,6 @@ export {
   type StoredSubmission,
   storedSubmissions,
   type SubmissionDetails,
-  type SubmissionFilter,
   submissionsSince,
   submissionsThere,
   type SubmissionSummary,
@@ -152,11 +125,8 @@ export {
   createWorkspace,
   findWorkspace,
   listWorkspaces,
-  type NewWorkspace,
   updateWorkspace,
   type Workspace,
-  type WorkspaceChanges,
-  type WorkspaceCreation,
   workspaceOf,
 } from './workspaces.ts';
 export { databaseTime } from './time.ts';

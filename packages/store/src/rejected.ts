@@ -72,14 +72,6 @@ export async function listRejected(
   return rows.map(readRejectedSummary);
 }
 
-/** How many refused bodies there are. */
-export async function countRejected(store: Store, filter: RejectedFilter): Promise<number> {
-  const [row] = await store.prisma.$queryRaw<[{ count: number }]>`
-    SELECT count(*)::float8 AS count FROM rejected_submission r
-    WHERE ${Prisma.join(conditionsOf(filter), ' AND ')}`;
-  return row.count;
-}
-
 function conditionsOf(filter: RejectedFilter): Prisma.Sql[] {
   const { workspaceId, linkId, code, since, until, replayed, before } = filter;
   return [

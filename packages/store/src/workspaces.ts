@@ -1,5 +1,4 @@
 import type { FieldError, PhoneClass } from '@leadgate/contract';
-import { isPhoneCountry } from '@leadgate/leads';
 import { randomUUID } from 'node:crypto';
 import { isUniqueViolation } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
@@ -42,6 +41,8 @@ export async function createWorkspace(
 ): Promise<WorkspaceCreation> {
   const name = displayText(input.name);
   const errors = nameErrors(name);
+  // Its tables are large, and loaded only when a workspace is made.
+  const { isPhoneCountry } = await import('@leadgate/leads');
   if (!isPhoneCountry(input.country))
     errors.push({
       pointer: '/country',

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import type { Submission } from '@leadgate/contract';
-import { saveHeld, decideHeld, listHeld, showHeld, showLead } from '@leadgate/store';
+import { decideHeld, listHeld, saveHeld, showHeld, showLead } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { operationsUnderTest, type OperationsUnderTest } from '../operations-under-test.ts';
-import { releaseHeld } from './release-held.ts';
+import { randomUUID } from 'node:crypto';
+import { releaseHeld } from './held.ts';
+import { operationsUnderTest, type OperationsUnderTest } from './operations-under-test.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let operations: OperationsUnderTest;

@@ -1,10 +1,9 @@
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
-import { openFailedJobs, openProducer, type FailedJobs, type Producer } from '@leadgate/queue';
+import { type FailedJobs, openFailedJobs, openProducer, type Producer } from '@leadgate/queue';
 import { openStore, type Store } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { discardFailed } from './discard-failed.ts';
-import { retryFailed } from './retry-failed.ts';
+import { discardFailed, retryFailed } from './failed.ts';
 
 const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
 let redis: RedisConnection;

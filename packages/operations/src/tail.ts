@@ -1,9 +1,9 @@
 import type { FailedJobs } from '@leadgate/queue';
 import {
   listRejected,
-  submissionsSince,
   type RejectedSummary,
   type Store,
+  submissionsSince,
   type SubmissionSummary,
 } from '@leadgate/store';
 

@@ -1,17 +1,17 @@
-import { Readable } from 'node:stream';
 import {
   createField,
   exportLeads,
+  type LeadSummary,
   linkEntries,
   listFields,
-  type LeadSummary,
 } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { importRows } from '../import/import-rows.ts';
-import { operationsUnderTest, type OperationsUnderTest } from '../operations-under-test.ts';
+import { Readable } from 'node:stream';
+import { importRows } from './import/import-rows.ts';
 import { leadsAsCsv, leadsAsNdjson } from './lead-csv.ts';
+import { operationsUnderTest, type OperationsUnderTest } from './operations-under-test.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let house: OperationsUnderTest;

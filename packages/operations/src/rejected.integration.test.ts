@@ -11,10 +11,9 @@ import {
 } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { derivedId } from '../derived-id.ts';
-import { operationsUnderTest, type OperationsUnderTest } from '../operations-under-test.ts';
-import { mendRejected } from './mend-rejected.ts';
-import { replayAllRejected, replayRejected } from './replay-rejected.ts';
+import { derivedId } from './derived-id.ts';
+import { operationsUnderTest, type OperationsUnderTest } from './operations-under-test.ts';
+import { mendRejected, replayAllRejected, replayRejected } from './rejected-bodies.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let house: OperationsUnderTest;

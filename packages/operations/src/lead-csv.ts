@@ -1,13 +1,13 @@
 import {
   ADDRESS_FIELDS,
-  LEAD_FIELDS,
-  UTM_FIELDS,
   type CustomField,
   type CustomValue,
+  LEAD_FIELDS,
+  UTM_FIELDS,
 } from '@leadgate/contract';
 import type { LeadSummary } from '@leadgate/store';
-import { cellOfItems } from '../import/columns.ts';
-import { csvRecord } from '../import/csv.ts';
+import { cellOfItems } from './import/columns.ts';
+import { csvRecord } from './import/csv.ts';
 
 /**
  * Leads as CSV with a head (RFC 4180), page by page: UTF-8 with a byte order mark, which Excel asks

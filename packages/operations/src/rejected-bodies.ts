@@ -1,0 +1,227 @@
+import { type BodyType, type CaptureLink, type FieldError, PROBLEMS } from '@leadgate/contract';
+import { parseBody, readLead } from '@leadgate/leads';
+import {
+  keepMended,
+  linkEntries,
+  listRejected,
+  markReplayed,
+  type RejectedDetails,
+  type RejectedFilter,
+  showRejected,
+  type Store,
+  submissionsThere,
+} from '@leadgate/store';
+import { acceptBody, type ReadBody } from './accept.ts';
+import { derivedId, timeOfId } from './derived-id.ts';
+import type { Servers } from './servers.ts';
+
+export interface ReplayRejectedOptions extends ReadRejectedOptions {
+  /** Says what would come of it, and changes nothing. */
+  dryRun?: boolean;
+}
+
+export type ReplayedRejected =
+  | { kind: 'accepted'; submissionId: string; leadId: string }
+  /** With `dryRun`: it would be accepted. */
+  | { kind: 'acceptable'; submissionId: string }
+  | { kind: 'already-replayed'; submissionId: string }
+  | { kind: 'refused'; code: string; errors: FieldError[] }
+  /** Redis does not hold all of the workspace; a worker refills it. Try again. */
+  | { kind: 'behind' }
+  | { kind: 'unknown' };
+
+/**
+ * Takes a refused body after all, as mended: it is a submission with the stamp of when it was
+ * refused and an order of now, whose id follows from that of the refused body. Doing it twice, also
+ * at once and after a crash, makes one submission. Rejects when Postgres or Redis fails.
+ */
+export async function replayRejected(
+  servers: Servers,
+  rejectedId: string,
+  options: ReplayRejectedOptions,
+): Promise<ReplayedRejected> {
+  const rejected = await showRejected(servers.store, rejectedId);
+  const link = rejected === null ? null : await linkRules(servers.store, rejected.linkId);
+  if (rejected === null || link === null) return { kind: 'unknown' };
+  if (rejected.submissionId !== null)
+    return { kind: 'already-replayed', submissionId: rejected.submissionId };
+
+  const reading = readRejected(bodyThatCounts(rejected), link, options);
+  if (reading.kind === 'refused') return reading;
+  const submissionId = derivedId(timeOfId(rejectedId), ['rejected', rejectedId]);
+  if (options.dryRun === true) return { kind: 'acceptable', submissionId };
+  // Applied already: whoever replayed it went away before marking it.
+  if ((await submissionsThere(servers.store, [submissionId])).size > 0) {
+    await markReplayed(servers.store, rejectedId, submissionId);
+    return { kind: 'already-replayed', submissionId };
+  }
+  const { page, userAgent, address } = rejected;
+  const accepted = await acceptBody(servers, {
+    submissionId,
+    link,
+    reading,
+    stamp: rejected.stamp,
+    source: 'post',
+    background: false,
+    ...bodyThatCounts(rejected),
+    ...(page !== null && { page }),
+    ...(userAgent !== null && { userAgent }),
+    ...(address !== null && { address }),
+    requestId: rejectedId,
+  });
+  if (accepted.kind !== 'accepted') return { kind: 'behind' };
+  // After the job stands: marked before, a crash in between would lose the lead.
+  await markReplayed(servers.store, rejectedId, submissionId);
+  return accepted;
+}
+
+const PAGE = 200;
+
+/**
+ * Replays every refused body that fits and has not been replayed, newest first, one after the other
+ * as the results are taken. What is refused again stays as it is.
+ */
+export async function* replayAllRejected(
+  servers: Servers,
+  filter: Omit<RejectedFilter, 'replayed' | 'before'>,
+  options: ReplayRejectedOptions,
+): AsyncGenerator<{ rejectedId: string; outcome: ReplayedRejected }> {
+  let before: string | undefined;
+  do {
+    const page = await listRejected(
+      servers.store,
+      { ...filter, replayed: false, ...(before !== undefined && { before }) },
+      PAGE,
+    );
+    for (const { rejectedId } of page)
+      yield { rejectedId, outcome: await replayRejected(servers, rejectedId, options) };
+    before = page.at(-1)?.rejectedId;
+  } while (before !== undefined);
+}
+
+/**
+ * What to make of a refused body: another one, or the same with some fields set. A field is named as
+ * in a posted body, one within another with a dot (`address.city`, `customFields.plan`); an empty
+ * value takes it out.
+ */
+export type Mending =
+  | { kind: 'body'; body: string; bodyType: BodyType }
+  | { kind: 'set'; values: Readonly<Record<string, string>> };
+
+export type Mended =
+  /** Kept. `errors`: what would still be refused; none: it can be replayed. */
+  | { kind: 'mended'; body: string; bodyType: BodyType; errors: FieldError[] }
+  | { kind: 'unknown' }
+  | { kind: 'already-replayed'; submissionId: string }
+  /** It cannot be parsed, so no field of it can be set. */
+  | { kind: 'unparsable' };
+
+/** Mends a refused body. The body as sent stays beside it. */
+export async function mendRejected(
+  store: Store,
+  rejectedId: string,
+  mending: Mending,
+  { now }: { now: number },
+): Promise<Mended> {
+  const rejected = await showRejected(store, rejectedId);
+  const link = rejected === null ? null : await linkRules(store, rejected.linkId);
+  if (rejected === null || link === null) return { kind: 'unknown' };
+  if (rejected.submissionId !== null)
+    return { kind: 'already-replayed', submissionId: rejected.submissionId };
+
+  const mended = mending.kind === 'body' ? mending : setFields(bodyThatCounts(rejected), mending);
+  if (mended === null) return { kind: 'unparsable' };
+  const { body, bodyType } = mended;
+  // Replayed in this very moment, it is no longer there to be mended.
+  if (!(await keepMended(store, rejectedId, { body, bodyType })))
+    return mendRejected(store, rejectedId, mending, { now });
+  const reading = readRejected(mended, link, { now });
+  const errors = reading.kind === 'refused' ? reading.errors : [];
+  return { kind: 'mended', body, bodyType, errors };
+}
+
+function setFields(
+  { body, bodyType }: { body: string; bodyType: BodyType },
+  { values }: Extract<Mending, { kind: 'set' }>,
+): { body: string; bodyType: BodyType } | null {
+  const parsed = parseBody(Buffer.from(body), bodyType);
+  const fields = parsed.kind === 'parsed' ? entriesOf(parsed.value) : null;
+  if (fields === null) return null;
+  for (const [path, value] of Object.entries(values)) {
+    const dot = path.indexOf('.');
+    if (dot === -1) setField(fields, path, value);
+    else {
+      const inner = entriesOf(fields.get(path.slice(0, dot))) ?? new Map<string, unknown>();
+      setField(inner, path.slice(dot + 1), value);
+      fields.set(path.slice(0, dot), Object.fromEntries(inner));
+    }
+  }
+  return { body: JSON.stringify(Object.fromEntries(fields)), bodyType: 'json' };
+}
+
+function setField(fields: Map<string, unknown>, name: string, value: string): void {
+  if (value === '') fields.delete(name);
+  else fields.set(name, value);
+}
+
+/** A Map, whose keys are nobody's prototype. */
+function entriesOf(value: unknown): Map<string, unknown> | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  return new Map(Object.entries(value));
+}
+
+export interface ReadRejectedOptions {
+  /** Sets fields aside that are still wrong, instead of refusing the body for them. */
+  lenient?: boolean;
+  /** Milliseconds since 1970. */
+  now: number;
+}
+
+export type RejectedReading =
+  | ReadBody
+  /** Still not acceptable, and why: what the sender would be told. */
+  | { kind: 'refused'; code: string; errors: FieldError[] };
+
+/** The body that counts: as mended, else as sent. */
+function bodyThatCounts(rejected: Pick<RejectedDetails, 'body' | 'bodyType' | 'mended'>): {
+  body: string;
+  bodyType: BodyType;
+} {
+  return rejected.mended ?? { body: rejected.body, bodyType: rejected.bodyType };
+}
+
+/** Reads a refused body again, as the receiver does, under its link as it is today. */
+function readRejected(
+  { body, bodyType }: { body: string; bodyType: BodyType },
+  link: CaptureLink,
+  { lenient = false, now }: ReadRejectedOptions,
+): RejectedReading {
+  const parsed = parseBody(Buffer.from(body), bodyType);
+  switch (parsed.kind) {
+    case 'parsed': {
+      const reading = readLead(parsed.value, link, { lenient, now });
+      if (reading.kind === 'read' || reading.errors.length > 0) return reading;
+      return refused(reading.code);
+    }
+    case 'empty':
+      return refused('empty-body');
+    case 'malformed':
+      return refused('malformed-json');
+    case 'too-many-fields':
+      return refused('invalid-lead');
+  }
+}
+
+function refused(code: keyof typeof PROBLEMS): RejectedReading {
+  return {
+    kind: 'refused',
+    code,
+    errors: [{ pointer: '', code, detail: PROBLEMS[code].title }],
+  };
+}
+
+/** A link as the receiver reads bodies by it, closed or not; null where there is none. */
+async function linkRules(store: Store, linkId: string): Promise<CaptureLink | null> {
+  const [entry] = await linkEntries(store, linkId);
+  return entry?.link ?? null;
+}
