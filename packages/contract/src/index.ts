@@ -35,6 +35,7 @@ export {
   type LeadField,
   type UtmField,
 } from './lead.ts';
+export { LEAD_EVENTS, type LeadEventType } from './lead-event.ts';
 export { CAPTCHA_URLS, type LinkGuard } from './link-guard.ts';
 export {
   LINK_DEFAULTS,

@@ -208,7 +208,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** AES-256-GCM: nonce, tag, text. */
-function seal(text: Uint8Array, key: Uint8Array): Uint8Array<ArrayBuffer> {
+export function seal(text: Uint8Array, key: Uint8Array): Uint8Array<ArrayBuffer> {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   const sealed = Buffer.concat([cipher.update(text), cipher.final()]);
@@ -216,7 +216,7 @@ function seal(text: Uint8Array, key: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /** Throws if it was sealed under another key. */
-function open(sealed: Uint8Array, key: Uint8Array): Uint8Array<ArrayBuffer> {
+export function open(sealed: Uint8Array, key: Uint8Array): Uint8Array<ArrayBuffer> {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES));
   decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
   const text = sealed.subarray(NONCE_BYTES + TAG_BYTES);

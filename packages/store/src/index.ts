@@ -14,6 +14,39 @@ export {
   removeSecondFactor,
   secondFactorKey,
 } from './credentials.ts';
+export {
+  deliveryFigures,
+  type DeliveryFigures,
+  type DeliveryTry,
+  type DueDelivery,
+  dueDeliveries,
+  type EndpointStanding,
+  keepLanes,
+  type Lane,
+  type LeadContent,
+  listenForDeliveries,
+  readLanes,
+  recordTest,
+  recordTries,
+  releaseLane,
+  type SentDelivery,
+  sweepDeliveries,
+  takeLanes,
+} from './deliveries.ts';
+export {
+  askEndpointTest,
+  createEndpoint,
+  type Endpoint,
+  endpointKey,
+  type EndpointSettings,
+  findEndpoint,
+  listEndpoints,
+  openSealed,
+  removeEndpoint,
+  rotateEndpointSecret,
+  setEndpointState,
+  updateEndpoint,
+} from './endpoints.ts';
 export { type Failure, failureOf, StoreError } from './failure-of.ts';
 export { archiveField, createField, listFields, renameField } from './fields.ts';
 export {

@@ -163,7 +163,7 @@ function sourcesOf(provenance: LeadRow['provenance']): LeadDetails['provenance']
   );
 }
 
-function readTouch(touch: UtmTouch | null): Touch | null {
+export function readTouch(touch: UtmTouch | null): Touch | null {
   if (touch === null) return null;
   return { ...touch.values, submissionId: touch.submissionId, at: isoTime(touch.stamp) };
 }

@@ -102,7 +102,7 @@ function boundedSocket(silentAfterMs: number): Socket {
  * them shifted. PgBouncer refuses start-up parameters; behind it the role carries these settings
  * (ALTER ROLE … SET).
  */
-function connectionOf(url: string, statementTimeoutMs: number) {
+export function connectionOf(url: string, statementTimeoutMs: number) {
   const connection = new URL(url);
   const given = connection.searchParams.get('options');
   // What the URL says would win over what is given beside it.
@@ -118,7 +118,7 @@ function connectionOf(url: string, statementTimeoutMs: number) {
 }
 
 /** A PgBouncer before 1.21 hands the next statement to a connection that never heard of its name. */
-function isPooled(url: string): boolean {
+export function isPooled(url: string): boolean {
   return new URL(url).searchParams.get('pgbouncer') === 'true';
 }
 

@@ -11,11 +11,11 @@ import { type Identity, insertIdentities } from './insert-identities.ts';
 import { insertLeads, type NewLead } from './insert-leads.ts';
 import { insertPossibleDuplicates, type PossibleDuplicate } from './insert-possible-duplicates.ts';
 import { insertSubmissions } from './insert-submissions.ts';
-import { type LeadRef, lockLeads } from './lock-leads.ts';
+import { lockLeads } from './lock-leads.ts';
 import { type Known, type Move, planWorkspace, type Route } from './plan-workspace.ts';
 import { readKnown } from './read-known.ts';
 import { StartAgain, transact } from './transact.ts';
-import { updateLeads } from './update-leads.ts';
+import { type ChangedLead, eventOf, updateLeads } from './update-leads.ts';
 
 export interface GroupItem {
   submission: Submission;
@@ -269,9 +269,8 @@ function planGroup(
 }
 
 /** A lead with what its row holds and what it comes to. */
-interface FoldedLead extends LeadRef {
+interface FoldedLead extends ChangedLead {
   before: LeadState;
-  after: LeadState;
 }
 
 /** Joins each lead with the submissions that go to it. Pure. */
@@ -287,7 +286,9 @@ function foldLeads(
     if (submissions === undefined) return [];
     const before = row.creatorId === null ? emptyLead() : readState(row);
     const own = fields.filter((field) => field.workspaceId === workspaceId);
-    return [{ workspaceId, id, before, after: applySubmissions(before, submissions, own) }];
+    const after = applySubmissions(before, submissions, own);
+    const linkIds = [...new Set(submissions.map(({ linkId }) => linkId))];
+    return [{ workspaceId, id, before, after, event: eventOf(before, after), linkIds }];
   });
 }
 

@@ -5,7 +5,7 @@ import type { Store } from '../open-store.ts';
 import type { MovedIdentity } from './apply-group.ts';
 import { lockLeads } from './lock-leads.ts';
 import { StartAgain, transact } from './transact.ts';
-import { updateLeads } from './update-leads.ts';
+import { moveDeliveries, updateLeads } from './update-leads.ts';
 
 export type Merge =
   /** `moved`: identities that are the kept lead's now. Redis is to follow. */
@@ -45,7 +45,8 @@ export async function mergeLeads(
     if (erased !== undefined) return { kind: 'erased-lead', leadId: erased.id };
 
     const after = rows.map(readState).reduce(joinLeads);
-    await updateLeads(tx, [{ workspaceId, id: keep, after }]);
+    await moveDeliveries(tx, workspaceId, other, keep);
+    await updateLeads(tx, [{ workspaceId, id: keep, after, event: 'lead.merged', linkIds: [] }]);
     await makeAlias(tx, workspaceId, other, keep);
     const moved = await moveIdentities(tx, workspaceId, other, keep);
     return { kind: 'merged', leadId: keep, mergedId: other, moved };
@@ -79,7 +80,9 @@ async function makeAlias(
       document = NULL,
       profession = NULL, city = NULL, state = NULL, instagram = NULL, birthday = NULL,
       address = DEFAULT, provenance = DEFAULT, first_touch = NULL, last_touch = NULL,
-      creator_id = NULL, creator_order = NULL, custom_fields = DEFAULT, updated_at = now()
+      creator_id = NULL, creator_order = NULL, custom_fields = DEFAULT, updated_at = now(),
+      -- What is still under way of it is older than its end.
+      version = version + 1
     WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid`;
   await tx.$executeRaw`
     UPDATE lead SET merged_into = ${leadId}::uuid, updated_at = now()

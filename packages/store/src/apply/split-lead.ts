@@ -9,7 +9,7 @@ import { insertLeads } from './insert-leads.ts';
 import { readState } from '../lead-row.ts';
 import { lockLeads } from './lock-leads.ts';
 import { StartAgain, transact } from './transact.ts';
-import { updateLeads, type ChangedLead } from './update-leads.ts';
+import { shareDeliveries, updateLeads, type ChangedLead } from './update-leads.ts';
 
 /** A lead of this many submissions was not joined by mistake, and would be locked for long. */
 const MOST_SUBMISSIONS = 5_000;
@@ -85,14 +85,28 @@ export async function splitLead(
       workspaceId,
       id: leadId,
       after: applySubmissions(emptyLead(), submissions, fields),
+      event: 'lead.created',
+      linkIds: [],
     }));
     const rest = { own: first.submissions, others: others.flatMap((part) => part.submissions) };
-    const kept = { workspaceId, id: row.id, after: leadWithout(readState(row), rest, fields) };
+    const kept: ChangedLead = {
+      workspaceId,
+      id: row.id,
+      after: leadWithout(readState(row), rest, fields),
+      event: 'lead.updated',
+      linkIds: [],
+    };
     await insertLeads(
       tx,
       leads.map(({ id }) => ({ workspaceId, id, mergedInto: null })),
     );
     await pointAliases(tx, workspaceId, firstToName(all, idsAnsweredTo));
+    await shareDeliveries(
+      tx,
+      workspaceId,
+      row.id,
+      leads.map(({ id }) => id),
+    );
     await updateLeads(tx, [kept, ...leads]);
 
     const owners = firstToName(all, ({ identities }) => identities.map(({ key }) => key));

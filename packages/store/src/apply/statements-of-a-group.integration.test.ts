@@ -57,7 +57,7 @@ test('a group costs the same statements, however many submissions it holds', asy
     'SELECT asked.workspace_id AS',
     'INSERT INTO lead',
     'SELECT lead.workspace_id AS',
-    'UPDATE lead SET',
+    'WITH updated AS',
     'INSERT INTO identity',
     'COMMIT',
   ]);
@@ -73,7 +73,22 @@ test('people who are known cost two statements less', async () => {
     'WITH new AS',
     'SELECT asked.workspace_id AS',
     'SELECT lead.workspace_id AS',
-    'UPDATE lead SET',
+    'WITH updated AS',
     'COMMIT',
   ]);
+});
+
+test('endpoints that are told of all of it cost no statement', async () => {
+  const without = await statementsOf(people(2_000, 20));
+  const { workspaceId } = sampleSubmission(0);
+  await store.prisma.workspace.create({ data: { id: workspaceId, name: 'told' } });
+  await store.prisma.endpoint.createMany({
+    data: ['a', 'b'].map((name) => ({
+      ...{ id: randomUUID(), workspaceId, name, url: 'https://crm.example/', concurrency: 1 },
+      secret: new Uint8Array(1),
+      events: ['lead.created'],
+    })),
+  });
+  expect(await statementsOf(people(3_000, 20))).toEqual(without);
+  expect(await store.prisma.delivery.count()).toBe(40);
 });

@@ -1,38 +1,127 @@
-import { LEAD_FIELDS } from '@leadgate/contract';
-import type { LeadState } from '@leadgate/leads';
+import { LEAD_FIELDS, type LeadEventType } from '@leadgate/contract';
+import type { LeadState, UtmTouch } from '@leadgate/leads';
+import { isDeepStrictEqual } from 'node:util';
 import type { Prisma } from '../generated/client.ts';
 import { addressColumn, provenanceColumn } from '../lead-row.ts';
 import type { LeadRef } from './lock-leads.ts';
 
 export interface ChangedLead extends LeadRef {
   after: LeadState;
+  /** What people see of the change; null: nothing, the version stays. */
+  event: LeadEventType | null;
+  /** The links that the change came by. */
+  linkIds: string[];
 }
 
-/** Writes what is known of leads whose rows are locked. */
+/** What a change is to people; null if all they see is as it was. */
+export function eventOf(
+  before: LeadState,
+  after: LeadState,
+): 'lead.created' | 'lead.updated' | null {
+  if (before.creator === null) return after.creator === null ? null : 'lead.created';
+  return isDeepStrictEqual(seen(before), seen(after)) ? null : 'lead.updated';
+}
+
+/** A state without which submission a value is from: the same value again is no news. */
+function seen({ provenance: _, creator, firstTouch, lastTouch, ...rest }: LeadState): object {
+  const touch = (one: UtmTouch | null) => one && [one.stamp, one.values];
+  return { ...rest, at: creator?.order, touches: [touch(firstTouch), touch(lastTouch)] };
+}
+
+/**
+ * Writes what is known of leads whose rows are locked, and with it what endpoints are to be told: both, or
+ * neither. What waits for an endpoint and a lead is one row, with the latest version. Who knows the lead
+ * hears of it, whichever link the change came by.
+ */
 export async function updateLeads(
   tx: Prisma.TransactionClient,
   leads: readonly ChangedLead[],
 ): Promise<void> {
   if (leads.length === 0) return;
-  await tx.$executeRaw`
-    UPDATE lead SET
-      email = new.email, name = new.name, telephone = new.telephone,
-      telephone_e164 = new."telephoneE164", document = new.document,
-      profession = new.profession, city = new.city, state = new.state,
-      instagram = new.instagram, birthday = new.birthday, address = new.address,
-      provenance = new.provenance, first_touch = new."firstTouch", last_touch = new."lastTouch",
-      creator_id = new."creatorId", creator_order = new."creatorOrder",
-      custom_fields = new."customFields", updated_at = now()
-    FROM jsonb_to_recordset(${JSON.stringify(leads.map(newRow))}::jsonb) AS new (
-      "workspaceId" uuid, id uuid, email text, name text, telephone text,
-      "telephoneE164" text, document text,
-      profession text, city text, state text, instagram text, birthday date, address jsonb,
-      provenance jsonb, "firstTouch" jsonb, "lastTouch" jsonb, "creatorId" uuid,
-      "creatorOrder" bigint, "customFields" jsonb)
-    WHERE lead.workspace_id = new."workspaceId" AND lead.id = new.id`;
+  // One statement: where no endpoint wants it, that costs a look at a small table.
+  await tx.$queryRaw`
+    WITH updated AS (
+      UPDATE lead SET
+        email = new.email, name = new.name, telephone = new.telephone,
+        telephone_e164 = new."telephoneE164", document = new.document,
+        profession = new.profession, city = new.city, state = new.state,
+        instagram = new.instagram, birthday = new.birthday, address = new.address,
+        provenance = new.provenance, first_touch = new."firstTouch", last_touch = new."lastTouch",
+        creator_id = new."creatorId", creator_order = new."creatorOrder",
+        custom_fields = new."customFields", updated_at = now(),
+        version = lead.version + (new.event IS NOT NULL)::integer
+      FROM jsonb_to_recordset(${JSON.stringify(leads.map(newRow))}::jsonb) AS new (
+        "workspaceId" uuid, id uuid, email text, name text, telephone text,
+        "telephoneE164" text, document text,
+        profession text, city text, state text, instagram text, birthday date, address jsonb,
+        provenance jsonb, "firstTouch" jsonb, "lastTouch" jsonb, "creatorId" uuid,
+        "creatorOrder" bigint, "customFields" jsonb, event text, "linkIds" uuid[])
+      WHERE lead.workspace_id = new."workspaceId" AND lead.id = new.id
+      RETURNING lead.workspace_id, lead.id, lead.version, new.event, new."linkIds"
+    ), told AS (
+      INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, due_at)
+      SELECT endpoint.id, updated.id, workspace_id, updated.event, updated.version, now()
+      FROM updated JOIN endpoint USING (workspace_id)
+      WHERE updated.event = ANY (endpoint.events)
+        AND (endpoint.link_ids = '{}' OR endpoint.link_ids && updated."linkIds" OR EXISTS (
+          SELECT FROM delivery known
+          WHERE known.endpoint_id = endpoint.id AND known.lead_id = updated.id))
+      ORDER BY endpoint.id, updated.id
+      ON CONFLICT (endpoint_id, lead_id) DO UPDATE SET
+        version = excluded.version,
+        event = CASE
+          WHEN delivery.due_at IS NULL OR delivery.event = 'lead.updated' THEN excluded.event
+          ELSE delivery.event END,
+        -- One that failed keeps its wait.
+        due_at = coalesce(delivery.due_at, excluded.due_at),
+        failed_at = NULL
+      RETURNING 1
+    )
+    SELECT count(pg_notify(${DELIVERIES_CHANNEL}, '')) FROM (SELECT FROM told LIMIT 1) AS one`;
 }
 
-function newRow({ workspaceId, id, after }: ChangedLead): object {
+/** Deliverers listen here. */
+export const DELIVERIES_CHANNEL = 'leadgate_deliveries';
+
+/** What endpoints know of a lead that ended they know of the one that it is now. */
+export async function moveDeliveries(
+  tx: Prisma.TransactionClient,
+  workspaceId: string,
+  from: string,
+  to: string,
+): Promise<void> {
+  await tx.$executeRaw`
+    WITH gone AS (
+      DELETE FROM delivery USING endpoint
+      WHERE endpoint.workspace_id = ${workspaceId}::uuid AND delivery.endpoint_id = endpoint.id
+        AND delivery.lead_id = ${from}::uuid
+      RETURNING delivery.*
+    )
+    INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, due_at)
+    SELECT endpoint_id, ${to}::uuid, workspace_id, event, 0, due_at FROM gone ORDER BY endpoint_id
+    ON CONFLICT (endpoint_id, lead_id) DO UPDATE
+    SET due_at = coalesce(delivery.due_at, excluded.due_at)`;
+}
+
+/** Who knows a lead knows the leads that it is taken apart into. */
+export async function shareDeliveries(
+  tx: Prisma.TransactionClient,
+  workspaceId: string,
+  from: string,
+  to: readonly string[],
+): Promise<void> {
+  await tx.$executeRaw`
+    INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version)
+    SELECT endpoint.id, part.id, endpoint.workspace_id, 'lead.created', 0
+    FROM endpoint
+    JOIN delivery ON delivery.endpoint_id = endpoint.id AND delivery.lead_id = ${from}::uuid
+    CROSS JOIN unnest(${to}::uuid[]) AS part (id)
+    WHERE endpoint.workspace_id = ${workspaceId}::uuid
+    ORDER BY endpoint.id, part.id
+    ON CONFLICT (endpoint_id, lead_id) DO NOTHING`;
+}
+
+function newRow({ workspaceId, id, after, event, linkIds }: ChangedLead): object {
   return {
     workspaceId,
     id,
@@ -45,5 +134,7 @@ function newRow({ workspaceId, id, after }: ChangedLead): object {
     creatorId: after.creator?.submissionId,
     creatorOrder: after.creator?.order,
     customFields: after.customFields,
+    event,
+    linkIds,
   };
 }

@@ -1,0 +1,402 @@
+import { LEAD_EVENTS, type Lead } from '@leadgate/contract';
+import { testDatabase } from '@leadgate/testkit';
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { applyGroup } from './apply/apply-group.ts';
+import { mergeLeads } from './apply/merge-leads.ts';
+import { sampleSubmission } from './apply/sample-submission.ts';
+import { splitLead } from './apply/split-lead.ts';
+import {
+  deliveryFigures,
+  dueDeliveries,
+  keepLanes,
+  listenForDeliveries,
+  readLanes,
+  recordTest,
+  recordTries,
+  releaseLane,
+  type SentDelivery,
+  sweepDeliveries,
+  takeLanes,
+} from './deliveries.ts';
+import {
+  askEndpointTest,
+  createEndpoint,
+  type Endpoint,
+  endpointKey,
+  type EndpointSettings,
+  findEndpoint,
+  listEndpoints,
+  openSealed,
+  removeEndpoint,
+  rotateEndpointSecret,
+  setEndpointState,
+  updateEndpoint,
+} from './endpoints.ts';
+import { openStore, type Store } from './open-store.ts';
+
+const key = endpointKey('a key of thirty-two characters or more');
+const LEASE = { leaseMs: 60_000, limit: 100 };
+const WELL = { failures: 0, quietMs: null, disabled: null };
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let store: Store;
+let workspaceId: string;
+beforeAll(async () => {
+  database = await testDatabase();
+  store = openStore({ url: database.url, poolSize: 4 });
+});
+afterAll(async () => {
+  await store.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  await store.prisma.endpoint.deleteMany();
+  await store.prisma.delivery.deleteMany();
+  workspaceId = randomUUID();
+  await store.prisma.workspace.create({ data: { id: workspaceId, name: workspaceId } });
+});
+
+const settings = (given: Partial<EndpointSettings> = {}): EndpointSettings => ({
+  name: randomUUID().slice(0, 8),
+  url: 'https://crm.example/hook',
+  headers: {},
+  events: [...LEAD_EVENTS],
+  linkIds: [],
+  perSecond: null,
+  concurrency: 2,
+  ...given,
+});
+
+async function endpoint(given: Partial<EndpointSettings> = {}): Promise<Endpoint> {
+  const made = await createEndpoint(store, workspaceId, settings(given), {
+    secret: 'whsec_b2xk',
+    key,
+  });
+  if (made.kind !== 'done') throw new Error(made.kind);
+  return made.endpoint;
+}
+
+async function link(): Promise<string> {
+  const id = randomUUID();
+  await store.prisma.captureLink.create({ data: { id, workspaceId } });
+  return id;
+}
+
+async function post(leadId: string, lead: Lead, linkId: string = randomUUID()): Promise<void> {
+  const submission = sampleSubmission({ workspaceId, leadId, lead, linkId });
+  await applyGroup(store, [{ submission, replay: false }]);
+}
+
+async function due(endpointId: string, owner: string) {
+  await takeLanes(store, owner, LEASE);
+  return dueDeliveries(store, { owner, endpointId }, { limit: 100, except: [], freshFirst: false });
+}
+
+function tried(
+  { leadId, event, resends, lead }: Awaited<ReturnType<typeof due>>[number],
+  given: Partial<SentDelivery> = {},
+): SentDelivery {
+  return {
+    ...{ leadId, event, resends, version: lead.version, messageId: 'msg_1', detail: '' },
+    ...{ outcome: 'delivered', status: 200, durationMs: 5, retryMs: 60_000 },
+    ...given,
+  };
+}
+
+const rowOf = (endpointId: string, leadId: string) =>
+  store.prisma.delivery.findUniqueOrThrow({ where: { endpointId_leadId: { endpointId, leadId } } });
+
+test('many changes of a lead wait as one delivery, with the lead as it stands when it is read', async () => {
+  const { id } = await endpoint();
+  const [leadId, owner] = [randomUUID(), randomUUID()];
+  await post(leadId, { email: 'ana@example.com' });
+  await post(leadId, { email: 'ana@example.com', name: 'Ana' });
+  await post(leadId, { email: 'ana@example.com', name: 'Ana Maria', utmSource: 'x' });
+  expect(await due(id, owner)).toMatchObject([
+    { leadId, event: 'lead.created', lead: { version: 3, name: 'Ana Maria', utmSource: 'x' } },
+  ]);
+});
+
+test('a lead that changes while it is sent waits on, and is sent as an update', async () => {
+  const { id } = await endpoint();
+  const [leadId, owner] = [randomUUID(), randomUUID()];
+  await post(leadId, { name: 'a' });
+  const [sent] = await due(id, owner);
+  await post(leadId, { name: 'b' });
+  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  expect(await due(id, owner)).toMatchObject([
+    { event: 'lead.updated', lead: { version: 2, name: 'b' } },
+  ]);
+  expect(await rowOf(id, leadId)).toMatchObject({ deliveredVersion: 1, version: 2 });
+});
+
+test('the same facts again are no change, and nothing waits', async () => {
+  const { id } = await endpoint();
+  const [leadId, owner] = [randomUUID(), randomUUID()];
+  await post(leadId, { name: 'a' });
+  const [sent] = await due(id, owner);
+  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  await post(leadId, { name: 'a' });
+  expect(await due(id, owner)).toEqual([]);
+});
+
+test('an endpoint of some links knows a lead from a change by one of them on, and then hears of all', async () => {
+  const [own, other] = [await link(), await link()];
+  const { id } = await endpoint({ linkIds: [own] });
+  const [leadId, owner] = [randomUUID(), randomUUID()];
+  await post(leadId, { name: 'a' }, other);
+  expect(await due(id, owner)).toEqual([]);
+  await post(leadId, { name: 'b' }, own);
+  const [sent] = await due(id, owner);
+  expect(sent).toMatchObject({ lead: { name: 'b' } });
+  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  await post(leadId, { name: 'c' }, other);
+  expect(await due(id, owner)).toMatchObject([{ event: 'lead.updated', lead: { name: 'c' } }]);
+});
+
+test('an endpoint is told of the events that it asks for', async () => {
+  const { id } = await endpoint({ events: ['lead.created'] });
+  const [leadId, owner] = [randomUUID(), randomUUID()];
+  await post(leadId, { name: 'a' });
+  const [sent] = await due(id, owner);
+  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  await post(leadId, { name: 'b' });
+  expect(await due(id, owner)).toEqual([]);
+});
+
+test('a merge names the lead that ended, and what waited of it is told of the other', async () => {
+  const { id } = await endpoint();
+  const [keep, other, owner] = [randomUUID(), randomUUID(), randomUUID()];
+  await post(keep, { name: 'a' });
+  await post(other, { email: 'b@example.com' });
+  await mergeLeads(store, workspaceId, keep, other);
+  expect(await due(id, owner)).toMatchObject([
+    {
+      leadId: keep,
+      lead: {
+        ...{ version: 2, name: 'a', email: 'b@example.com' },
+        mergedLeads: [{ leadId: other, version: 2 }],
+      },
+    },
+  ]);
+});
+
+test('a lead taken apart is told as what is left of it and as another, to whom knew it', async () => {
+  const own = await link();
+  const { id } = await endpoint({ linkIds: [own] });
+  const [ana, owner] = [randomUUID(), randomUUID()];
+  await post(ana, { email: 'ana@example.com', telephone: '5511999999999', name: 'Ana' }, own);
+  await post(ana, { email: 'bia@example.com', telephone: '5511999999999', name: 'Bia' });
+  const [sent] = await due(id, owner);
+  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  await splitLead(store, workspaceId, ana, []);
+  const told = await due(id, owner);
+  expect(told.map(({ event, lead }) => [event, lead.name]).toSorted()).toEqual([
+    ['lead.created', 'Bia'],
+    ['lead.updated', 'Ana'],
+  ]);
+});
+
+test('a lead that was merged and taken apart again has a higher version than its end', async () => {
+  const { id } = await endpoint();
+  const [ana, bia, owner] = [randomUUID(), randomUUID(), randomUUID()];
+  await post(ana, { email: 'ana@example.com' });
+  await post(bia, { email: 'bia@example.com' });
+  await mergeLeads(store, workspaceId, ana, bia);
+  const [merged] = await due(id, owner);
+  expect(merged?.lead.mergedLeads).toEqual([{ leadId: bia, version: 2 }]);
+  await splitLead(store, workspaceId, ana, []);
+  const told = await due(id, owner);
+  expect(told.find(({ leadId }) => leadId === bia)).toMatchObject({
+    lead: { version: 3, email: 'bia@example.com', mergedLeads: [] },
+  });
+  expect(told.find(({ leadId }) => leadId === ana)).toMatchObject({
+    lead: { version: 3, email: 'ana@example.com', mergedLeads: [] },
+  });
+});
+
+test('deliverers that ask at once never take the same lane, and one that went away is followed', async () => {
+  const endpoints = await Promise.all(Array.from({ length: 6 }, () => endpoint()));
+  await post(randomUUID(), { name: 'a' });
+  const owners = [randomUUID(), randomUUID(), randomUUID()];
+  const taken = await Promise.all(
+    owners.map((owner) => takeLanes(store, owner, { leaseMs: 60_000, limit: 6 })),
+  );
+  expect(taken.flat().toSorted()).toEqual(endpoints.map(({ id }) => id).toSorted());
+
+  const [first = '', second = ''] = owners;
+  const own = taken[0] ?? [];
+  await keepLanes(store, first, own, 0);
+  const followed = await takeLanes(store, second, LEASE);
+  expect(followed.toSorted()).toEqual(own.toSorted());
+  expect(await keepLanes(store, first, own, 60_000)).toEqual([]);
+  for (const endpointId of own) {
+    const lane = { owner: first, endpointId };
+    const options = { limit: 10, except: [], freshFirst: false };
+    expect(await dueDeliveries(store, lane, options)).toEqual([]);
+  }
+});
+
+test('a lane that was given back is taken again after its time, and not before', async () => {
+  const { id } = await endpoint();
+  await post(randomUUID(), { name: 'a' });
+  const [first, second] = [randomUUID(), randomUUID()];
+  await takeLanes(store, first, LEASE);
+  await releaseLane(store, first, id, 60_000);
+  expect(await takeLanes(store, second, LEASE)).toEqual([]);
+  await takeLanes(store, first, LEASE);
+  await store.prisma.endpoint.updateMany({ data: { laneUntil: new Date(0) } });
+  expect(await takeLanes(store, second, LEASE)).toEqual([id]);
+});
+
+test('what failed waits; what failed for days at an endpoint that takes others is set aside, and a change brings it back', async () => {
+  const { id } = await endpoint();
+  const [leadId, other, owner] = [randomUUID(), randomUUID(), randomUUID()];
+  await post(leadId, { name: 'a' });
+  const [sent] = await due(id, owner);
+  const failed = tried(sent ?? expect.fail(), { outcome: 'answered', status: 422 });
+  await recordTries(store, id, [failed], { ...WELL, failures: 1 }, 1_000);
+  expect(await due(id, owner)).toEqual([]);
+  expect(await rowOf(id, leadId)).toMatchObject({ attempts: 1, failedAt: null });
+
+  await store.prisma.delivery.updateMany({ data: { failingSince: new Date(0) } });
+  // While the endpoint takes nothing, everything waits for it.
+  await recordTries(store, id, [failed], { ...WELL, failures: 2 }, 1_000);
+  expect((await rowOf(id, leadId)).dueAt).not.toBeNull();
+  await post(other, { name: 'b' });
+  const [next] = await due(id, owner);
+  await recordTries(store, id, [tried(next ?? expect.fail())], WELL, 1_000);
+  await recordTries(store, id, [failed], { ...WELL, failures: 1 }, 1_000);
+  expect(await rowOf(id, leadId)).toMatchObject({ dueAt: null });
+  expect((await rowOf(id, leadId)).failedAt).not.toBeNull();
+  expect(await deliveryFigures(store)).toMatchObject({ setAside: 1, waiting: 0, active: 1 });
+
+  await post(leadId, { name: 'c' });
+  expect(await due(id, owner)).toMatchObject([{ leadId, lead: { name: 'c' } }]);
+});
+
+test('a disabled endpoint keeps what waits, and is sent it when it is resumed', async () => {
+  const { id } = await endpoint();
+  const [leadId, owner] = [randomUUID(), randomUUID()];
+  await post(leadId, { name: 'a' });
+  const [sent] = await due(id, owner);
+  const gone = tried(sent ?? expect.fail(), { outcome: 'answered', status: 410, retryMs: 0 });
+  await recordTries(store, id, [gone], { failures: 1, quietMs: null, disabled: 'gone' }, 1_000);
+  expect(await findEndpoint(store, id)).toMatchObject({ state: 'disabled', reason: 'gone' });
+  await post(leadId, { name: 'b' });
+  expect(await due(id, owner)).toEqual([]);
+  expect(await setEndpointState(store, id, 'active')).toMatchObject({
+    ...{ state: 'active', reason: null, failingSince: null },
+  });
+  expect(await due(id, owner)).toMatchObject([{ lead: { name: 'b' } }]);
+});
+
+test('a paused endpoint is sent nothing but a test, and the test is in the log', async () => {
+  const { id } = await endpoint();
+  await setEndpointState(store, id, 'paused');
+  await post(randomUUID(), { name: 'a' });
+  const [owner, testId] = [randomUUID(), randomUUID()];
+  expect(await takeLanes(store, owner, LEASE)).toEqual([]);
+  expect(await askEndpointTest(store, id, testId)).toBe(true);
+  expect(await takeLanes(store, owner, LEASE)).toEqual([id]);
+  expect(await readLanes(store, owner)).toMatchObject([{ active: false, testId }]);
+  await recordTest(store, id, testId, {
+    ...{ leadId: null, version: null, event: 'endpoint.test', messageId: `msg_${testId}` },
+    ...{ outcome: 'answered', status: 404, detail: 'no', durationMs: 3 },
+  });
+  expect(await readLanes(store, owner)).toMatchObject([{ testId: null }]);
+  expect(await store.prisma.deliveryAttempt.findMany({ where: { endpointId: id } })).toMatchObject([
+    { event: 'endpoint.test', status: 404, detail: 'no' },
+  ]);
+});
+
+test('secrets and headers are encrypted where they lie, and both secrets sign during a rotation', async () => {
+  const { id, headers } = await endpoint({ headers: { authorization: 'Bearer hunter2' } });
+  expect(headers).toEqual(['authorization']);
+  await rotateEndpointSecret(store, id, { secret: 'whsec_bmV3', key, overlapSeconds: 60 });
+  const row = await store.prisma.endpoint.findUniqueOrThrow({ where: { id } });
+  const lying = Buffer.concat(
+    [row.secret, row.oldSecret ?? [], row.headers ?? []].map(Buffer.from),
+  );
+  for (const secret of ['whsec', 'bmV3', 'hunter2']) expect(lying.includes(secret)).toBe(false);
+
+  await post(randomUUID(), { name: 'a' });
+  const owner = randomUUID();
+  await takeLanes(store, owner, LEASE);
+  const [lane] = await readLanes(store, owner);
+  expect(lane?.secrets.map((secret) => openSealed(secret, key))).toEqual([
+    'whsec_bmV3',
+    'whsec_b2xk',
+  ]);
+  expect(JSON.parse(openSealed(lane?.headers ?? expect.fail(), key))).toEqual({
+    authorization: 'Bearer hunter2',
+  });
+  expect(() => openSealed(row.secret, endpointKey('another key'))).toThrow();
+
+  await rotateEndpointSecret(store, id, { secret: 'whsec_bmV4', key, overlapSeconds: 0 });
+  expect((await readLanes(store, owner))[0]?.secrets).toHaveLength(1);
+});
+
+test('names are unique in a workspace, and links of another are refused', async () => {
+  const { id, name } = await endpoint();
+  const secret = { secret: 'whsec_b2xk', key };
+  expect(await createEndpoint(store, workspaceId, settings({ name }), secret)).toEqual({
+    ...{ kind: 'name-taken', name },
+  });
+  const strange = settings({ linkIds: [randomUUID()] });
+  expect(await createEndpoint(store, workspaceId, strange, secret)).toMatchObject({
+    kind: 'invalid',
+    errors: [{ pointer: '/linkIds/0', code: 'unknown-link' }],
+  });
+  expect(await createEndpoint(store, randomUUID(), settings(), secret)).toEqual({
+    kind: 'unknown',
+  });
+  expect(await updateEndpoint(store, id, { perSecond: 2 }, null)).toMatchObject({
+    endpoint: { perSecond: 2, name, concurrency: 2 },
+  });
+  expect(await listEndpoints(store, workspaceId)).toHaveLength(1);
+});
+
+test('a removed endpoint leaves nothing that waits, and old tries are swept', async () => {
+  const { id } = await endpoint();
+  const [leadId, owner] = [randomUUID(), randomUUID()];
+  await post(leadId, { name: 'a' });
+  const [sent] = await due(id, owner);
+  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  await post(leadId, { name: 'b' });
+  expect(await removeEndpoint(store, id)).toBe(true);
+  expect(await removeEndpoint(store, id)).toBe(false);
+  const where = { endpointId: id };
+  expect(await store.prisma.delivery.count({ where })).toBe(0);
+
+  // One that a group commit wrote meanwhile.
+  await store.prisma.delivery.create({
+    data: { ...where, leadId, workspaceId, event: 'lead.updated', version: 1, dueAt: new Date() },
+  });
+  await store.prisma.deliveryAttempt.updateMany({ where, data: { at: new Date(0) } });
+  await sweepDeliveries(store);
+  expect(await store.prisma.delivery.count({ where })).toBe(0);
+  expect(await store.prisma.deliveryAttempt.count({ where })).toBe(0);
+});
+
+test('what is committed wakes who listens, also after the connection broke', async () => {
+  const { id } = await endpoint();
+  const woken = vi.fn();
+  const listener = listenForDeliveries(database.url, woken);
+  await vi.waitFor(() => expect(woken).toHaveBeenCalledTimes(1));
+  await post(randomUUID(), { name: 'a' });
+  await vi.waitFor(() => expect(woken).toHaveBeenCalledTimes(2));
+
+  const admin = new pg.Client({ connectionString: database.url });
+  await admin.connect();
+  await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND query LIKE 'LISTEN%'`);
+  await admin.end();
+  await vi.waitFor(() => expect(woken).toHaveBeenCalledTimes(3), 5_000);
+  await setEndpointState(store, id, 'paused');
+  await setEndpointState(store, id, 'active');
+  await vi.waitFor(() => expect(woken).toHaveBeenCalledTimes(4));
+  await listener.close();
+});

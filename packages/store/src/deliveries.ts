@@ -1,0 +1,393 @@
+import type { LeadEventType } from '@leadgate/contract';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
+import { withoutValues } from './failure-of.ts';
+import { fieldsOfWorkspaces } from './fields.ts';
+import { Prisma } from './generated/client.ts';
+import { readTouch, type Touch } from './lead-details.ts';
+import { type LeadSummary, listedColumns, type ListedLeadRow, readLeadSummary } from './leads.ts';
+import { connectionOf, isPooled, type Store } from './open-store.ts';
+
+/** An endpoint whose deliveries one deliverer sends, until its lease ends. */
+export interface Lane {
+  endpointId: string;
+  url: string;
+  /** JSON of its headers, and its secrets, the one in use first: sealed. */
+  headers: Uint8Array | null;
+  secrets: Uint8Array[];
+  perSecond: number | null;
+  concurrency: number;
+  /** Whether deliveries are sent: paused and disabled endpoints are sent tests only. */
+  active: boolean;
+  /** Failures since the last success, and when the first of them was. */
+  failures: number;
+  failingSince: Date | null;
+  /** Milliseconds for which it is left alone; 0 or less: not at all. */
+  quietMs: number;
+  /** Milliseconds until its next delivery is due; 0 or less: one is. Null: none waits. */
+  dueMs: number | null;
+  /** A test that was asked for. */
+  testId: string | null;
+}
+
+/**
+ * Takes lanes that have something to send and that no deliverer holds, at most `limit` of them, and returns
+ * the ids of their endpoints. Deliverers that ask at once never take the same one.
+ */
+export async function takeLanes(
+  store: Store,
+  owner: string,
+  { leaseMs, limit }: { leaseMs: number; limit: number },
+): Promise<string[]> {
+  const rows = await store.prisma.$queryRaw<{ id: string }[]>`
+    UPDATE endpoint SET lane_owner = ${owner}::uuid, lane_until = ${fromNow(leaseMs)}
+    WHERE id IN (
+      SELECT e.id FROM endpoint e
+      WHERE (e.lane_until IS NULL OR e.lane_until < clock_timestamp())
+        AND (e.test_id IS NOT NULL OR (
+          e.state = 'active' AND (e.quiet_until IS NULL OR e.quiet_until <= clock_timestamp())
+          AND EXISTS (SELECT FROM delivery d
+                      WHERE d.endpoint_id = e.id AND d.due_at <= clock_timestamp())))
+      ORDER BY e.id LIMIT ${limit}::int
+      FOR UPDATE SKIP LOCKED)
+    RETURNING id`;
+  return rows.map(({ id }) => id);
+}
+
+/** Holds lanes for longer, and returns the ids of those that are still the owner's. */
+export async function keepLanes(
+  store: Store,
+  owner: string,
+  endpointIds: readonly string[],
+  leaseMs: number,
+): Promise<string[]> {
+  if (endpointIds.length === 0) return [];
+  const rows = await store.prisma.$queryRaw<{ id: string }[]>`
+    UPDATE endpoint SET lane_until = ${fromNow(leaseMs)}
+    WHERE id = ANY (${endpointIds}::uuid[]) AND lane_owner = ${owner}::uuid
+    RETURNING id`;
+  return rows.map(({ id }) => id);
+}
+
+/** Gives a lane back, to be taken after so many milliseconds: its rate is kept across deliverers. */
+export async function releaseLane(
+  store: Store,
+  owner: string,
+  endpointId: string,
+  afterMs: number,
+): Promise<void> {
+  await store.prisma.$executeRaw`
+    UPDATE endpoint SET lane_owner = NULL, lane_until = ${fromNow(afterMs)}
+    WHERE id = ${endpointId}::uuid AND lane_owner = ${owner}::uuid`;
+}
+
+/** The lanes of an owner as they are now. */
+export async function readLanes(store: Store, owner: string): Promise<Lane[]> {
+  return store.prisma.$queryRaw<Lane[]>`
+    SELECT e.id AS "endpointId", e.url, e.headers, e.per_second AS "perSecond", e.concurrency,
+      CASE WHEN e.old_secret_until > now() THEN ARRAY[e.secret, e.old_secret] ELSE ARRAY[e.secret] END
+        AS secrets,
+      e.state = 'active' AS active, e.failures, e.failing_since AS "failingSince",
+      coalesce(extract(epoch FROM e.quiet_until - clock_timestamp()) * 1000, 0)::float8 AS "quietMs",
+      (SELECT extract(epoch FROM min(d.due_at) - clock_timestamp()) * 1000 FROM delivery d
+       WHERE d.endpoint_id = e.id AND d.due_at IS NOT NULL)::float8 AS "dueMs",
+      e.test_id AS "testId"
+    FROM endpoint e
+    WHERE e.lane_owner = ${owner}::uuid AND e.lane_until > clock_timestamp()`;
+}
+
+/** The lead as an endpoint is told of it: fields are named as in a posted body. */
+export interface LeadContent extends Omit<LeadSummary, 'workspace' | 'erased'> {
+  version: number;
+  firstTouch: Touch | null;
+  lastTouch: Touch | null;
+  /** Leads that are this one now, with their last versions. */
+  mergedLeads: { leadId: string; version: number }[];
+}
+
+export interface DueDelivery {
+  leadId: string;
+  event: LeadEventType;
+  resends: number;
+  /** How often it has failed. */
+  attempts: number;
+  /** As the lead stands now. */
+  lead: LeadContent;
+}
+
+interface DueRow extends ListedLeadRow {
+  event: LeadEventType;
+  resends: number;
+  attempts: number;
+  version: number;
+  mergedLeads: LeadContent['mergedLeads'];
+}
+
+/**
+ * What a lane is to send now, what has waited longest first, with the lead as it stands. Nothing once the
+ * lane is not the owner's any more. `freshFirst`: what failed least comes first, to probe an endpoint with.
+ */
+export async function dueDeliveries(
+  store: Store,
+  lane: { owner: string; endpointId: string },
+  { limit, except, freshFirst }: { limit: number; except: readonly string[]; freshFirst: boolean },
+): Promise<DueDelivery[]> {
+  const order = freshFirst ? Prisma.sql`d.attempts, d.due_at` : Prisma.sql`d.due_at`;
+  const rows = await store.prisma.$queryRaw<DueRow[]>`
+    SELECT d.event, d.resends, d.attempts, lead.version, ${listedColumns},
+      (SELECT coalesce(jsonb_agg(jsonb_build_object('leadId', m.id, 'version', m.version)), '[]')
+       FROM lead m
+       WHERE m.workspace_id = lead.workspace_id AND m.merged_into = lead.id AND m.version > 0)
+        AS "mergedLeads"
+    FROM delivery d
+    JOIN lead ON lead.workspace_id = d.workspace_id AND lead.id = d.lead_id
+    JOIN workspace w ON w.id = d.workspace_id
+    WHERE d.endpoint_id = ${lane.endpointId}::uuid AND d.due_at <= clock_timestamp()
+      AND d.lead_id <> ALL (${except}::uuid[])
+      AND EXISTS (SELECT FROM endpoint e WHERE e.id = d.endpoint_id AND e.state = 'active'
+                  AND e.lane_owner = ${lane.owner}::uuid AND e.lane_until > clock_timestamp())
+    ORDER BY ${order} LIMIT ${limit}::int`;
+  const fields = await fieldsOfWorkspaces(
+    store,
+    rows.map(({ workspaceId }) => workspaceId),
+  );
+  return rows.map((row) => {
+    const { workspace: _, erased: __, ...lead } = readLeadSummary(row, fields);
+    const { event, resends, attempts, version, mergedLeads } = row;
+    const touches = { firstTouch: readTouch(row.firstTouch), lastTouch: readTouch(row.lastTouch) };
+    return {
+      leadId: row.id,
+      ...{ event, resends, attempts },
+      lead: { ...lead, version, ...touches, mergedLeads },
+    };
+  });
+}
+
+/** One try, as the log keeps it. */
+export interface DeliveryTry {
+  /** Null: a test. */
+  leadId: string | null;
+  version: number | null;
+  event: LeadEventType | 'endpoint.test';
+  messageId: string;
+  outcome: 'delivered' | 'answered' | 'refused' | 'timeout' | 'no-connection' | 'broken-answer';
+  status: number | null;
+  /** No personal data. */
+  detail: string;
+  durationMs: number;
+}
+
+/** A try of a delivery. */
+export interface SentDelivery extends DeliveryTry {
+  leadId: string;
+  version: number;
+  resends: number;
+  /** Milliseconds after which it is tried again if it was not delivered. */
+  retryMs: number;
+}
+
+/** How an endpoint stands after some tries. */
+export interface EndpointStanding {
+  /** Since the last success. */
+  failures: number;
+  /** How long it is left alone; null: not at all. Milliseconds. */
+  quietMs: number | null;
+  /** Why it is disabled now; null: it is not. */
+  disabled: string | null;
+}
+
+/**
+ * Writes what came of some tries: the log, what waits on, and how the endpoint stands. A lead that changed while
+ * it was sent waits on. What failed for `setAsideMs` at an endpoint that took others meanwhile is set aside.
+ *
+ * Rejects with a StoreError; the same again is harmless but for the log.
+ */
+export async function recordTries(
+  store: Store,
+  endpointId: string,
+  tries: readonly SentDelivery[],
+  { failures, quietMs, disabled }: EndpointStanding,
+  setAsideMs: number,
+): Promise<void> {
+  const anyDelivered = tries.some(({ outcome }) => outcome === 'delivered');
+  try {
+    await store.prisma.$queryRaw`
+      WITH tried AS (
+        SELECT * FROM jsonb_to_recordset(${JSON.stringify(tries)}::jsonb) AS tried (
+          "leadId" uuid, version integer, resends integer, event text, "messageId" text, outcome text,
+          status integer, detail text, "durationMs" integer, "retryMs" float8)
+      ), logged AS (
+        INSERT INTO delivery_attempt
+          (endpoint_id, lead_id, version, event, message_id, outcome, status, detail, duration_ms)
+        SELECT ${endpointId}::uuid, "leadId", version, event, "messageId", outcome, status, detail,
+               "durationMs" FROM tried
+      ), locked AS (
+        -- In the order of group commits, which write the same rows.
+        SELECT lead_id FROM delivery
+        WHERE endpoint_id = ${endpointId}::uuid AND lead_id IN (SELECT "leadId" FROM tried)
+        ORDER BY lead_id FOR UPDATE
+      ), standing AS (
+        UPDATE endpoint SET
+          failures = ${failures}::int,
+          failing_since = CASE WHEN ${failures}::int > 0 THEN coalesce(failing_since, now()) END,
+          quiet_until = now() + ${quietMs}::float8 * interval '1 millisecond',
+          delivered_at = CASE WHEN ${anyDelivered} THEN now() ELSE delivered_at END,
+          state = CASE WHEN ${disabled}::text IS NULL OR state = 'paused' THEN state ELSE 'disabled' END,
+          reason = coalesce(${disabled}::text, reason)
+        WHERE id = ${endpointId}::uuid
+          -- While all is well, not with every send.
+          AND (failures > 0 OR ${failures}::int > 0 OR quiet_until IS NOT NULL
+               OR ${quietMs}::float8 IS NOT NULL OR ${disabled}::text IS NOT NULL
+               OR delivered_at IS NULL OR delivered_at < now() - interval '1 second')
+      ), judged AS (
+        SELECT tried.*, outcome = 'delivered' AS delivered FROM tried JOIN locked ON "leadId" = lead_id
+      )
+      UPDATE delivery d SET
+        due_at = CASE
+          WHEN delivered AND d.version <= judged.version AND d.resends <= judged.resends THEN NULL
+          WHEN delivered THEN now()
+          WHEN ${isSetAside(endpointId, setAsideMs)} THEN NULL
+          ELSE now() + "retryMs" * interval '1 millisecond' END,
+        failed_at = CASE WHEN NOT delivered AND ${isSetAside(endpointId, setAsideMs)} THEN now() END,
+        attempts = CASE WHEN delivered THEN 0 ELSE d.attempts + 1 END,
+        failing_since = CASE WHEN NOT delivered THEN coalesce(d.failing_since, now()) END,
+        delivered_version = CASE WHEN delivered THEN judged.version ELSE d.delivered_version END,
+        delivered_at = CASE WHEN delivered THEN now() ELSE d.delivered_at END,
+        event = CASE WHEN delivered AND d.event = 'lead.created' THEN 'lead.updated' ELSE d.event END
+      FROM judged WHERE d.endpoint_id = ${endpointId}::uuid AND d.lead_id = judged."leadId"`;
+  } catch (error) {
+    throw withoutValues(error);
+  }
+}
+
+const isSetAside = (endpointId: string, setAsideMs: number) => Prisma.sql`
+  (d.failing_since < now() - ${setAsideMs}::float8 * interval '1 millisecond'
+   AND EXISTS (SELECT FROM endpoint e
+               WHERE e.id = ${endpointId}::uuid AND e.delivered_at > d.failing_since))`;
+
+/** Writes what came of a test that was asked for. */
+export async function recordTest(
+  store: Store,
+  endpointId: string,
+  testId: string,
+  one: DeliveryTry,
+): Promise<void> {
+  await store.prisma.$executeRaw`
+    WITH taken AS (
+      UPDATE endpoint SET test_id = NULL
+      WHERE id = ${endpointId}::uuid AND test_id = ${testId}::uuid RETURNING id
+    )
+    INSERT INTO delivery_attempt
+      (endpoint_id, event, message_id, outcome, status, detail, duration_ms)
+    SELECT id, ${one.event}, ${one.messageId}, ${one.outcome}, ${one.status}::int, ${one.detail},
+           ${one.durationMs}::int FROM taken`;
+}
+
+/** How deliveries stand, for monitoring. */
+export interface DeliveryFigures {
+  waiting: number;
+  /** How long the one has waited that is due longest, of endpoints that are sent to. Seconds. */
+  oldestSeconds: number;
+  setAside: number;
+  active: number;
+  paused: number;
+  disabled: number;
+  /** Milliseconds since the last success of each active endpoint that fails. */
+  failingMs: number[];
+}
+
+export async function deliveryFigures(store: Store): Promise<DeliveryFigures> {
+  const [row] = await store.prisma.$queryRaw<[DeliveryFigures]>`
+    SELECT
+      (SELECT count(*) FROM delivery WHERE due_at IS NOT NULL)::float8 AS waiting,
+      (SELECT count(*) FROM delivery WHERE failed_at IS NOT NULL)::float8 AS "setAside",
+      greatest(extract(epoch FROM clock_timestamp() - min(due.at)), 0)::float8 AS "oldestSeconds",
+      count(*) FILTER (WHERE state = 'active')::float8 AS active,
+      count(*) FILTER (WHERE state = 'paused')::float8 AS paused,
+      count(*) FILTER (WHERE state = 'disabled')::float8 AS disabled,
+      coalesce(array_agg((extract(epoch FROM now() - failing_since) * 1000)::float8)
+        FILTER (WHERE state = 'active' AND failing_since IS NOT NULL), '{}') AS "failingMs"
+    FROM endpoint LEFT JOIN LATERAL (
+      SELECT min(due_at) AS at FROM delivery
+      WHERE endpoint_id = endpoint.id AND due_at IS NOT NULL AND state = 'active') AS due ON true`;
+  return { ...row, oldestSeconds: row.oldestSeconds ?? 0 };
+}
+
+/** How long tries are kept. */
+const KEPT = '14 days';
+/** Rows a statement: deleting should not hold a table for long. */
+const BATCH = 5_000;
+
+/** Lets go of tries that are old, and of what waits for endpoints that are gone. Returns how many. */
+export async function sweepDeliveries(store: Store): Promise<number> {
+  let swept = 0;
+  for (;;) {
+    const tries = await store.prisma.$executeRaw`
+      DELETE FROM delivery_attempt WHERE id IN (
+        SELECT id FROM delivery_attempt WHERE at < now() - ${KEPT}::interval ORDER BY id LIMIT ${BATCH}::int)`;
+    // A group commit that saw an endpoint may end after its removal.
+    const orphans = await store.prisma.$executeRaw`
+      DELETE FROM delivery WHERE (endpoint_id, lead_id) IN (
+        SELECT endpoint_id, lead_id FROM delivery d
+        WHERE due_at IS NOT NULL AND NOT EXISTS (SELECT FROM endpoint WHERE id = d.endpoint_id)
+        LIMIT ${BATCH}::int)`;
+    swept += tries + orphans;
+    if (tries < BATCH && orphans < BATCH) return swept;
+  }
+}
+
+const LISTEN_AGAIN_MS = 1_000;
+
+/**
+ * Calls `onWake` whenever something was committed that is to be delivered, and once it listens (again), as it
+ * may have missed some. Behind a PgBouncer nothing can be heard: whoever listens has to look by itself too.
+ */
+export function listenForDeliveries(
+  url: string,
+  onWake: () => void,
+): { close: () => Promise<void> } {
+  if (isPooled(url)) return { close: () => Promise.resolve() };
+  const stop = new AbortController();
+  const listening = (async () => {
+    while (!stop.signal.aborted) {
+      await listenOnce(url, onWake, stop.signal).catch(() => null);
+      await delay(LISTEN_AGAIN_MS, undefined, { signal: stop.signal }).catch(() => null);
+    }
+  })();
+  return {
+    close: () => {
+      stop.abort();
+      return listening;
+    },
+  };
+}
+
+const CONNECT_WITHIN_MS = 5_000;
+
+/** Until the connection breaks or is not wanted any more. */
+async function listenOnce(url: string, onWake: () => void, signal: AbortSignal): Promise<void> {
+  const client = new pg.Client({
+    ...connectionOf(url, CONNECT_WITHIN_MS),
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+    keepAlive: true,
+    application_name: 'leadgate',
+  });
+  const ended = new Promise<void>((resolve) => {
+    client.on('end', resolve).on('error', () => resolve());
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  client.on('notification', onWake);
+  try {
+    await client.connect();
+    await client.query(`LISTEN ${DELIVERIES_CHANNEL}`);
+    onWake();
+    await ended;
+  } finally {
+    await client.end().catch(() => null);
+  }
+}
+
+function fromNow(ms: number): Prisma.Sql {
+  return Prisma.sql`clock_timestamp() + ${ms}::float8 * interval '1 millisecond'`;
+}

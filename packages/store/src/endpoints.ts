@@ -1,0 +1,272 @@
+import type { FieldError, LeadEventType } from '@leadgate/contract';
+import { hkdfSync, randomUUID } from 'node:crypto';
+import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
+import { open, seal } from './credentials.ts';
+import { isUniqueViolation } from './failure-of.ts';
+import type { Prisma } from './generated/client.ts';
+import type { Store } from './open-store.ts';
+import { displayText, nameErrors } from './text.ts';
+
+/** An address that is told of changed leads, as operators see it. */
+export interface Endpoint {
+  id: string;
+  workspaceId: string;
+  workspaceName: string;
+  /** Unique in the workspace. */
+  name: string;
+  url: string;
+  /** Names of the headers that are sent with it; their values are not shown. */
+  headers: string[];
+  events: LeadEventType[];
+  /** It is told of leads that came by one of these; none: by any link. */
+  linkIds: string[];
+  /** Sends a second; null: no limit. */
+  perSecond: number | null;
+  /** Sends under way at once. */
+  concurrency: number;
+  /** `paused`: an operator's word. `disabled`: it failed for days, or said that it is gone. */
+  state: 'active' | 'paused' | 'disabled';
+  /** Why it is disabled. */
+  reason: string | null;
+  /** When it began to fail, if its last delivery did. */
+  failingSince: Date | null;
+  /** When it last took a delivery. */
+  deliveredAt: Date | null;
+  /** Until when messages are signed with the secret before a rotation too. */
+  oldSecretUntil: Date | null;
+  createdAt: Date;
+}
+
+/** What operators say of an endpoint. */
+export interface EndpointSettings extends Pick<
+  Endpoint,
+  'name' | 'url' | 'events' | 'linkIds' | 'perSecond' | 'concurrency'
+> {
+  /** Values by name. */
+  headers: Record<string, string>;
+}
+
+/** What secrets of endpoints are encrypted under in Postgres, derived from `DELIVERY_KEY`. */
+export function endpointKey(deliveryKey: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', deliveryKey, '', 'leadgate endpoint', 32));
+}
+
+/** A sealed text of an endpoint. Throws if it was sealed under another key. */
+export function openSealed(sealed: Uint8Array, key: Uint8Array): string {
+  return Buffer.from(open(sealed, key)).toString('utf8');
+}
+
+const sealText = (text: string, key: Uint8Array) => seal(Buffer.from(text, 'utf8'), key);
+
+type EndpointChange =
+  | { kind: 'done'; endpoint: Endpoint }
+  | { kind: 'unknown' }
+  | { kind: 'name-taken'; name: string }
+  | { kind: 'invalid'; errors: FieldError[] };
+
+/** Creates an active endpoint: it is told of what changes from now on. `unknown`: there is no such workspace. */
+export async function createEndpoint(
+  store: Store,
+  workspaceId: string,
+  settings: EndpointSettings,
+  { secret, key }: { secret: string; key: Uint8Array },
+): Promise<EndpointChange> {
+  const errors = await settingErrors(store, workspaceId, settings);
+  if (errors.length > 0) return { kind: 'invalid', errors };
+  if ((await store.prisma.workspace.count({ where: { id: workspaceId } })) === 0)
+    return { kind: 'unknown' };
+  return keepName(settings.name, async () => {
+    const row = await store.prisma.endpoint.create({
+      data: {
+        id: randomUUID(),
+        workspaceId,
+        ...columnsOf(settings, key),
+        secret: sealText(secret, key),
+        concurrency: settings.concurrency,
+        name: displayText(settings.name),
+        url: settings.url,
+        events: settings.events,
+      },
+      include: endpointParts,
+    });
+    return { kind: 'done', endpoint: readEndpoint(row) };
+  });
+}
+
+/** Changes what is named; what is left out stays. */
+export async function updateEndpoint(
+  store: Store,
+  id: string,
+  changes: Partial<EndpointSettings>,
+  key: Uint8Array | null,
+): Promise<EndpointChange> {
+  const known = await store.prisma.endpoint.findUnique({ where: { id } });
+  if (known === null) return { kind: 'unknown' };
+  const errors = await settingErrors(store, known.workspaceId, changes);
+  if (errors.length > 0) return { kind: 'invalid', errors };
+  return keepName(changes.name ?? known.name, async () => {
+    const data = columnsOf(changes, key);
+    const { count } = await store.prisma.endpoint.updateMany({ where: { id }, data });
+    return count === 0 ? { kind: 'unknown' } : found(await findEndpoint(store, id));
+  });
+}
+
+async function keepName(
+  name: string,
+  write: () => Promise<EndpointChange>,
+): Promise<EndpointChange> {
+  try {
+    return await write();
+  } catch (error) {
+    if (isUniqueViolation(error)) return { kind: 'name-taken', name: displayText(name) };
+    throw error;
+  }
+}
+
+const found = (endpoint: Endpoint | null): EndpointChange =>
+  endpoint === null ? { kind: 'unknown' } : { kind: 'done', endpoint };
+
+/** `key`: null where no headers are named. */
+function columnsOf(
+  { headers, name, ...settings }: Partial<EndpointSettings>,
+  key: Uint8Array | null,
+): Partial<Omit<Prisma.EndpointUncheckedCreateInput, 'id' | 'workspaceId' | 'secret'>> {
+  const names = Object.keys(headers ?? {});
+  const sealed = names.length === 0 || key === null ? null : sealText(JSON.stringify(headers), key);
+  return {
+    ...settings,
+    ...(name !== undefined && { name: displayText(name) }),
+    ...(headers !== undefined && { headers: sealed, headerNames: names }),
+  };
+}
+
+async function settingErrors(
+  store: Store,
+  workspaceId: string,
+  { name, linkIds = [] }: Partial<EndpointSettings>,
+): Promise<FieldError[]> {
+  const errors = name === undefined ? [] : nameErrors(displayText(name));
+  const where = { workspaceId, id: { in: linkIds } };
+  const known =
+    linkIds.length === 0
+      ? []
+      : await store.prisma.captureLink.findMany({ where, select: { id: true } });
+  const ids = new Set(known.map(({ id }) => id));
+  for (const [at, id] of linkIds.entries())
+    if (!ids.has(id.toLowerCase()))
+      errors.push({
+        pointer: `/linkIds/${at}`,
+        code: 'unknown-link',
+        detail: `The workspace has no link ${id}.`,
+      });
+  return errors;
+}
+
+/** The endpoints of a workspace, or of all, by name. */
+export async function listEndpoints(store: Store, workspaceId?: string): Promise<Endpoint[]> {
+  const rows = await store.prisma.endpoint.findMany({
+    ...(workspaceId !== undefined && { where: { workspaceId } }),
+    orderBy: [{ name: 'asc' }, { id: 'asc' }],
+    include: endpointParts,
+  });
+  return rows.map(readEndpoint);
+}
+
+export async function findEndpoint(store: Store, id: string): Promise<Endpoint | null> {
+  const row = await store.prisma.endpoint.findUnique({ where: { id }, include: endpointParts });
+  return row === null ? null : readEndpoint(row);
+}
+
+/**
+ * Holds its deliveries back, or sends them again: what has waited is due at once, and what was said of its
+ * failures is forgotten. Null if there is none.
+ */
+export async function setEndpointState(
+  store: Store,
+  id: string,
+  state: 'active' | 'paused',
+): Promise<Endpoint | null> {
+  await store.prisma.$transaction(async (tx) => {
+    if (state === 'paused') {
+      await tx.endpoint.updateMany({ where: { id, state: 'active' }, data: { state } });
+      return;
+    }
+    const fresh = { state, reason: null, failures: 0, failingSince: null, quietUntil: null };
+    const { count } = await tx.endpoint.updateMany({
+      where: { id, state: { not: 'active' } },
+      data: fresh,
+    });
+    if (count > 0) await wake(tx);
+  });
+  return findEndpoint(store, id);
+}
+
+/** Signs with a new secret, and with the one before it for so long. Null if there is none. */
+export async function rotateEndpointSecret(
+  store: Store,
+  id: string,
+  { secret, key, overlapSeconds }: { secret: string; key: Uint8Array; overlapSeconds: number },
+): Promise<Endpoint | null> {
+  await store.prisma.$executeRaw`
+    UPDATE endpoint SET old_secret = secret, secret = ${sealText(secret, key)},
+      old_secret_until = now() + make_interval(secs => ${overlapSeconds}::float8)
+    WHERE id = ${id}::uuid`;
+  return findEndpoint(store, id);
+}
+
+/** Asks for a test, which a deliverer sends, whatever the endpoint's state. False if there is no endpoint. */
+export async function askEndpointTest(store: Store, id: string, testId: string): Promise<boolean> {
+  return store.prisma.$transaction(async (tx) => {
+    const { count } = await tx.endpoint.updateMany({ where: { id }, data: { testId } });
+    await wake(tx);
+    return count > 0;
+  });
+}
+
+const REMOVED_AT_ONCE = 10_000;
+
+/** Removes an endpoint with all that waits for it. False if there is none. */
+export async function removeEndpoint(store: Store, id: string): Promise<boolean> {
+  const { count } = await store.prisma.endpoint.deleteMany({ where: { id } });
+  for (;;) {
+    const removed = await store.prisma.$executeRaw`
+      DELETE FROM delivery WHERE endpoint_id = ${id}::uuid AND lead_id IN (
+        SELECT lead_id FROM delivery WHERE endpoint_id = ${id}::uuid LIMIT ${REMOVED_AT_ONCE}::int)`;
+    if (removed < REMOVED_AT_ONCE) return count > 0;
+  }
+}
+
+/** Tells deliverers to look, once the transaction is committed. */
+async function wake(tx: Prisma.TransactionClient): Promise<void> {
+  await tx.$executeRaw`SELECT pg_notify(${DELIVERIES_CHANNEL}, '')`;
+}
+
+const endpointParts = {
+  workspace: { select: { name: true } },
+} satisfies Prisma.EndpointInclude;
+
+type EndpointRow = Prisma.EndpointGetPayload<{ include: typeof endpointParts }>;
+
+function readEndpoint(row: EndpointRow): Endpoint {
+  // Field by field: secrets and values of headers stay behind.
+  return {
+    id: row.id,
+    workspaceId: row.workspaceId,
+    workspaceName: row.workspace.name,
+    name: row.name,
+    url: row.url,
+    headers: row.headerNames,
+    // The table's checks allow these only.
+    events: row.events as LeadEventType[],
+    state: row.state as Endpoint['state'],
+    linkIds: row.linkIds,
+    perSecond: row.perSecond,
+    concurrency: row.concurrency,
+    reason: row.reason,
+    failingSince: row.failingSince,
+    deliveredAt: row.deliveredAt,
+    oldSecretUntil:
+      row.oldSecretUntil !== null && row.oldSecretUntil > new Date() ? row.oldSecretUntil : null,
+    createdAt: row.createdAt,
+  };
+}
