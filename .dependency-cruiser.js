@@ -30,8 +30,8 @@ const PURE = {
   contract: { packages: [], modules: ['typebox'], builtins: ['zlib'] },
   leads: {
     packages: ['contract'],
-    modules: ['libphonenumber-js', 'qs'],
-    builtins: ['querystring'],
+    modules: ['iconv-lite', 'libphonenumber-js', 'qs'],
+    builtins: ['buffer'],
   },
 };
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import {
-  type BodyType,
   type CaptureLink,
   type Consent,
   type FieldError,
@@ -22,6 +21,7 @@ import { parseBody, readLead as readFieldsOf } from '@leadgate/leads';
 import type { ProblemDetails } from './answer.ts';
 import type { VerifyCaptcha } from './captcha.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
+import type { BodyText } from './body.ts';
 import { checkForSpam, type Signs, takeSigns } from './spam.ts';
 
 /** What went wrong: told to operators, and not to the sender in so many words. */
@@ -46,8 +46,7 @@ export interface Post {
   link: CaptureLink;
   limits: LimitUse[];
   joinLimit: LimitUse;
-  bytes: Buffer;
-  bodyType: BodyType;
+  body: BodyText;
   /** The header Idempotency-Key. */
   idempotencyKey: string | undefined;
   lenient: boolean;
@@ -63,7 +62,6 @@ export type Outcome =
 /** A lead as read, and all that the reservation needs to know of it. */
 interface Reading {
   kind: 'read';
-  text: string;
   lead: Lead;
   identities: string[];
   notes: Note[];
@@ -100,19 +98,15 @@ function refused(code: ProblemCode, details: ProblemDetails = {}): Outcome {
 }
 
 function readLead(post: Post): Reading | Refusal {
-  const parsed = parseBody(post.bytes, post.bodyType);
+  const { text, type } = post.body;
+  const parsed = parseBody(text, type);
   switch (parsed.kind) {
     case 'empty':
       return { kind: 'refused', code: 'empty-body', errors: [], text: null };
     case 'malformed':
-      return { kind: 'refused', code: 'malformed-json', errors: [], text: mendable(parsed.text) };
+      return { kind: 'refused', code: 'malformed-json', errors: [], text: mendable(text) };
     case 'too-many-fields':
-      return {
-        kind: 'refused',
-        code: 'invalid-lead',
-        errors: [TOO_MANY_FIELDS],
-        text: parsed.text,
-      };
+      return { kind: 'refused', code: 'invalid-lead', errors: [TOO_MANY_FIELDS], text };
     case 'parsed':
       return readFields(post, parsed);
   }
@@ -131,9 +125,10 @@ const mendable = (text: string): string | null =>
 
 function readFields(
   post: Post,
-  { value, text }: { value: unknown; text: string },
+  { value, notes }: { value: unknown; notes: Note[] },
 ): Reading | Refusal {
-  const { link } = post;
+  const { link, body: received } = post;
+  const { text } = received;
   const keyed = takeIdempotencyKey(post.idempotencyKey, value);
   const { key } = keyed;
   const { body, signs } = takeSigns(keyed.body, link.guard?.honeypot ?? null);
@@ -145,7 +140,7 @@ function readFields(
   if (reading.kind === 'refused') return { ...reading, text };
   return {
     ...reading,
-    text,
+    notes: [...received.notes, ...notes, ...reading.notes],
     signs,
     ...(key.kind === 'key' && { idempotency: { key: key.key, bodyHash: hashBody(body, text) } }),
   };
@@ -162,7 +157,7 @@ async function store(
   const { ageMs } = reading.signs;
   const notes = [...reading.notes];
   if (verdict.kind === 'taken-unchecked') notes.push({ field: '', code: 'captcha-unchecked' });
-  const { lead, text, consent, idempotency, identities: identityKeys } = reading;
+  const { lead, consent, idempotency, identities: identityKeys } = reading;
   const acceptance = await acceptOrSpool(
     intake,
     {
@@ -174,8 +169,8 @@ async function store(
         lead,
         notes,
         ...(consent && { consent }),
-        body: storable(text),
-        bodyType: post.bodyType,
+        body: storable(post.body.text),
+        bodyType: post.body.type,
         ...post.sender,
       },
       offeredLeadId: randomUUID(),
@@ -219,7 +214,7 @@ function keepRejected(
       errors:
         why.errors.length > 0 ? why.errors : [{ pointer: '', code, detail: PROBLEMS[code].title }],
       body: storable(text),
-      bodyType: post.bodyType,
+      bodyType: post.body.type,
       ...post.sender,
     })
     .catch((error: unknown) => intake.onTrouble('rejected-not-kept', error));

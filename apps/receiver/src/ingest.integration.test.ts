@@ -142,6 +142,51 @@ describe('an accepted lead', () => {
     });
   });
 
+  test('of a fetch with FormData is the form it is, without its files', async () => {
+    const receiver = await openApp();
+    const form = new FormData();
+    form.set('name', 'José');
+    form.set('email', 'ana@example.com');
+    form.set('customFields[plano]', 'ouro');
+    form.set('cv', new Blob(['x'.repeat(200_000)]), 'cv.pdf');
+    const request = new Request('http://x/', { method: 'POST', body: form });
+    const answer = await receiver.post(Buffer.from(await request.arrayBuffer()), {
+      headers: { 'content-type': request.headers.get('content-type') ?? '' },
+    });
+    expect(answer.statusCode).toBe(202);
+    expect(receiver.submission()).toMatchObject({
+      body: 'name=Jos%C3%A9&email=ana%40example.com&customFields%5Bplano%5D=ouro',
+      bodyType: 'form',
+      lead: { name: 'José', email: 'ana@example.com', customFields: { plano: 'ouro' } },
+      notes: [{ field: '/cv', code: 'file-dropped' }],
+    });
+  });
+
+  test.each([
+    ['application/json', ['not-utf-8']],
+    ['application/json; charset=iso-8859-1', []],
+  ])('of a system that writes latin-1 keeps its accents (%s)', async (type, notes) => {
+    const receiver = await openApp();
+    const body = Buffer.from('{"name":"José"}', 'latin1');
+    expect((await receiver.post(body, { headers: { 'content-type': type } })).statusCode).toBe(202);
+    expect(receiver.submission()).toMatchObject({
+      lead: { name: 'José' },
+      body: '{"name":"José"}',
+    });
+    expect(receiver.submission().notes.map(({ code }) => code)).toEqual(notes);
+  });
+
+  test.each(['{"email":"ana@example.com"}', 'email=ana%40example.com'])(
+    'of a beacon without a type is read by how it looks: %s',
+    async (body) => {
+      const receiver = await openApp();
+      const url = `/ingest/${CODE}`;
+      const answer = await receiver.app.inject({ method: 'POST', url, body: Buffer.from(body) });
+      expect(answer.statusCode).toBe(202);
+      expect(receiver.submission().lead).toEqual(ANA);
+    },
+  );
+
   test('carries the consent that came with it, from JSON and from a form', async () => {
     const json = await openApp();
     await json.post({ ...ANA, consent: { given: true, textVersion: '2026-03' } });
@@ -260,7 +305,8 @@ describe('a form of a page', () => {
     [404, { url: '/ingest/nope' }, 'não existe mais'],
     [410, { link: { state: 'disabled' as const } }, 'não recebe mais respostas'],
     [403, { link: { origins: ['https://shop.example.com'] } }, 'a partir desta página'],
-    [415, { type: 'multipart/form-data; boundary=x' }, 'não pôde ser lido'],
+    [415, { type: 'application/xml' }, 'não pôde ser lido'],
+    [400, { type: 'multipart/form-data; boundary=x' }, 'não pôde ser lido'],
     [400, { body: ' ' }, 'vazio'],
     [422, { link: { requireIdentity: true } }, 'Informe e-mail ou telefone'],
   ])('keeps its status %d and reads it in words', async (status, staged, words) => {
@@ -370,12 +416,11 @@ describe('a refused post', () => {
   });
 
   test.each([
-    { 'content-type': 'multipart/form-data; boundary=x' },
+    { 'content-type': 'multipart/form-data' },
     { 'content-type': 'application/xml' },
-    { 'content-type': 'application/json; charset=latin1' },
+    { 'content-type': 'application/json; charset=shift_jis' },
     { 'content-type': 'application/json', 'content-encoding': 'gzip' },
     { 'content-type': 'nonsense' },
-    { 'content-type': '' },
   ])('of another kind (%j) is 415', async (headers) => {
     const receiver = await openApp();
     expect((await receiver.post('{}', { headers })).json()).toMatchObject({
@@ -657,6 +702,20 @@ describe('rate limits', () => {
     expect((await receiver.post(ANA, from('203.0.113.1', '10.0.0.2'))).statusCode).toBe(429);
     expect(receiver.enqueued.map(({ address }) => address)).toEqual(['203.0.113.1', '203.0.113.2']);
   });
+
+  test.each([
+    ['203.0.113.1:4711, 10.0.0.2:443', '203.0.113.1'],
+    ['198.51.100.9, 203.0.113.1:4711, 10.0.0.2', '203.0.113.1'],
+    ['[2001:db8::1]:4711, 10.0.0.2:443', '2001:db8::1'],
+  ])(
+    'find the client beyond two trusted proxies that write ports: %s',
+    async (forwarded, client) => {
+      const receiver = await openApp({ server: { TRUST_PROXY: ['10.0.0.0/8'] } });
+      const headers = { 'x-forwarded-for': forwarded };
+      await receiver.post(ANA, { remoteAddress: '10.0.0.1', headers });
+      expect(receiver.submission().address).toBe(client);
+    },
+  );
 
   test('do not believe an X-Forwarded-For of anybody else', async () => {
     const receiver = await openApp({ link: { addressLimit: 1 } });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { BodyType, CaptureLink } from '@leadgate/contract';
+import type { CaptureLink } from '@leadgate/contract';
 import {
   createRedisDeadline,
   type Limits,
@@ -13,7 +13,13 @@ import { type Admission, admit } from './admit.ts';
 import { sendThanksPage, wantsPage } from './answer-page.ts';
 import { sendProblem } from './answer.ts';
 import type { ReceiverServices } from './app.ts';
-import { type RawBody, readBody, readMediaType } from './body.ts';
+import {
+  type BodyText,
+  type MediaType,
+  readMediaType,
+  receiveBody,
+  type ReceivedBody,
+} from './body.ts';
 import { nameOrigin, setPreflightHeaders } from './cors.ts';
 import { ingestSchema } from './schema.ts';
 import { addressLimitKey, keptAddress, keptText, readAddress } from './sender.ts';
@@ -27,7 +33,7 @@ interface Arrival {
   link: CaptureLink;
   linkUse: LimitUse;
   addressUse: LimitUse;
-  bodyType: BodyType;
+  mediaType: MediaType;
 }
 
 declare module 'fastify' {
@@ -44,10 +50,10 @@ type IngestRequest = FastifyRequest<{ Params: { code: string } }>;
 /** POST /ingest/:code, and its preflight. */
 export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (app, services) => {
   app.decorateRequest('arrival', null);
-  // The body is read as bytes and parsed by its link's rules; Fastify's parsers refuse too much.
+  // The body is parsed by its link's rules; Fastify's parsers refuse too much.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) =>
-    readBody(payload, Number(request.headers['content-length'] ?? 0)),
+    receiveBody(payload, arrivalOf(request).mediaType),
   );
 
   // Whoever guesses codes is counted in this process only: there is no workspace to count in.
@@ -78,8 +84,9 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
     },
     async (request, reply) => {
       const arrival = arrivalOf(request);
-      const body = request.body as RawBody | undefined;
-      if (body?.kind === 'too-large') {
+      const body = (request.body as ReceivedBody | undefined) ?? NOTHING;
+      if (body.kind === 'malformed-form') return sendProblem(reply, body.kind);
+      if (body.kind === 'too-large') {
         if (!body.drained) reply.header('connection', 'close');
         return sendProblem(reply, 'body-too-large');
       }
@@ -90,8 +97,7 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
         link: arrival.link,
         limits: [arrival.linkUse, arrival.addressUse],
         joinLimit: joinLimitOf(arrival.addressUse),
-        bytes: body?.bytes ?? NOTHING,
-        bodyType: arrival.bodyType,
+        body,
         idempotencyKey: request.headers['idempotency-key'],
         lenient,
         receivedAt: arrival.receivedAt,
@@ -145,7 +151,7 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
             key: addressLimitKey(address),
             max: link.addressLimit ?? services.config.RATE_LIMIT_ADDRESS,
           },
-          bodyType: 'json',
+          mediaType: { format: 'unsaid', charset: undefined },
         };
         return undefined;
       }
@@ -174,7 +180,7 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
   }
 };
 
-const NOTHING = Buffer.alloc(0);
+const NOTHING: BodyText = { kind: 'read', text: '', type: 'json', notes: [] };
 
 /** Set by `findLink`, or the request has been answered. */
 function arrivalOf({ arrival }: FastifyRequest): Arrival {
@@ -186,18 +192,12 @@ function addressOf(request: FastifyRequest): string | null {
   return readAddress(request.ip) ?? readAddress(request.socket.remoteAddress ?? '');
 }
 
-// Before the body is read. A post of nothing at all has no type either, and is told that it is empty.
+// Before the body is read.
 async function checkMediaType(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const { headers } = request;
-  const bodyType = readMediaType(headers);
-  if (bodyType !== null) arrivalOf(request).bodyType = bodyType;
-  else if (headers['content-type'] !== undefined || hasBody(headers))
-    return sendProblem(reply, 'unsupported-media-type');
+  const mediaType = readMediaType(request.headers);
+  if (mediaType === null) return sendProblem(reply, 'unsupported-media-type');
+  arrivalOf(request).mediaType = mediaType;
   return undefined;
-}
-
-function hasBody(headers: FastifyRequest['headers']): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 function answer(request: FastifyRequest, reply: FastifyReply, outcome: Outcome): FastifyReply {

@@ -85,6 +85,27 @@ describe('the example in', () => {
     expect(submission).toMatchObject({ lead: EXAMPLE_LEAD, notes: [] });
   });
 
+  test('a script sends a form with a file as it is, past a preflight for what monitoring adds', async () => {
+    const form =
+      '<form><input name="name" value="Ana Souza"><input name="telephone" value="(11) 98765-4321"><input name="email" value="ana@example.com"><input name="customFields[plano]" value="ouro"><input name="foto" type="file"><input name="cv" type="file"></form>';
+    const page = await (await browser.newContext()).newPage();
+    closes.push(() => page.context().close());
+    await page.goto(await landing(form));
+    const buffer = Buffer.alloc(200_000);
+    await page.setInputFiles('[name=cv]', { name: 'cv.pdf', mimeType: 'application/pdf', buffer });
+    const traced = exampleIn(receiver.url, 'js-form').replace(
+      "method: 'POST',",
+      "method: 'POST', headers: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', baggage: 'a=b', 'sentry-trace': 'x' },",
+    );
+    await page.evaluate(`(async () => { ${traced} })()`);
+    const [submission] = await takeJobs(redisUrl, 1);
+    expect(submission).toMatchObject({
+      lead: EXAMPLE_LEAD,
+      bodyType: 'form',
+      notes: [{ field: '/cv', code: 'file-dropped' }],
+    });
+  });
+
   const PROGRAMS = [
     ['sh', 'bash', ['-s']],
     ['php', 'php', []],

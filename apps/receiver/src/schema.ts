@@ -156,7 +156,12 @@ export const ingestSchema = {
   summary: 'Send a lead to a capture link',
   description:
     'Creates the lead, or updates the one with the same email or phone. The answer is the same for both.',
-  consumes: ['application/json', 'text/plain', 'application/x-www-form-urlencoded'],
+  consumes: [
+    'application/json',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data',
+  ],
   params: Type.Object({ code: Type.String({ description: 'The code of the capture link.' }) }),
   headers: Type.Object({
     'idempotency-key': header(

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
+import proxyAddr from '@fastify/proxy-addr';
 import { normalizeIP } from '@fastify/rate-limit';
 import type { ReceiverConfig } from './config.ts';
 
@@ -11,6 +12,15 @@ export function readAddress(text: string): string | null {
   if (isIP(text) !== 0) return text;
   const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? '';
   return isIP(bare) === 0 ? null : bare;
+}
+
+/** Whether an entry of X-Forwarded-For is one of these proxies; some write the port with it. */
+export function trustedProxies(proxies: string[]): (entry: string, hop: number) => boolean {
+  const isTrusted = proxyAddr.compile(proxies);
+  return (entry, hop) => {
+    const address = readAddress(entry);
+    return address !== null && isTrusted(address, hop);
+  };
 }
 
 /**

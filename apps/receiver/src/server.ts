@@ -9,6 +9,7 @@ import { sendProblem } from './answer.ts';
 import { BODY_LIMIT_BYTES } from './body.ts';
 import type { ReceiverConfig } from './config.ts';
 import { setCommonHeaders } from './cors.ts';
+import { trustedProxies } from './sender.ts';
 
 /** How often Node looks for requests that take too long. Its default is 30 seconds. */
 const CHECK_TIMEOUTS_MS = 500;
@@ -33,7 +34,7 @@ export function createServer(config: ServerConfig, logger: FastifyBaseLogger): F
     // The request's id is the submission's: made before Redis is asked for anything.
     genReqId: submissionId,
     requestIdHeader: false,
-    trustProxy: config.TRUST_PROXY.length > 0 ? config.TRUST_PROXY : false,
+    trustProxy: config.TRUST_PROXY.length > 0 ? trustedProxies(config.TRUST_PROXY) : false,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: config.REQUEST_TIMEOUT_MS,
     connectionTimeout: config.KEEP_ALIVE_TIMEOUT_MS + config.REQUEST_TIMEOUT_MS,

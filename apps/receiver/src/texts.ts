@@ -24,6 +24,7 @@ const TROUBLES: Partial<Record<ProblemCode, Trouble>> = {
   'unknown-link': 'unknown',
   'origin-not-allowed': 'elsewhere',
   'malformed-json': 'unreadable',
+  'malformed-form': 'unreadable',
   'empty-body': 'unreadable',
   'unsupported-media-type': 'unreadable',
   'body-too-large': 'large',

@@ -8,6 +8,8 @@ export const NOTE_CODES = {
   'html-entities': 'Characters were sent as HTML writes them; they are what they stand for.',
   'first-of-several': 'Several values were sent for one field; the first counts.',
   'nothing-recognised': 'No key of the body is a field of a lead; it was accepted without facts.',
+  'not-utf-8': 'The body was not UTF-8 and did not say so; it was read as windows-1252.',
+  'file-dropped': 'A file was sent with the form; it was not kept.',
   'check-digits': 'The check digits of the document are wrong; it was kept.',
   'placeholder-phone': 'No person has this phone: one repeated digit, or no number of any plan.',
   'dummy-phone': 'The workspace says that this phone identifies nobody; it was kept and is no key.',

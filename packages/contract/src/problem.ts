@@ -4,6 +4,7 @@ import { Type, type Static } from 'typebox';
 export const PROBLEMS = {
   'malformed-request': { status: 400, title: 'This is not a valid HTTP request.' },
   'malformed-json': { status: 400, title: 'The body is not valid JSON.' },
+  'malformed-form': { status: 400, title: 'The body is not a valid multipart form.' },
   'empty-body': { status: 400, title: 'The body is empty.' },
   'origin-not-allowed': { status: 403, title: 'This link does not accept leads from this origin.' },
   'unknown-link': { status: 404, title: 'There is no such capture link.' },
@@ -11,11 +12,14 @@ export const PROBLEMS = {
   'method-not-allowed': { status: 405, title: 'This address takes POST only.' },
   'request-timeout': { status: 408, title: 'The request took too long to arrive.' },
   'link-closed': { status: 410, title: 'This capture link no longer accepts leads.' },
-  'body-too-large': { status: 413, title: 'The body is larger than 64 KiB.' },
+  'body-too-large': {
+    status: 413,
+    title: 'The body is larger than 64 KiB, or its files than 10 MiB.',
+  },
   'unsupported-media-type': {
     status: 415,
     title:
-      'Send JSON (application/json), JSON as text/plain, or a form, in UTF-8 and uncompressed.',
+      'Send JSON (application/json), JSON as text/plain, or a form, uncompressed, in UTF-8, UTF-16 or windows-1252.',
   },
   'invalid-lead': { status: 422, title: 'Some fields cannot be accepted.' },
   'idempotency-key-reused': {

@@ -1,8 +1,40 @@
 import { describe, expect, test } from 'vitest';
-import { parseBody } from './body.ts';
+import fc from 'fast-check';
+import { decodeText, parseBody, type Charset } from './body.ts';
 
-const json = (text: string) => parseBody(Buffer.from(text), 'json');
-const form = (text: string) => parseBody(Buffer.from(text), 'form');
+const json = (text: string) => parseBody(text, 'json');
+const form = (text: string) => parseBody(text, 'form');
+
+describe('the bytes of a body', () => {
+  const TEXT = '{"name":"João “Zé” 5€"}';
+  const windows1252 = Buffer.from(
+    TEXT.replace('“', '\x93').replace('”', '\x94').replace('€', '\x80'),
+    'latin1',
+  );
+  const utf16le = Buffer.from(TEXT, 'utf16le');
+  const utf16be = Buffer.from(utf16le).swap16();
+
+  test.each<[string, Buffer, Charset | undefined, string[]]>([
+    ['UTF-8', Buffer.from(TEXT), undefined, []],
+    ['UTF-8 with a byte order mark', Buffer.from(`\ufeff${TEXT}`), undefined, []],
+    ['UTF-8 that says so', Buffer.from(TEXT), 'utf-8', []],
+    ['windows-1252 that says so', windows1252, 'windows-1252', []],
+    ['windows-1252 that says nothing', windows1252, undefined, ['not-utf-8']],
+    ['windows-1252 that is said to be UTF-8', windows1252, 'utf-8', ['not-utf-8']],
+    ['UTF-16', utf16le, 'utf-16', []],
+    ['UTF-16, the other way round', utf16be, 'utf-16', []],
+    [
+      'UTF-16 that says so by its first bytes only',
+      Buffer.concat([Buffer.from([0xff, 0xfe]), utf16le]),
+      undefined,
+      [],
+    ],
+  ])('in %s keep their accents', (_, bytes, charset, notes) => {
+    const decoded = decodeText(bytes, charset);
+    expect(decoded.text).toBe(TEXT);
+    expect(decoded.notes.map(({ code }) => code)).toEqual(notes);
+  });
+});
 
 /** As plain objects: qs makes some without a prototype. */
 function fields(text: string): unknown {
@@ -11,13 +43,9 @@ function fields(text: string): unknown {
 }
 
 describe('a JSON body', () => {
-  test('keeps its text as sent, for the record', () => {
+  test('is its value', () => {
     const text = ' {"email" : "ana@example.com"} ';
-    expect(json(text)).toEqual({ kind: 'parsed', value: { email: 'ana@example.com' }, text });
-  });
-
-  test('may start with a byte order mark, which is no part of it', () => {
-    expect(json('\ufeff{"a":1}')).toEqual({ kind: 'parsed', value: { a: 1 }, text: '{"a":1}' });
+    expect(json(text)).toEqual({ kind: 'parsed', value: { email: 'ana@example.com' }, notes: [] });
   });
 
   test.each(['', ' \n\t', '\ufeff'])('that is blank (%j) is empty, not malformed', (text) => {
@@ -25,9 +53,9 @@ describe('a JSON body', () => {
   });
 
   test.each(['{', "{'a':1}", '{"a":1,}', 'undefined', '{"a":"\n"}', 'NaN'])(
-    'that is not JSON (%j) is malformed and keeps its text',
+    'that is not JSON (%j) is malformed',
     (text) => {
-      expect(json(text)).toEqual({ kind: 'malformed', text });
+      expect(json(text)).toEqual({ kind: 'malformed' });
     },
   );
 
@@ -45,9 +73,35 @@ describe('a JSON body', () => {
     expect(json(deep).kind).toBe('parsed');
   });
 
-  test('with bytes that are not UTF-8 loses a letter and not the lead', () => {
-    const latin1 = Buffer.from('{"name":"Jo\u00e3o"}', 'latin1');
-    expect(parseBody(latin1, 'json')).toMatchObject({ value: { name: 'Jo\ufffdo' } });
+  test('keeps the digits of an integer that a number cannot hold: they are an id', () => {
+    const text =
+      '{"adId":120211234567890123,"a":[-9007199254740993],"n":9007199254740991,"f":0.12345678901234567,"e":1e30,"s":"120211234567890123, \\"12021123456789012345\\""}';
+    expect(json(text)).toMatchObject({
+      value: {
+        adId: '120211234567890123',
+        a: ['-9007199254740993'],
+        n: Number.MAX_SAFE_INTEGER,
+        f: Number('0.12345678901234567'),
+        e: 1e30,
+        s: '120211234567890123, "12021123456789012345"',
+      },
+    });
+    expect(json('{12345678901234567890:1}').kind).toBe('malformed');
+    expect(json('{"a":01234567890123456789}').kind).toBe('malformed');
+  });
+
+  test('is what JSON.parse says, whatever stands beside a long integer', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.bigInt({ min: 2n ** 53n, max: 2n ** 90n }), (value, id) => {
+        const parsed = json(`[${JSON.stringify(value)}, ${id}]`);
+        const exact: unknown = JSON.parse(JSON.stringify(value), (_, one: unknown) =>
+          typeof one === 'number' && /^-?\d+$/.test(String(one)) && !Number.isSafeInteger(one)
+            ? String(one)
+            : one,
+        );
+        expect(parsed).toEqual({ kind: 'parsed', value: [exact, String(id)], notes: [] });
+      }),
+    );
   });
 });
 
@@ -99,11 +153,11 @@ describe('a form body', () => {
     expect(fields('customFields[toString]=a')).toEqual({ customFields: { toString: 'a' } });
   });
 
-  test('of an old page in Latin-1 loses a letter and not the lead', () => {
-    expect(fields('name=Jo%E3o&city=S%C3%A3o%20Paulo')).toEqual({
-      name: 'Jo\ufffdo',
-      city: 'São Paulo',
-    });
+  test('of an old page in windows-1252 keeps its accents, and is noted', () => {
+    const text = 'name=Jo%E3o&city=S%C3%A3o%20Paulo&profession=%93%80%94+日本';
+    expect(fields(text)).toEqual({ name: 'João', city: 'São Paulo', profession: '“€” 日本' });
+    expect(form(text)).toMatchObject({ notes: [{ field: '', code: 'not-utf-8' }] });
+    expect(form('city=S%C3%A3o')).toMatchObject({ notes: [] });
   });
 
   test('of more fields than it may have is refused, not cut', () => {
@@ -126,7 +180,7 @@ describe('a form body', () => {
     expect(form(text)).toEqual({
       kind: 'parsed',
       value: { email: 'a@example.com', name: 'A&B=C+D' },
-      text,
+      notes: [],
     });
   });
 

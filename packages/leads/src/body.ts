@@ -1,24 +1,49 @@
-import type { BodyType } from '@leadgate/contract';
-import { unescape } from 'node:querystring';
+import type { BodyType, Note } from '@leadgate/contract';
+import { isUtf8 } from 'node:buffer';
+import iconv from 'iconv-lite';
 import { parse } from 'qs';
 
+/** The encodings that bodies are read in. ISO-8859-1 means windows-1252, as in a browser. */
+export type Charset = 'utf-8' | 'windows-1252' | 'utf-16';
+
+const NOT_UTF8: Note = { field: '', code: 'not-utf-8' };
+
+interface Decoded {
+  text: string;
+  notes: Note[];
+}
+
+/**
+ * A body's bytes as text, without a byte order mark. What says nothing, or wrongly UTF-8, is read as
+ * windows-1252, with a note, unless it begins as UTF-16 does.
+ */
+export function decodeText(bytes: Buffer, charset?: Charset): Decoded {
+  const isUtf16 =
+    charset === 'utf-16' || /^(?:\xff\xfe|\xfe\xff)/.test(bytes.toString('latin1', 0, 2));
+  if (isUtf16) return { text: iconv.decode(bytes, 'utf-16'), notes: [] };
+  if (charset === 'windows-1252') return { text: iconv.decode(bytes, charset), notes: [] };
+  const { text, notes } = decodeUnsaid(bytes);
+  return { text: text.charCodeAt(0) === 0xfeff ? text.slice(1) : text, notes };
+}
+
+function decodeUnsaid(bytes: Buffer): Decoded {
+  return isUtf8(bytes)
+    ? { text: bytes.toString('utf8'), notes: [] }
+    : { text: iconv.decode(bytes, 'windows-1252'), notes: [NOT_UTF8] };
+}
+
 export type ParsedBody =
-  | { kind: 'parsed'; value: unknown; text: string }
+  | { kind: 'parsed'; value: unknown; notes: Note[] }
   | { kind: 'empty' }
-  | { kind: 'malformed'; text: string }
+  | { kind: 'malformed' }
   /** A form of more fields than anyone fills in: what is beyond would be lost without a word. */
-  | { kind: 'too-many-fields'; text: string };
+  | { kind: 'too-many-fields' };
 
 const FORM_FIELDS = 1_000;
 const REPEATS = 100;
 
-/**
- * A body as a value, and its text without a byte order mark. Bytes that are not UTF-8 become U+FFFD,
- * as lone surrogates do: an old page's broken accent costs a letter, not the lead.
- */
-export function parseBody(bytes: Buffer, type: BodyType): ParsedBody {
-  const decoded = bytes.toString('utf8');
-  const text = decoded.charCodeAt(0) === 0xfeff ? decoded.slice(1) : decoded;
+/** A body's text as a value. A form that is JSON is read as JSON. */
+export function parseBody(text: string, type: BodyType): ParsedBody {
   if (text.trim() === '') return { kind: 'empty' };
   if (type === 'json') return parseJson(text);
   return jsonInForm(text) ?? parseForm(text);
@@ -27,18 +52,35 @@ export function parseBody(bytes: Buffer, type: BodyType): ParsedBody {
 // JSON.parse makes `__proto__` an own property, which is harmless until it is assigned.
 function parseJson(text: string): ParsedBody {
   try {
-    return { kind: 'parsed', value: JSON.parse(text), text };
+    const value: unknown = JSON.parse(text);
+    return {
+      kind: 'parsed',
+      value: LONG_INTEGER.test(text) ? parseExactly(text) : value,
+      notes: [],
+    };
   } catch {
-    return { kind: 'malformed', text };
+    return { kind: 'malformed' };
   }
+}
+
+/** So many digits may not fit into a number. */
+const LONG_INTEGER = /[:[,\s]-?\d{16}/;
+/** A string, or a number as a whole. Within valid JSON digits stand in no other place. */
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** Valid JSON, with integers beyond 2^53 as their digits: they are ids, and would end in other digits. */
+function parseExactly(text: string): unknown {
+  const exact = text.replace(TOKENS, (token) =>
+    /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
+  );
+  return JSON.parse(exact);
 }
 
 /** JSON that was sent as a form, as `curl -d` does without a header: as it is, or percent-encoded. */
 function jsonInForm(text: string): ParsedBody | null {
   if (!/^\s*(?:\{|%7b)/i.test(text)) return null;
-  const decoded = /^\s*\{/.test(text) ? text : decodeFormText(text.replace(/=\s*$/, ''));
-  const parsed = parseJson(decoded);
-  return parsed.kind === 'parsed' ? { ...parsed, text } : parsed;
+  const decoded = /^\s*\{/.test(text) ? text : decodeFormText(text.replace(/=\s*$/, '')).text;
+  return parseJson(decoded);
 }
 
 /**
@@ -46,6 +88,12 @@ function jsonInForm(text: string): ParsedBody | null {
  * name that is repeated the last counts, except within `customFields`, where all do.
  */
 function parseForm(text: string): ParsedBody {
+  let notes: Note[] = [];
+  const decoder = (escaped: string): string => {
+    const decoded = decodeFormText(escaped);
+    if (decoded.notes.length > 0) ({ notes } = decoded);
+    return decoded.text;
+  };
   try {
     const fields = parse(text, {
       depth: 2,
@@ -56,19 +104,27 @@ function parseForm(text: string): ParsedBody {
       parseArrays: false,
       plainObjects: true,
       duplicates: 'combine',
-      decoder: decodeFormText,
+      decoder,
     });
     const value: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
     for (const [name, field] of Object.entries(fields)) value[name] = topLevel(name, last(field));
-    return { kind: 'parsed', value, text };
+    return { kind: 'parsed', value, notes };
   } catch (error) {
-    if (error instanceof RangeError) return { kind: 'too-many-fields', text };
+    if (error instanceof RangeError) return { kind: 'too-many-fields' };
     throw error;
   }
 }
 
-/** Percent-decoding that turns what is not UTF-8 into U+FFFD where decodeURIComponent throws. */
-const decodeFormText = (text: string): string => unescape(text.replaceAll('+', ' '));
+/** A name or value of a form. Old pages escape the bytes of windows-1252. */
+function decodeFormText(text: string): Decoded {
+  let notes: Note[] = [];
+  const decoded = text.replaceAll('+', ' ').replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
+    const one = decodeUnsaid(Buffer.from(escapes.replaceAll('%', ''), 'hex'));
+    if (one.notes.length > 0) ({ notes } = one);
+    return one.text;
+  });
+  return { text: decoded, notes };
+}
 
 const last = (value: unknown): unknown =>
   Array.isArray(value) ? (value as unknown[]).at(-1) : value;

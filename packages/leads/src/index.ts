@@ -1,5 +1,5 @@
 export { applySubmissions } from './apply-submissions.ts';
-export { parseBody } from './body.ts';
+export { decodeText, parseBody, type Charset } from './body.ts';
 export { resolveCustomFields } from './custom-fields.ts';
 export {
   contactKeys,
@@ -12,5 +12,6 @@ export { emptyLead, joinLeads } from './join-leads.ts';
 export type { LeadState, Provenance, UtmTouch } from './lead-state.ts';
 export { readLead, type LeadReading } from './lead.ts';
 export { leadWithout, partsByEmail } from './split.ts';
+export { jsonPointer } from './reading.ts';
 export { isPhoneCountry } from './telephone.ts';
 export { customFieldKey } from './text.ts';

@@ -144,7 +144,7 @@ function setFields(
   { body, bodyType }: { body: string; bodyType: BodyType },
   { values }: Extract<Mending, { kind: 'set' }>,
 ): { body: string; bodyType: BodyType } | null {
-  const parsed = parseBody(Buffer.from(body), bodyType);
+  const parsed = parseBody(body, bodyType);
   const fields = parsed.kind === 'parsed' ? entriesOf(parsed.value) : null;
   if (fields === null) return null;
   for (const [path, value] of Object.entries(values)) {
@@ -196,7 +196,7 @@ function readRejected(
   link: CaptureLink,
   { lenient = false, now }: ReadRejectedOptions,
 ): RejectedReading {
-  const parsed = parseBody(Buffer.from(body), bodyType);
+  const parsed = parseBody(body, bodyType);
   switch (parsed.kind) {
     case 'parsed': {
       const reading = readLead(parsed.value, link, { lenient, now });
