@@ -19,7 +19,7 @@ export interface RefillSource {
    * follow each other, so that they can be counted as they pass.
    */
   identities(workspaceId: string): AsyncIterable<{ key: string; leadId: string }[]>;
-  /** The highest order (microseconds) stored in each of the workspaces; 0 or absent: none. */
+  /** The highest order (microseconds) ever stored in each of the workspaces; 0 or absent: none. */
   highestOrders(workspaceIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }
 

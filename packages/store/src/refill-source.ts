@@ -56,12 +56,14 @@ async function highestOrders(
   workspaceIds: readonly string[],
 ): Promise<Map<string, number>> {
   const rows = await store.prisma.$queryRaw<{ id: string; order: number }[]>`
-    SELECT w.id, newest."order"::float8 AS "order"
+    SELECT w.id, greatest(newest."order", kept.highest)::float8 AS "order"
     FROM unnest(${workspaceIds}::uuid[]) AS w (id)
-    CROSS JOIN LATERAL (
+    LEFT JOIN LATERAL (
       SELECT s."order" FROM submission s WHERE s.workspace_id = w.id
       ORDER BY s."order" DESC LIMIT 1
-    ) AS newest`;
+    ) AS newest ON true
+    LEFT JOIN order_kept kept ON kept.workspace_id = w.id
+    WHERE newest."order" IS NOT NULL OR kept.highest IS NOT NULL`;
   return new Map(rows.map(({ id, order }) => [id, order]));
 }
 

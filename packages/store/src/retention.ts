@@ -67,7 +67,8 @@ export async function allowRetention(
  * Nothing is lost by it: a submission is stored in the transaction that applies it, what waits is in
  * the queue, and what is held is in a table of its own. A job that comes after its submission went,
  * or comes again, changes nothing that is newer: the joins compare stamps and orders, which the lead
- * keeps. Leads and identities stay; consents go with the submissions that brought them.
+ * keeps. Leads, identities and the highest order of each
+ * workspace stay; consents go with the submissions that brought them.
  *
  * Rejects with a StoreError, of the code 55P03 when the table could not be had for a moment.
  */
@@ -116,11 +117,22 @@ async function drop(
   for (const name of await listPartitions(store.prisma, table)) {
     const month = monthOfName(name);
     const ended = month !== null && startOfMonth(month + 1) <= horizon;
+    if (table === 'submission') await keepOrders(store, name, horizon);
     if (ended && (await dropOld(store, table, name, horizon))) partitions.push(name);
     // A month that it cuts stays until it ended.
     else if (ended || month === null) rows += await deleteOld(store, table, name, horizon);
   }
   return { partitions, rows };
+}
+
+/** Of what is about to go: what Redis is compared with has to stay. */
+async function keepOrders(store: Store, partition: string, horizon: Date): Promise<void> {
+  await store.prisma.$executeRaw`
+    INSERT INTO order_kept (workspace_id, highest)
+    SELECT workspace_id, max("order") FROM ${Prisma.raw(partition)}
+    WHERE applied_at < ${horizon}::timestamptz GROUP BY workspace_id
+    ON CONFLICT (workspace_id) DO UPDATE SET highest = excluded.highest
+    WHERE order_kept.highest < excluded.highest`;
 }
 
 /**

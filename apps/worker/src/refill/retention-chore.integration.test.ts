@@ -1,8 +1,19 @@
 import { connectRedis } from '@leadgate/boot';
-import { allowRetention, listSubmissions, openStore, retentionStandings } from '@leadgate/store';
+import { createReserver, openWorkspace } from '@leadgate/intake';
+import {
+  allowRetention,
+  applyGroup,
+  listSubmissions,
+  openStore,
+  refillSource,
+  retentionStandings,
+} from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
+import { createLease } from './redis-lock.ts';
+import { createRefillChore } from './refill-chore.ts';
 import { createRetentionChore } from './retention-chore.ts';
 import {
   createCloses,
@@ -120,4 +131,41 @@ test('once an hour, and a minute after an attempt that failed, as workers wait b
   time += 60_000;
   await chore.run();
   expect(await horizon()).toBeGreaterThan(first);
+});
+
+test('a workspace of which retention left no submission is not claimed on in an older Redis', async () => {
+  const { store, client, redisUrl } = await servers();
+  const redis = connectRedis(redisUrl, { role: 'admin' });
+  closes.add('redis', () => redis.disconnect());
+  const workspaceId = await makeWorkspace(store);
+  await openWorkspace(redis, workspaceId);
+  const reserve = (email: string) =>
+    createReserver(redis).reserve({
+      ...{ submissionId: randomUUID(), workspaceId, linkId: 'link', offeredLeadId: randomUUID() },
+      ...{ identityKeys: [`email:${email}`], limits: [] },
+    });
+  // What a backup of this moment has, but for which Redis it is of.
+  const state = `leadgate:{${workspaceId}}:state`;
+  const backup = { ...(await redis.hgetall(state)), open: 'of the Redis before' };
+  const ana = await reserve('ana@example.com');
+  if (ana.kind !== 'reserved') throw new Error(ana.kind);
+  const { leadId, identities, order } = ana;
+  const submission = sampleSubmission(1, { workspaceId, leadId, identities, order, stamp: order });
+  await applyGroup(store, [{ submission, replay: false }]);
+  await client.query(`UPDATE submission SET applied_at = now() - interval '31 days'`);
+  const retention = { submission: 30, rejected_submission: 30 };
+  await createRetentionChore(store, redis, retention).run();
+  expect(await listSubmissions(store, {}, 10)).toEqual([]);
+
+  await redis.flushdb();
+  await redis.hset(state, backup);
+  expect(await reserve('carol@example.com')).toEqual({ kind: 'behind' });
+  await createRefillChore(
+    redis,
+    refillSource(store),
+    createLease(redis, 'leadgate:upkeep', 5_000),
+  ).run();
+  const later = await reserve('ana@example.com');
+  expect(later).toMatchObject({ kind: 'reserved', leadId });
+  expect(later.kind === 'reserved' && later.order).toBeGreaterThan(order);
 });
