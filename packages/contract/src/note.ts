@@ -12,6 +12,8 @@ export const NOTE_CODES = {
   'file-dropped': 'A file was sent with the form; it was not kept.',
   'check-digits': 'The check digits of the document are wrong; it was kept.',
   'placeholder-phone': 'No person has this phone: one repeated digit, or no number of any plan.',
+  'shared-phone':
+    'Its lead has three emails or more: the phone may be nobody’s. leadgate lead split takes it apart.',
   'dummy-phone': 'The workspace says that this phone identifies nobody; it was kept and is no key.',
   'too-many-identities': 'The lead has as many identities as it may; this one was not remembered.',
   'not-matched':

@@ -540,6 +540,31 @@ function longKey(): string {
   return `email:${Array.from({ length: 200 }, () => randomUUID()).join('')}`;
 }
 
+test('from the third email on, a telephone is noted that may be nobody’s', async () => {
+  const lead = randomUUID();
+  const telephone = '5511999999999';
+  const notesOf = async (n: number, more: Lead = { telephone }) => {
+    const submission = sample(lead, { email: `${n}@example.com`, ...more });
+    const { applied } = await apply(submission);
+    expect((await submissionRow(submission))?.notes).toEqual(
+      applied[0]?.notes.map((code) => ({ field: '/telephone', code })),
+    );
+    return applied[0]?.notes;
+  };
+  expect(await notesOf(1)).toEqual([]);
+  expect(await notesOf(2)).toEqual([]);
+  expect(await notesOf(3)).toEqual(['shared-phone']);
+  expect(await notesOf(3)).toEqual([]);
+  expect(await notesOf(4)).toEqual(['shared-phone']);
+  const [other, ...atOnce] = [randomUUID(), 5, 6, 7].map(String);
+  const { applied } = await apply(
+    ...atOnce.map((n) =>
+      sample(other ?? '', { email: `${n}@example.com`, telephone: '551133334444' }),
+    ),
+  );
+  expect(applied.map(({ notes }) => notes)).toEqual(atOnce.map(() => ['shared-phone']));
+});
+
 describe('merging', () => {
   const merge = (keep: string, lose: string) => mergeLeads(store, workspaceId, keep, lose);
 

@@ -117,9 +117,12 @@ async function applyOnce(
   if (!(await insertIdentities(tx, plan.claims))) throw new StartAgain();
   await insertPossibleDuplicates(tx, plan.duplicates);
 
+  const sharing = new Set(await phonesShared(tx, plan, kept));
+  for (const { submission } of sharing)
+    notes.get(submission.id)?.push({ field: '/telephone', code: 'shared-phone' });
   await renewNotes(
     tx,
-    fresh.filter(({ submission }) => !inserted.has(submission.id)),
+    fresh.filter((route) => !inserted.has(route.submission.id) || sharing.has(route)),
     notesOf,
   );
   await redirectSubmissions(
@@ -148,6 +151,41 @@ function hasNewAlias({ submission, kind, leadId }: Route, { newLeads }: GroupPla
     kind !== 'erased' &&
     newLeads.some((lead) => lead.workspaceId === workspaceId && lead.mergedInto === leadId)
   );
+}
+
+/** So many emails of one lead, whom a telephone joined, are more than one person has as a rule. */
+const EMAILS_OF_SEVERAL = 3;
+
+/** Those that bring the third email to a lead, or one more, by their telephone. */
+async function phonesShared(
+  tx: Prisma.TransactionClient,
+  { claims, newLeads }: GroupPlan,
+  routes: readonly Route[],
+): Promise<Route[]> {
+  const emails = new Set(
+    claims.filter(({ key }) => key.startsWith('email:')).map(({ key }) => key),
+  );
+  const begun = new Set(newLeads.map(({ id }) => id));
+  const bringing = routes.filter(
+    ({ submission: { identities } }) =>
+      identities.some(({ key }) => emails.has(key)) &&
+      identities.some(({ key }) => key.startsWith('phone:')),
+  );
+  const count = (leadId: string) => bringing.filter((route) => route.leadId === leadId).length;
+  const asked = bringing.filter(
+    ({ leadId }) => !begun.has(leadId) || count(leadId) >= EMAILS_OF_SEVERAL,
+  );
+  if (asked.length === 0) return [];
+  const rows = await tx.$queryRaw<{ leadId: string }[]>`
+    SELECT lead_id AS "leadId"
+    FROM identity JOIN (SELECT DISTINCT * FROM unnest(
+        ${asked.map(({ submission }) => submission.workspaceId)}::uuid[],
+        ${asked.map(({ leadId }) => leadId)}::uuid[]) AS one (workspace_id, lead_id)) AS asked
+      USING (workspace_id, lead_id)
+    WHERE key LIKE 'email:%'
+    GROUP BY lead_id HAVING count(*) >= ${EMAILS_OF_SEVERAL}`;
+  const shared = new Set(rows.map(({ leadId }) => leadId));
+  return asked.filter(({ leadId }) => shared.has(leadId));
 }
 
 const CUSTOM_FIELD_NOTES: ReadonlySet<NoteCode> = new Set([
