@@ -21,7 +21,8 @@
  */
 
 const STAGES = [
-  ...['receivers', 'workers', 'end-to-end', 'spike', 'burst', 'size', 'soak', 'spool', 'start'],
+  ...['receivers', 'workers', 'end-to-end', 'spike', 'burst', 'size', 'soak', 'spool'],
+  ...['start', 'npm-start'],
 ];
 
 /** Half of the bodies are of people that the servers know: this many of them. */

@@ -101,6 +101,7 @@ async function measure(bench) {
   const { measureSoak } = await import('./stages/soak.js');
   const { measureSpool } = await import('./stages/spool.js');
   const { measureStart } = await import('./stages/start.js');
+  const { measureNpmStart } = await import('./stages/npm-start.js');
   /**
    * @template T
    * @param {string} name
@@ -124,7 +125,8 @@ async function measure(bench) {
   const soak = await stage('soak', () => measureSoak(bench, { sustained }));
   const spool = await stage('spool', () => measureSpool(bench));
   const start = await stage('start', () => measureStart(bench));
-  return { receivers, workers, endToEnd, spike, burst, size, soak, spool, start };
+  const npmStart = await stage('npm-start', () => measureNpmStart(bench));
+  return { receivers, workers, endToEnd, spike, burst, size, soak, spool, start, npmStart };
 }
 
 /** @typedef {Awaited<ReturnType<typeof measure>>} Figures */

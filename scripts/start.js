@@ -148,8 +148,7 @@ async function launch({ home, ledger, stopping, undo }) {
       stop: () => Promise.resolve(end()).then(() => true),
     });
   }
-  // The worker first: it fills Redis with the links that the receiver waits for.
-  await keep('worker', 1, STOP_MS.worker, () =>
+  const startWorker = () =>
     startApp({
       name: 'worker',
       readyUrl: `${worker.url}/ready`,
@@ -161,11 +160,9 @@ async function launch({ home, ledger, stopping, undo }) {
         SHUTDOWN_TIMEOUT_MS: process.env.SHUTDOWN_TIMEOUT_MS ?? '3000',
       },
       onProcess,
-    }),
-  );
-  stopping.throwIfAborted();
-  const { captureUrl, demoCode } = await openCaptureUrl(servers);
-  await keep('receiver', 2, STOP_MS.receiver, () =>
+    });
+  /** @param {string | null} demoCode */
+  const startReceiver = (demoCode) =>
     startApp({
       name: 'receiver',
       readyUrl: `${receiver.url}/ready`,
@@ -181,10 +178,8 @@ async function launch({ home, ledger, stopping, undo }) {
         CONSOLE_URL: operators.url,
       },
       onProcess,
-    }),
-  );
-  stopping.throwIfAborted();
-  await keep('console', 2, STOP_MS.console, () =>
+    });
+  const startConsole = () =>
     startApp({
       name: 'console',
       readyUrl: `${operators.url}/ready`,
@@ -196,8 +191,18 @@ async function launch({ home, ledger, stopping, undo }) {
         CONSOLE_SECRET: consoleSecret(home),
       },
       onProcess,
+    });
+  // At once: the worker fills Redis with the links that the receiver waits for, and only the receiver
+  // is told of the demo's.
+  const [{ captureUrl, demoCode }] = await allOrFirstError([
+    openCaptureUrl(servers).then(async (opened) => {
+      if (!stopping.aborted)
+        await keep('receiver', 2, STOP_MS.receiver, () => startReceiver(opened.demoCode));
+      return opened;
     }),
-  );
+    keep('worker', 1, STOP_MS.worker, startWorker),
+    keep('console', 2, STOP_MS.console, startConsole),
+  ]);
   stopping.throwIfAborted();
 
   const demoUrl = demoCode === null ? null : `${receiver.url}/demo`;

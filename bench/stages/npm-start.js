@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startApp } from '../../scripts/launcher/apps.js';
+import { ROOT } from '../../scripts/prepare.js';
+import { startPostgres } from '../../scripts/servers/postgres.js';
+import { choosePort, stopProcess } from '../../scripts/servers/process.js';
+import { startRedis } from '../../scripts/servers/redis.js';
+import { spread, told } from '../figures.js';
+
+/** @typedef {import('./bench.js').Bench} Bench */
+
+/** How many times as long as its processes alone a start may take. */
+const AT_MOST = 3;
+
+/**
+ * How long `npm start` takes when nothing is to be installed or built and data is there, as a multiple of
+ * starting the same five processes on the same data and nothing else, by turns.
+ * @param {Bench} bench
+ */
+export async function measureNpmStart({ plan, say }) {
+  const home = mkdtempSync(join(tmpdir(), 'leadgate-start-'));
+  try {
+    await launcherSeconds(home);
+    /** @type {number[]} */
+    const launcher = [];
+    /** @type {number[]} */
+    const alone = [];
+    for (let round = 0; round < plan.rounds; round++) {
+      launcher.push(await launcherSeconds(home));
+      alone.push(await aloneSeconds(home));
+    }
+    const figures = { launcher: spread(launcher), alone: spread(alone) };
+    const ratio = figures.launcher.median / figures.alone.median;
+    say(
+      `  npm start again: ${told(figures.launcher, ' s')}, its processes: ${told(figures.alone, ' s')}`,
+    );
+    say(
+      `  ratio ${ratio.toFixed(2)} (at most ${AT_MOST.toString()}${ratio > AT_MOST ? ': MISSED' : ''})`,
+    );
+    return { ...figures, ratio, atMost: AT_MOST };
+  } finally {
+    const postgres = join(home, 'postgres');
+    if (existsSync(postgres)) rmSync(realpathSync(postgres), { recursive: true, force: true });
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** @param {string} home @returns {Promise<number>} seconds until it says where leads are taken */
+async function launcherSeconds(home) {
+  const start = performance.now();
+  const settings = [`LEADGATE_HOME=${home}`, 'RECEIVER_PORT=0', 'CONSOLE_PORT=0'];
+  const child = spawn('env', [...settings, 'npm', 'start'], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const ended = once(child, 'close');
+  let output = '';
+  /** @type {number | null} */
+  let seconds = null;
+  for await (const chunk of child.stdout) {
+    output += String(chunk);
+    if (seconds !== null || !output.includes('Ctrl-C stops it.')) continue;
+    seconds = (performance.now() - start) / 1_000;
+    child.kill('SIGTERM');
+  }
+  await ended;
+  if (seconds === null) throw new Error('npm start did not start');
+  return seconds;
+}
+
+/** @param {string} home @returns {Promise<number>} seconds until each says that it is ready */
+async function aloneSeconds(home) {
+  const log = join(home, 'alone.log');
+  const say = () => undefined;
+  const port = async () => (await choosePort(undefined)).toString();
+  const [receiver, worker, operators] = [await port(), await port(), await port()];
+  const start = performance.now();
+  const [postgres, redis] = await Promise.all([
+    startPostgres({ home, log, say }),
+    startRedis({ home, log, say }),
+  ]);
+  const env = { DATABASE_URL: postgres.url, REDIS_URL: redis.url };
+  /** @type {import('../../scripts/servers/process.js').RunningProcess[]} */
+  const started = [];
+  /**
+   * @param {'receiver' | 'worker' | 'console'} name
+   * @param {string} at
+   * @param {NodeJS.ProcessEnv} own
+   */
+  const app = (name, at, own) =>
+    startApp({
+      ...{ name, log, readyUrl: `http://127.0.0.1:${at}/ready`, env: { ...env, ...own } },
+      onProcess: (one) => started.push(one),
+    });
+  try {
+    await Promise.all([
+      app('worker', worker, { WORKER_HOST: '127.0.0.1', WORKER_PORT: worker }),
+      app('receiver', receiver, {
+        ...{ DATABASE_URL: undefined, SPOOL_DIR: join(home, 'spool') },
+        ...{ RECEIVER_HOST: '127.0.0.1', RECEIVER_PORT: receiver },
+      }),
+      app('console', operators, {
+        ...{ CONSOLE_HOST: '127.0.0.1', CONSOLE_PORT: operators, RECEIVER_URL: 'http://127.0.0.1' },
+        CONSOLE_SECRET: 'of a benchmark, and of no other use at all',
+      }),
+    ]);
+    return (performance.now() - start) / 1_000;
+  } finally {
+    await Promise.all(started.map((one) => stopProcess(one, { timeoutMs: 5_000 })));
+    await Promise.all([postgres.stop(), redis.stop()]);
+  }
+}
