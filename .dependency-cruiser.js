@@ -20,7 +20,7 @@ const ROOMS = {
   'packages/operations': ['boot', 'contract', 'leads', 'store', 'intake', 'queue', 'delivery'],
   'apps/receiver': ['boot', 'capture', 'contract', 'delivery', 'leads', 'intake', 'queue'],
   'apps/deliverer': ['boot', 'contract', 'delivery', 'store', 'intake'],
-  'apps/worker': ['boot', 'contract', 'store', 'intake', 'queue'],
+  'apps/worker': ['boot', 'contract', 'store', 'intake', 'queue', 'operations'],
   'apps/console': ['boot', 'contract', 'store', 'intake', 'queue', 'operations'],
   'apps/cli': ['boot', 'contract', 'leads', 'store', 'intake', 'queue', 'operations'],
 };

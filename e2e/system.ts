@@ -70,6 +70,7 @@ export interface SystemOptions {
   workers?: number;
   receiverEnv?: Record<string, string>;
   workerEnv?: Record<string, string>;
+  cliEnv?: Record<string, string>;
   /** Servers of the test's own, to be killed or filled; else the shared ones. */
   redis?: Pick<OwnServer, 'url'> | Pick<OwnCluster, 'urls'>;
   postgres?: Pick<OwnServer, 'url'> & { isMigrated?: true };
@@ -136,13 +137,16 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   };
 
   const cli = async <Result>(...args: string[]): Promise<Result> => {
-    const member = startMember('leadgate', 'apps/cli/bin/leadgate.js', servers, {
+    const env = { ...servers, ...options.cliEnv };
+    const member = startMember('leadgate', 'apps/cli/bin/leadgate.js', env, {
       args: [...args, '--json'],
     });
+    let answer = '';
+    member.child.stdout?.setEncoding('utf8').on('data', (text: string) => (answer += text));
     const [code] = (await once(member.child, 'close')) as [number | null];
     if (code !== 0)
       throw new Error(`leadgate ${args.join(' ')} ended with ${code}: ${member.output()}`);
-    return JSON.parse(member.output()) as Result;
+    return JSON.parse(answer) as Result;
   };
 
   const settle: System['settle'] = async (timeoutMs = 30_000) => {

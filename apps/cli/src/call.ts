@@ -64,6 +64,9 @@ function connectionsOf(session: Session): Connections {
     failed: session.failed,
     intake: session.operations,
     secondFactorKey: null,
+    get erasureLedger() {
+      return session.erasureLedger();
+    },
     get receiverUrl() {
       return session.servers().receiverUrl;
     },

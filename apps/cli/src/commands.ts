@@ -112,6 +112,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/rebuild.ts')).addRebuild,
   },
   {
+    name: 'erase',
+    summary: 'Erase again what an older dump brought back.',
+    load: async () => (await import('./commands/erase.ts')).addEraseFromLedger,
+  },
+  {
     name: 'migrate',
     summary: 'Bring the tables of Postgres up to this version.',
     load: async () => (await import('./commands/migrate.ts')).addMigrate,

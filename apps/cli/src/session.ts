@@ -1,7 +1,7 @@
 import type { RedisConnection } from '@leadgate/boot';
 import type { FailedJobs, Producer } from '@leadgate/queue';
 import type { Servers as OperationServers } from '@leadgate/operations';
-import { openStore, type Store } from '@leadgate/store';
+import { erasureKeyOf, openStore, type Store } from '@leadgate/store';
 import { EXIT, Failure } from './failure.ts';
 import type { Io } from './io.ts';
 import type { RedisSettings } from './redis.ts';
@@ -14,6 +14,8 @@ export interface Session {
   databaseUrl: () => string;
   /** As `databaseUrl`. Connects with its first statement. */
   store: () => Store;
+  /** The file where erasures are written down, if there is one. */
+  erasureLedger: () => string | null;
   /** Rejects with a Failure or a StartError when Redis is not known or does not answer. */
   redis: () => Promise<RedisConnection>;
   /** How Redis is to be used, besides where it is. */
@@ -24,6 +26,8 @@ export interface Session {
   close: () => Promise<void>;
 }
 
+/** As for workers and console. */
+const SHORTEST_KEY = 32;
 /** Somebody waits for it, and nothing waits behind it. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 
@@ -41,16 +45,25 @@ export function openSession(io: Io): Session {
       url: databaseUrl(),
       poolSize: 4,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      ...erasureKey(),
     }));
   const getRedis = () =>
     (redis ??= loadRedis().then(({ connect, readRedisSettings }) =>
       connect(urlOf(find().redisUrl, REDIS), readRedisSettings(io)),
     ));
 
+  const erasureKey = () => {
+    const secret = io.env['ERASURE_KEY']?.trim() ?? '';
+    if (secret === '') return {};
+    if (secret.length >= SHORTEST_KEY) return { erasureKey: erasureKeyOf(secret) };
+    throw new Failure(`ERASURE_KEY must have ${SHORTEST_KEY} characters or more.`, EXIT.usage);
+  };
+
   return {
     servers: find,
     databaseUrl,
     store: getStore,
+    erasureLedger: () => io.env['ERASURE_LEDGER']?.trim() || null,
     redis: getRedis,
     redisSettings,
     operations: async () => {

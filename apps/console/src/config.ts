@@ -6,6 +6,7 @@ import {
   redisClusterSetting,
   redisUrlSetting,
 } from '@leadgate/boot';
+import { erasureKeySetting, erasureLedgerSetting } from '@leadgate/operations';
 import { queueShardsSetting } from '@leadgate/queue';
 
 /** Every setting of the console: its environment variable, meaning, default and limits. */
@@ -38,6 +39,8 @@ export const ConsoleConfig = Type.Object({
       examples: ['https://leads.example.com'],
     }),
   ),
+  ERASURE_KEY: erasureKeySetting(),
+  ERASURE_LEDGER: erasureLedgerSetting(),
   DATABASE_POOL_SIZE: Type.Integer({
     description: 'connections to Postgres at most',
     default: 5,

@@ -8,7 +8,7 @@ import {
   type DashboardQueues,
 } from '@leadgate/queue';
 import { createReserver } from '@leadgate/intake';
-import { createToken, openStore, type Store } from '@leadgate/store';
+import { createToken, erasureKeyOf, openStore, type Store } from '@leadgate/store';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createHash, randomUUID } from 'node:crypto';
 import { consoleApp } from './app.ts';
@@ -49,6 +49,7 @@ export const FROM_A_PAGE = { 'sec-fetch-site': 'same-origin' };
 export async function consoleUnderTest(servers: {
   databaseUrl: string;
   redisUrl: string;
+  erasureLedger?: string;
 }): Promise<ConsoleUnderTest> {
   const log: string[] = [];
   const logger = createLogger({
@@ -57,7 +58,10 @@ export async function consoleUnderTest(servers: {
     destination: { write: (line: string) => void log.push(line) },
   });
   const redis = connectRedis(servers.redisUrl, { role: 'admin' });
-  const store = openStore({ url: servers.databaseUrl, poolSize: 4 });
+  const store = openStore({
+    ...{ url: servers.databaseUrl, poolSize: 4 },
+    erasureKey: erasureKeyOf(SECRET),
+  });
   const queues = openDashboardQueues(redis, { logger });
   const producer = await openProducer(redis, { logger });
   const failed = openFailedJobs(redis);
@@ -71,6 +75,7 @@ export async function consoleUnderTest(servers: {
   await app.register(consoleApp, {
     connections: connectionsOf({
       ...{ store, redis, reserver, producer, failed, receiverUrl, secret: SECRET },
+      erasureLedger: servers.erasureLedger ?? null,
     }),
     store,
     redis,

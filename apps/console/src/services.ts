@@ -31,13 +31,18 @@ export function connectionsOf({
   failed,
   receiverUrl,
   secret,
-}: Omit<ApiServices, 'connections'> & { secret: string }): Connections {
+  erasureLedger,
+}: Omit<ApiServices, 'connections'> & {
+  secret: string;
+  erasureLedger: string | null;
+}): Connections {
   return {
     store,
     redis: () => Promise.resolve(redis),
     failed: () => Promise.resolve(failed),
     intake: () => Promise.resolve({ reserver, producer }),
     secondFactorKey: secondFactorKey(secret),
+    erasureLedger,
     receiverUrl,
   };
 }

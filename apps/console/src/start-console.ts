@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { awaitRedis, connectRedis, type Logger, type Shutdown } from '@leadgate/boot';
 import { openDashboardQueues, openFailedJobs, openProducer } from '@leadgate/queue';
 import { createReserver } from '@leadgate/intake';
-import { issueFirstCode, openStore, type Store } from '@leadgate/store';
+import { erasureKeyOf, issueFirstCode, openStore, type Store } from '@leadgate/store';
 import { consoleApp } from './app.ts';
 import type { ConsoleConfig } from './config.ts';
 import { consoleMetrics } from './console-metrics.ts';
@@ -30,6 +30,7 @@ export async function startConsole(
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
     logger,
+    ...(config.ERASURE_KEY !== undefined && { erasureKey: erasureKeyOf(config.ERASURE_KEY) }),
   });
   onClose('postgres', store.close);
   const queues = openDashboardQueues(redis, { logger });
@@ -45,6 +46,7 @@ export async function startConsole(
   const secret = config.CONSOLE_SECRET;
   const connections = connectionsOf({
     ...{ store, redis, reserver, producer, failed, receiverUrl, secret },
+    erasureLedger: config.ERASURE_LEDGER ?? null,
   });
 
   const app = createServer({ trustProxy: config.CONSOLE_TRUST_PROXY }, logger);

@@ -6,6 +6,7 @@ import {
   redisClusterSetting,
   redisUrlSetting,
 } from '@leadgate/boot';
+import { erasureKeySetting, erasureLedgerSetting } from '@leadgate/operations';
 import { workerShardsSetting } from '@leadgate/queue';
 
 /** Every setting of the worker: its environment variable, meaning, default and limits. */
@@ -74,6 +75,8 @@ export const WorkerConfig = Type.Object({
     minimum: 1,
     maximum: 1_000_000,
   }),
+  ERASURE_KEY: erasureKeySetting(),
+  ERASURE_LEDGER: erasureLedgerSetting(),
   SHUTDOWN_TIMEOUT_MS: Type.Integer({
     description: 'the milliseconds that running jobs have to finish when the worker is stopped',
     default: 8_000,

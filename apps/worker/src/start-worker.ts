@@ -4,6 +4,7 @@ import { moveIdentities } from '@leadgate/intake';
 import { shardStandings, startApplyWorker } from '@leadgate/queue';
 import {
   applyGroup,
+  erasureKeyOf,
   failureOf,
   openStore,
   refillSource,
@@ -25,6 +26,7 @@ import { createLease } from './refill/redis-lock.ts';
 import { createRefillChore } from './refill/refill-chore.ts';
 import { createRejectedChore } from './refill/rejected-chore.ts';
 import { createRetentionChore } from './refill/retention-chore.ts';
+import { requireErasures } from './require-erasures.ts';
 import { requirePostgres } from './require-postgres.ts';
 import { requireRedis } from './require-redis.ts';
 
@@ -80,10 +82,13 @@ export async function startWorker(
   const store = openStore({
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
+    ...(config.ERASURE_KEY !== undefined && { erasureKey: erasureKeyOf(config.ERASURE_KEY) }),
     logger,
   });
   onClose('postgres', store.close);
   await requirePostgres(store, config.DATABASE_URL);
+  const erasures = await requireErasures({ store, redis: upkeepRedis }, config.ERASURE_LEDGER);
+  if (erasures > 0) logger.warn({ erasures }, 'erased again what an older dump brought back');
 
   const retention = createRetentionChore(store, upkeepRedis, {
     submission: config.RETENTION_DAYS,

@@ -14,6 +14,7 @@ export {
 export { createBreaker, type Breaker } from './accept/breaker.ts';
 export { createRedisDeadline, type WithinDeadline } from './accept/redis-deadline.ts';
 export { withinTime } from './accept/within-time.ts';
+export { forgetLeads, ownersInRedis, takeOrder, type Forgotten } from './erase.ts';
 export { openLinkDirectory, type Finding, type LinkDirectory } from './links/link-directory.ts';
 export { openLinkSnapshot, type LinkSnapshot } from './links/link-snapshot.ts';
 export { followLinks } from './links/link-changes.ts';

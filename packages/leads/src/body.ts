@@ -116,7 +116,7 @@ function parseForm(text: string): ParsedBody {
 }
 
 /** A name or value of a form. Old pages escape the bytes of windows-1252. */
-function decodeFormText(text: string): Decoded {
+export function decodeFormText(text: string): Decoded {
   let notes: Note[] = [];
   const decoded = text.replaceAll('+', ' ').replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
     const one = decodeUnsaid(Buffer.from(escapes.replaceAll('%', ''), 'hex'));

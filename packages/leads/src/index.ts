@@ -1,5 +1,6 @@
 export { applySubmissions } from './apply-submissions.ts';
 export { decodeText, parseBody, type Charset } from './body.ts';
+export { contactsIn } from './contacts.ts';
 export { resolveCustomFields } from './custom-fields.ts';
 export {
   contactKeys,

@@ -17,6 +17,7 @@ import {
   type Workspace,
 } from '@leadgate/store';
 import { Type } from 'typebox';
+import { eraseLead } from './erase-lead.ts';
 import { invalid, operation, Refusal, TextFile, type Call, type Connections } from './operation.ts';
 import { tellRedis } from './run.ts';
 import { At, Limit, Nullable, open, Time, Uuid } from './schema.ts';
@@ -106,6 +107,7 @@ export const lead = {
         provenance: open({}, 'By field path: the submission that set the value, and its time.'),
         possibleDuplicates: Type.Array(open({ leadId: Uuid })),
         history: Type.Array(open({ submissionId: Uuid, acceptedAt: At })),
+        erasure: Nullable(open({ at: At, reason: Type.String(), by: Type.String() })),
       },
       'All that is known of a lead.',
     ),
@@ -227,6 +229,8 @@ export const lead = {
     },
   }),
 
+  erase: eraseLead,
+
   export: operation({
     name: 'lead.export',
     id: 'exportLeads',
@@ -287,7 +291,7 @@ async function followInRedis(
   connections: Connections,
   call: Call,
   workspaceId: string,
-  moved: readonly { key: string; from: string; to: string }[],
+  moved: readonly { key: string; from: string; to: string | null }[],
 ): Promise<void> {
   if (moved.length === 0) return;
   await tellRedis(

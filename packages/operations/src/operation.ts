@@ -20,6 +20,8 @@ export interface Connections {
   }>;
   /** What second factors are encrypted under; null where nobody signs in. */
   secondFactorKey: Uint8Array | null;
+  /** The file where erasures are written down; null: nowhere outside of Postgres. */
+  erasureLedger: string | null;
   /** Where senders reach the receiver, without a slash at its end; null if it is not known. */
   receiverUrl: string | null;
 }

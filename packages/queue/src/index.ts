@@ -19,6 +19,7 @@ export {
   type DashboardQueue,
   type DashboardQueues,
 } from './dashboard-queues.ts';
+export { eraseJobs } from './erase-jobs.ts';
 export {
   openFailedJobs,
   type FailedFilter,

@@ -15,6 +15,16 @@ export {
   secondFactorKey,
 } from './credentials.ts';
 export {
+  type ErasedCounts,
+  type ErasedPerson,
+  erasePerson,
+  type Erasure,
+  type ErasureRequest,
+  erasuresThere,
+  identitiesOfHashes,
+  matcherOf,
+} from './erase.ts';
+export {
   deliveryFigures,
   type DeliveryFigures,
   type DeliveryTry,
@@ -146,6 +156,7 @@ export {
   type SubmissionSummary,
 } from './submissions.ts';
 export { displayText, isUuid } from './text.ts';
+export { erasureKeyOf, erasureKeyState, keyCheckOf } from './tombstones.ts';
 export {
   type ApiToken,
   createToken,

@@ -63,6 +63,8 @@ export interface LeadDetails extends LeadSummary {
   history: HistoryEntry[];
   /** How many submissions there are in all. */
   submissions: number;
+  /** When and why its data was erased, the last time; null if it was not. */
+  erasure: { at: string; reason: string; by: string } | null;
 }
 
 /** The lead of any id ever answered, aliases followed. Null where no lead has the id. */
@@ -77,14 +79,16 @@ export async function showLead(
     JOIN lead asked ON asked.workspace_id = w.id AND asked.id = ${leadId}::uuid
     JOIN lead ON lead.workspace_id = w.id AND lead.id = coalesce(asked.merged_into, asked.id)`;
   if (row === undefined) return null;
-  const [fields, identities, aliases, possibleDuplicates, consents, history] = await Promise.all([
-    fieldsOfWorkspaces(store, [row.workspaceId]),
-    identitiesOf(store, row),
-    aliasesOf(store, row),
-    possibleDuplicatesOf(store, row),
-    consentsOfLead(store, row),
-    historyOfLead(store, row, options.historyLimit),
-  ]);
+  const [fields, identities, aliases, possibleDuplicates, consents, history, erasure] =
+    await Promise.all([
+      fieldsOfWorkspaces(store, [row.workspaceId]),
+      identitiesOf(store, row),
+      aliasesOf(store, row),
+      possibleDuplicatesOf(store, row),
+      consentsOfLead(store, row),
+      historyOfLead(store, row, options.historyLimit),
+      row.erasedOrder !== null ? erasureOf(store, row) : null,
+    ]);
   return {
     ...readLeadSummary(row, fields),
     identities,
@@ -101,7 +105,19 @@ export async function showLead(
     consents,
     history: history.entries,
     submissions: history.total,
+    erasure,
   };
+}
+
+async function erasureOf(
+  { prisma }: Store,
+  { workspaceId, id: leadId }: Pick<LeadRow, 'workspaceId' | 'id'>,
+): Promise<LeadDetails['erasure']> {
+  const row = await prisma.erasure.findFirst({
+    where: { workspaceId, leadId },
+    orderBy: { erasedOrder: 'desc' },
+  });
+  return row && { at: row.erasedAt.toISOString(), reason: row.reason, by: row.erasedBy };
 }
 
 async function identitiesOf(store: Store, lead: LeadRow): Promise<LeadDetails['identities']> {

@@ -12,6 +12,8 @@ export interface StoreOptions {
   poolSize: number;
   /** Postgres ends a statement that runs longer. Milliseconds. */
   statementTimeoutMs?: number;
+  /** Of `erasureKeyOf`: without it nobody is erased, and tombstones are not looked at. */
+  erasureKey?: Uint8Array;
   /** Told of idle connections that broke. */
   logger?: { warn: (details: object, message: string) => void };
 }
@@ -20,6 +22,8 @@ export interface StoreOptions {
 export interface Store {
   /** For the statements of this package only. */
   readonly prisma: PrismaClient;
+  /** What the identities of erased people are hashed under; null: tombstones are not looked at. */
+  readonly erasureKey: Uint8Array | null;
   /**
    * Waits for what is running and closes every connection. Where Postgres hangs it resolves after two
    * seconds all the same: what does not answer ends with the process.
@@ -80,6 +84,7 @@ export function openStore(options: StoreOptions): Store {
   });
   return {
     prisma,
+    erasureKey: options.erasureKey ?? null,
     close: () =>
       Promise.race([prisma.$disconnect(), delay(CLOSE_WITHIN_MS, undefined, { ref: false })]),
   };

@@ -4,6 +4,7 @@ import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { deleteInBatches } from './retention.ts';
 import { storableTexts } from './text.ts';
+import { keepUnlessErased } from './tombstones.ts';
 import { isoTime, microseconds } from './time.ts';
 
 /** A refused body as it is listed: what was wrong with it, and nothing of what it said. */
@@ -145,24 +146,31 @@ export async function showRejected(
  */
 export async function saveRejected(store: Store, bodies: readonly RejectedBody[]): Promise<void> {
   if (bodies.length === 0) return;
-  const rows = storableTexts(bodies).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const kept = storableTexts(bodies)
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .map((row) => ({ ...row, content: { body: row.body, page: row.page } }));
   try {
-    await store.prisma.$executeRaw`
-      INSERT INTO rejected_submission
-        (id, workspace_id, link_id, stamp, code, errors, body, body_type, page, user_agent, address)
-      SELECT * FROM unnest(
-        ${rows.map((row) => row.id)}::uuid[],
-        ${rows.map((row) => row.workspaceId)}::uuid[],
-        ${rows.map((row) => row.linkId)}::uuid[],
-        ${rows.map((row) => row.stamp)}::bigint[],
-        ${rows.map((row) => row.code)}::text[],
-        ${rows.map((row) => JSON.stringify(row.errors))}::jsonb[],
-        ${rows.map((row) => row.body)}::text[],
-        ${rows.map((row) => row.bodyType)}::text[],
-        ${rows.map((row) => row.page ?? null)}::text[],
-        ${rows.map((row) => row.userAgent ?? null)}::text[],
-        ${rows.map((row) => row.address ?? null)}::text[])
-      ON CONFLICT (id) DO NOTHING`;
+    await keepUnlessErased(
+      store,
+      'rejected_submission',
+      kept,
+      (db, rows) => db.$executeRaw`
+        INSERT INTO rejected_submission
+          (id, workspace_id, link_id, stamp, code, errors, body, body_type, page, user_agent, address)
+        SELECT * FROM unnest(
+          ${rows.map((row) => row.id)}::uuid[],
+          ${rows.map((row) => row.workspaceId)}::uuid[],
+          ${rows.map((row) => row.linkId)}::uuid[],
+          ${rows.map((row) => row.stamp)}::bigint[],
+          ${rows.map((row) => row.code)}::text[],
+          ${rows.map((row) => JSON.stringify(row.errors))}::jsonb[],
+          ${rows.map((row) => row.body)}::text[],
+          ${rows.map((row) => row.bodyType)}::text[],
+          ${rows.map((row) => row.page ?? null)}::text[],
+          ${rows.map((row) => row.userAgent ?? null)}::text[],
+          ${rows.map((row) => row.address ?? null)}::text[])
+        ON CONFLICT (id) DO NOTHING`,
+    );
   } catch (error) {
     throw withoutValues(error);
   }

@@ -10,6 +10,7 @@ import { showable } from '../print/showable.ts';
 import { table } from '../print/table.ts';
 import { past } from '../read/past.ts';
 import { wholeNumber } from '../read/whole-number.ts';
+import { addLeadErase } from './erase.ts';
 import { addLeadExport } from './lead-export.ts';
 
 interface FindOptions extends JsonOption {
@@ -110,6 +111,7 @@ export function addLeadCommands(lead: Command, context: Context): void {
     .option('--limit <n>', 'how many pairs at most, newest first', wholeNumber, 50)
     .action((options: DuplicatesOptions) => duplicates(context, options));
 
+  addLeadErase(lead, context);
   addLeadExport(lead, context);
 }
 

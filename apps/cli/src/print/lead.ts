@@ -55,12 +55,17 @@ export function leadText(lead: LeadDetails): string {
 function head(lead: LeadDetails): string {
   return pairs([
     ['Lead', lead.leadId],
-    ...(lead.erased ? [['Erased', 'its data was erased'] as const] : []),
+    ...(lead.erased ? [['Erased', erasedText(lead)] as const] : []),
     ...lead.aliases.map((alias) => ['Also known as', alias] as const),
     ['Workspace', lead.workspace],
     ['Created', shortTime(lead.createdAt)],
     ['Changed', shortTime(lead.updatedAt)],
   ]);
+}
+
+function erasedText({ erasure }: LeadDetails): string {
+  if (erasure === null) return 'its data was erased';
+  return `${shortTime(erasure.at)} by ${erasure.by}: ${erasure.reason}`;
 }
 
 function fields(lead: LeadDetails): string {

@@ -36,7 +36,13 @@ export function leadPage(lead: LeadDetails): Html {
   return html`<p class="soft">
       ${lead.workspace} · <code>${lead.leadId}</code> · first seen ${timeOf(lead.createdAt)}
     </p>
-    ${lead.erased && html`<p class="note">This lead was erased.</p>`}
+    ${
+      lead.erased &&
+      html`<p class="note">
+        This lead was
+        erased${lead.erasure !== null && html` ${timeOf(lead.erasure.at)}: ${lead.erasure.reason}`}.
+      </p>`
+    }
     ${tableOf(['Field', 'Value', 'From'], fieldRows(lead), 'It has no values.')}
     <h2>Identities</h2>
     ${tableOf(

@@ -27,6 +27,15 @@ else
   call('HINCRBY', KEYS[2], ARGV[1], -freed)
 end`);
 
+/** Takes entries out of the stream of a link, in one step with the count of its bytes. */
+export async function removeRejected(
+  redis: RedisConnection,
+  linkId: string,
+  ids: readonly string[],
+): Promise<void> {
+  await removeScript(redis, [rejectedStream(linkId), REJECTED_BYTES], [linkId, ...ids]);
+}
+
 /**
  * Moves the refused bodies of all links to where `save` keeps them, in batches of up to 50 of one
  * link, and returns how many. They leave Redis once `save` has resolved: a crash in between, or two
@@ -40,15 +49,18 @@ export async function takeRejected(
   let moved = 0;
   for (const linkId of await redis.hkeys(REJECTED_BYTES)) {
     if (linkId === 'all') continue;
-    const keys = [rejectedStream(linkId), REJECTED_BYTES] as const;
-    let entries = await redis.xrange(keys[0], '-', '+', 'COUNT', BATCH);
+    const stream = rejectedStream(linkId);
+    let entries = await redis.xrange(stream, '-', '+', 'COUNT', BATCH);
     while (entries.length > 0) {
       const bodies = entries.flatMap(([, [, text]]) => readRejectedBody(text ?? '') ?? []);
       if (bodies.length > 0) await save(bodies);
-      const ids = entries.map(([id]) => id);
-      await removeScript(redis, keys, [linkId, ...ids]);
+      await removeRejected(
+        redis,
+        linkId,
+        entries.map(([id]) => id),
+      );
       moved += bodies.length;
-      entries = await redis.xrange(keys[0], '-', '+', 'COUNT', BATCH);
+      entries = await redis.xrange(stream, '-', '+', 'COUNT', BATCH);
     }
   }
   return moved;

@@ -6,29 +6,33 @@ import { script } from '../script.ts';
 
 const CHUNK = 500;
 
-/** KEYS: claims, then the hash of each identity. ARGV: for each identity its field, from, to. */
+/**
+ * KEYS: claims, then the hash of each identity. ARGV: for each identity its field, from, to ('' for
+ * none).
+ */
 const moveScript = script(`
 local call = redis.call
 for i = 2, #KEYS do
   local field, from, to = ARGV[3 * i - 5], ARGV[3 * i - 4], ARGV[3 * i - 3]
   local owner = call('HGET', KEYS[i], field)
-  if not owner or owner == from then
-    call('HINCRBY', KEYS[1], to, 1)
+  if owner == from or (not owner and to ~= '') then
+    if to ~= '' then call('HINCRBY', KEYS[1], to, 1) end
     if owner and tonumber(call('HGET', KEYS[1], from) or 0) > 0 then
       if call('HINCRBY', KEYS[1], from, -1) == 0 then call('HDEL', KEYS[1], from) end
     end
-    call('HSET', KEYS[i], field, to)
+    if to ~= '' then call('HSET', KEYS[i], field, to) else call('HDEL', KEYS[i], field) end
   end
 end`);
 
 /**
  * Lets Redis follow what Postgres decided (another owner found, a merge): each key goes to `to` where
- * Redis still says `from` or nothing, and stays where it says another lead. Call after the commit.
+ * Redis still says `from` or nothing, and stays where it says another lead; to none (null), it is free
+ * again. Call after the commit.
  */
 export async function moveIdentities(
   redis: RedisConnection,
   workspaceId: string,
-  moves: readonly { key: string; from: string; to: string }[],
+  moves: readonly { key: string; from: string; to: string | null }[],
 ): Promise<void> {
   for (let i = 0; i < moves.length; i += CHUNK) {
     const chunk = moves.slice(i, i + CHUNK);
@@ -36,7 +40,11 @@ export async function moveIdentities(
     await moveScript(
       redis,
       [claimsKey(workspaceId), ...refs.map(({ bucket }) => identitiesKey(workspaceId, bucket))],
-      chunk.flatMap(({ from, to }, k) => [refs[k]?.field ?? '', packUuid(from), packUuid(to)]),
+      chunk.flatMap(({ from, to }, k) => [
+        refs[k]?.field ?? '',
+        packUuid(from),
+        to === null ? '' : packUuid(to),
+      ]),
     );
   }
 }

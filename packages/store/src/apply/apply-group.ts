@@ -39,12 +39,12 @@ export interface AppliedSubmission {
   notes: NoteCode[];
 }
 
-/** A key that Postgres gives to another lead than the reservation did: Redis is to follow. */
+/** A key that Postgres gives to another lead than the reservation did, or to none: Redis is to follow. */
 export interface MovedIdentity {
   workspaceId: string;
   key: string;
   from: string;
-  to: string;
+  to: string | null;
 }
 
 export interface GroupResult {
@@ -64,7 +64,7 @@ export interface GroupResult {
 export async function applyGroup(store: Store, items: readonly GroupItem[]): Promise<GroupResult> {
   if (items.length === 0) return { applied: [], moved: [] };
   const group = readItems(items);
-  return transact(store, (tx) => applyOnce(tx, group));
+  return transact(store, (tx) => applyOnce(tx, group, store.erasureKey));
 }
 
 interface Group {
@@ -97,13 +97,14 @@ function readItems(items: readonly GroupItem[]): Group {
 async function applyOnce(
   tx: Prisma.TransactionClient,
   { submissions, replays, repetitions }: Group,
+  erasureKey: Uint8Array | null,
 ): Promise<GroupResult> {
   const fields = await readFields(tx, submissions);
   const notes = new Map(submissions.map((one) => [one.id, allNotes(one, fields)]));
   const notesOf = ({ id }: Submission) => notes.get(id) ?? [];
   const inserted = await insertSubmissions(tx, submissions, notesOf);
 
-  const known = await readKnown(tx, [...submissions, ...repetitions]);
+  const known = await readKnown(tx, [...submissions, ...repetitions], erasureKey);
   const plan = planGroup(submissions, new Set([...inserted, ...replays]), known, repetitions);
   const fresh = plan.routes.filter((route) => route.fresh);
   const kept = fresh.filter(({ kind }) => kind !== 'erased');

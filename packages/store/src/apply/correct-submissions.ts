@@ -31,8 +31,8 @@ export async function redirectSubmissions(
 }
 
 /**
- * Takes everything personal out of submissions that reached an erased lead. The bare row stays, so
- * that a second run of the job finds it done.
+ * Takes everything personal out of submissions that reached an erased lead, and stores them under it.
+ * The bare row stays, so that a second run of the job finds it done.
  */
 export async function blankSubmissions(
   tx: Prisma.TransactionClient,
@@ -41,7 +41,9 @@ export async function blankSubmissions(
   if (routes.length === 0) return;
   await tx.$executeRaw`
     UPDATE submission
-    SET identities = '[]', lead = '{}', notes = '[]', consent = NULL, body = '', page = NULL,
-        user_agent = NULL, address = NULL
-    WHERE id = ANY (${routes.map(({ submission }) => submission.id)}::uuid[])`;
+    SET lead_id = new.lead_id, identities = '[]', lead = '{}', notes = '[]', consent = NULL, body = '',
+        page = NULL, user_agent = NULL, address = NULL
+    FROM unnest(${routes.map(({ submission }) => submission.id)}::uuid[],
+                ${routes.map(({ leadId }) => leadId)}::uuid[]) AS new (id, lead_id)
+    WHERE submission.id = new.id`;
 }

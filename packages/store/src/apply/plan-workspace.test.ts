@@ -27,6 +27,7 @@ function known(leads: Record<string, Partial<KnownLead>>, owners: Record<string,
       ]),
     ),
     owners: new Map(Object.entries(owners)),
+    tombstones: new Map(),
   } satisfies Known;
 }
 

@@ -1,4 +1,5 @@
 import type { Submission } from '@leadgate/contract';
+import type { Tombstone } from '../tombstones.ts';
 import { createHash } from 'node:crypto';
 
 /** What Postgres holds of one workspace, as far as a group touches it. */
@@ -7,6 +8,8 @@ export interface Known {
   leads: Map<string, KnownLead>;
   /** Lead id by identity key. */
   owners: Map<string, string>;
+  /** By identity key, of what may be from before an erasure. */
+  tombstones: Map<string, Tombstone>;
 }
 
 export interface KnownLead {
@@ -23,17 +26,18 @@ export interface Route {
   fresh: boolean;
   /**
    * `lead`: to the lead it was reserved for, aliases followed. `successor`: to the one that begins
-   * anew where that was erased. `erased`: nowhere, that was erased later than its facts are from.
+   * anew where that was erased. `erased`: nowhere, that was erased later than its facts are from, or
+   * whom it names was.
    */
   kind: 'lead' | 'successor' | 'erased';
   leadId: string;
 }
 
-/** A key that Postgres gives to another lead than the reservation did. */
+/** A key that Postgres gives to another lead than the reservation did, or to none. */
 export interface Move {
   key: string;
   from: string;
-  to: string;
+  to: string | null;
 }
 
 /** What a group comes to in one workspace, before anything is locked. */
@@ -96,7 +100,14 @@ class Planner {
   settleLead(own: readonly [Submission, ...Submission[]]): void {
     const { leadId } = own[0];
     if (this.#hasRow(leadId)) return;
-    const keys = own.flatMap(ownKeys);
+    const kept = own.filter((submission) => this.#graveOf(submission) === null);
+    const grave = kept.length === 0 ? this.#graveOf(own[0]) : null;
+    if (grave !== null) {
+      // The id was answered: it says that it was erased.
+      this.#newLeads.set(leadId, grave);
+      return;
+    }
+    const keys = kept.flatMap(ownKeys);
     const emailsFirst = [...keys.filter(isEmail), ...keys.filter((key) => !isEmail(key))];
     const owner = emailsFirst.map((key) => this.#ownerOf(key)).find((id) => id !== undefined);
     const lead = owner === undefined ? leadId : this.#resolve(owner);
@@ -164,7 +175,10 @@ class Planner {
   }
 
   /** Through aliases, and from an erased lead to the one that a later submission begins. */
-  #targetOf({ leadId, stamp }: Submission): Target {
+  #targetOf(submission: Submission): Target {
+    const grave = this.#graveOf(submission);
+    if (grave !== null) return { kind: 'erased', leadId: grave };
+    const { leadId, stamp } = submission;
     let at = this.#resolve(leadId);
     for (let kind: Route['kind'] = 'lead'; ; kind = 'successor') {
       const erasedOrder = this.#erasedOrder(at);
@@ -172,6 +186,23 @@ class Planner {
       if (stamp <= erasedOrder) return { kind: 'erased', leadId: at };
       at = this.#resolve(successorOf(at));
     }
+  }
+
+  /**
+   * The erased lead whose person a submission names that comes late: reserved after the erasure, under
+   * another id, and from before it. The first key that is known decides, as at a reservation. A row
+   * of an import that does not say when it is from proves nothing of a person who is not back.
+   */
+  #graveOf(submission: Submission): string | null {
+    const { stamp, order, source } = submission;
+    for (const key of ownKeys(submission)) {
+      const tombstone = this.#known.tombstones.get(key);
+      if (tombstone !== undefined && stamp <= tombstone.erasedOrder) return tombstone.leadId;
+      if (this.#known.owners.has(key)) return null;
+      if (tombstone !== undefined && source === 'import' && stamp === order)
+        return tombstone.leadId;
+    }
+    return null;
   }
 
   #erasedOrder(leadId: string): number | null {
@@ -194,7 +225,8 @@ class Planner {
       for (const key of ownKeys(submission)) {
         const owner = this.#ownerOf(key);
         const from = submission.leadId;
-        const to = owner === undefined ? from : this.#resolve(owner);
+        const unowned = this.#targetOf(submission).kind === 'erased' ? null : from;
+        const to = owner === undefined ? unowned : this.#resolve(owner);
         if (to !== from) moves.set(`${from} ${key}`, { key, from, to });
       }
     return [...moves.values()];

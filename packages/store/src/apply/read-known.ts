@@ -1,5 +1,6 @@
 import type { Submission } from '@leadgate/contract';
 import type { Prisma } from '../generated/client.ts';
+import { readTombstones } from '../tombstones.ts';
 import { type Known, successorOf } from './plan-workspace.ts';
 
 /** What is asked about: a lead id or a key, in a workspace. */
@@ -25,9 +26,13 @@ interface FoundRow {
 export async function readKnown(
   tx: Prisma.TransactionClient,
   submissions: readonly Submission[],
+  erasureKey: Uint8Array | null,
 ): Promise<Map<string, Known>> {
   const known = new Map<string, Known>(
-    submissions.map(({ workspaceId }) => [workspaceId, { leads: new Map(), owners: new Map() }]),
+    submissions.map(({ workspaceId }) => [
+      workspaceId,
+      { leads: new Map(), owners: new Map(), tombstones: new Map() },
+    ]),
   );
   const asked = new Set<string>();
   const notAsked = ({ workspaceId, value }: Asked) => {
@@ -42,8 +47,22 @@ export async function readKnown(
     keys = [];
     leads = rows.flatMap(followed).filter(notAsked);
   }
+  const late = submissions.filter(mayBeLate).flatMap(keysOf);
+  const tombstoneOf = await readTombstones(tx, erasureKey, late);
+  for (const asked of late) {
+    const tombstone = tombstoneOf(asked);
+    if (tombstone !== undefined)
+      known.get(asked.workspaceId)?.tombstones.set(asked.value, tombstone);
+  }
   return known;
 }
+
+/**
+ * Whether it can be of a person who was erased before it was reserved. What was reserved before the
+ * erasure is for the erased lead, and what was reserved when it was sent is from after it.
+ */
+const mayBeLate = ({ stamp, order, source }: Submission): boolean =>
+  stamp < order || source === 'import';
 
 /**
  * LATERAL with LIMIT is one index look-up a key. As plain joins, this reads the whole identity table

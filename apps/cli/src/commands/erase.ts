@@ -1,0 +1,109 @@
+import { applyErasures, LedgerError, loadNoun } from '@leadgate/operations';
+import { Option, type Command } from 'commander';
+import { resolve } from 'node:path';
+import { call } from '../call.ts';
+import { addCommand, answer, describe, remark, type Context, type JsonOption } from '../command.ts';
+import { EXIT, Failure } from '../failure.ts';
+import { namedIds } from '../named-ids.ts';
+import { count } from '../print/count.ts';
+import { pairs } from '../print/table.ts';
+import { readId } from '../read/id.ts';
+
+interface EraseOptions extends JsonOption {
+  email?: string;
+  telephone?: string;
+  workspace?: string;
+  reason: string;
+  dryRun?: boolean;
+}
+
+/** `lead erase`. */
+export function addLeadErase(lead: Command, context: Context): void {
+  addCommand(lead, 'erase', {
+    summary: 'Erase everything about a person. Cannot be undone.',
+    details:
+      'What they sent until now is gone from Postgres and Redis, and is dropped if it comes again: from a queue, a spool, a file, or an older dump if ERASURE_LEDGER is set. What stays: ids, keyed hashes, the reason, and proofs of consent without what is about the person.',
+    examples: [
+      'lead erase --email ana@example.com --workspace "My agency" --reason "asked by mail" --dry-run',
+      'lead erase 7c9e6679-7425-40de-944b-e07fc1f90ae7 --reason "ticket 4711"',
+    ],
+  })
+    .argument('[id]', 'any id of the lead that was ever answered')
+    .addOption(new Option('--email <email>', 'the whole email').conflicts('telephone'))
+    .option('--telephone <phone>', 'the whole telephone, as anyone would write it')
+    .option('--workspace <workspace>', 'where the email or telephone is looked for: name or id')
+    .requiredOption('--reason <text>', 'why: it stays, and must say nothing about the person')
+    .option('--dry-run', 'count what would go, and change nothing')
+    .action((id: string | undefined, options: EraseOptions) => erase(context, id, options));
+}
+
+async function erase(
+  context: Context,
+  id: string | undefined,
+  { email, telephone, reason, dryRun = false, ...options }: EraseOptions,
+): Promise<void> {
+  const nouns = await loadNoun('lead');
+  const leadId = id === undefined ? undefined : readId(id, 'lead');
+  let { workspaceId } = await namedIds(context, options);
+  if (leadId !== undefined)
+    ({ workspaceId } = await call(context, nouns.show, { leadId, history: 1 }));
+  if (workspaceId === undefined)
+    throw new Failure('Say whom: an id, or --email or --telephone with --workspace.', EXIT.usage);
+  const input = { workspaceId, leadId, email, telephone, reason, dryRun };
+  const erased = await call(context, nouns.erase, input);
+  answer(context.io, options, erased, () => {
+    const { leadId: kept, aliases, counts, others } = erased;
+    return pairs([
+      [dryRun ? 'Would erase' : 'Erased', kept],
+      ['Ids that stand for it', aliases.join(', ') || 'none'],
+      ['Leads', counts.leads],
+      ['Identities', counts.identities],
+      ['Submissions', counts.submissions],
+      ['Proofs of consent kept', counts.consents],
+      ['Possible duplicates', counts.possibleDuplicates],
+      ['Refused bodies', counts.rejected],
+      ['Held', counts.held],
+      ['Discarded', counts.discarded],
+      ['Failed jobs', counts.failed],
+      ['Idempotency records', counts.records],
+      ['Leads to look at', others.join(', ') || 'none'],
+    ]);
+  });
+}
+
+interface LedgerOptions extends JsonOption {
+  fromLedger: string | true;
+}
+
+/** `erase --from-ledger`. */
+export function addEraseFromLedger(command: Command, context: Context): void {
+  describe(command, {
+    details:
+      'Workers do it by themselves before their first job when ERASURE_LEDGER is set. Erasures that the database knows are left alone.',
+    examples: ['erase --from-ledger', 'erase --from-ledger /var/lib/leadgate/erasures.jsonl'],
+  })
+    .requiredOption('--from-ledger [file]', 'the ledger of erasures: ERASURE_LEDGER unless given')
+    .action((options: LedgerOptions) => eraseFromLedger(context, options));
+}
+
+async function eraseFromLedger(context: Context, options: LedgerOptions): Promise<void> {
+  const { io, session } = context;
+  const named = options.fromLedger === true ? session.erasureLedger() : options.fromLedger;
+  if (named === null) throw new Failure('Say which file, or set ERASURE_LEDGER.', EXIT.usage);
+  const store = session.store();
+  if (store.erasureKey === null)
+    throw new Failure('Set ERASURE_KEY to the key that the ledger was written under.', EXIT.usage);
+  const done = await applyErasures(
+    { store, redis: await session.redis() },
+    resolve(io.cwd, named),
+  ).catch((error: unknown) => {
+    throw error instanceof LedgerError ? new Failure(`${error.message}.`) : error;
+  });
+  answer(
+    io,
+    options,
+    done,
+    () => `Applied ${count(done.applied, 'erasure')}; the database knew ${done.known} already.\n`,
+  );
+  if (done.applied + done.known === 0) remark(io, `${named} holds no erasures.`);
+}

@@ -1,0 +1,31 @@
+import { type RedisConnection, StartError } from '@leadgate/boot';
+import { applyErasures, LedgerError } from '@leadgate/operations';
+import { erasureKeyState, type Store } from '@leadgate/store';
+
+/**
+ * Makes sure that people who were erased stay so: that the worker can tell them, and that an older
+ * dump which was put back is rid of them before the first job. Returns how many erasures of the ledger
+ * were applied again. Throws a StartError where it cannot be made sure.
+ */
+export async function requireErasures(
+  servers: { store: Store; redis: RedisConnection },
+  ledger: string | undefined,
+): Promise<number> {
+  const { store } = servers;
+  const state = await erasureKeyState(store);
+  if (state === 'missing' || (ledger !== undefined && store.erasureKey === null))
+    throw new StartError(
+      'People were erased, and ERASURE_KEY is not set: what comes late of them would bring them back. Set it to the key that they were erased under.',
+    );
+  if (state === 'another')
+    throw new StartError(
+      'ERASURE_KEY is another one than people were erased under: what comes late of them would bring them back.',
+    );
+  if (ledger === undefined) return 0;
+  try {
+    return (await applyErasures(servers, ledger)).applied;
+  } catch (error) {
+    if (error instanceof LedgerError) throw new StartError(`${error.message}.`, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,267 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readJobData } from '@leadgate/queue';
+import { startRedisServer } from '@leadgate/testkit';
+import { Redis } from 'ioredis';
+import { afterEach, expect, test } from 'vitest';
+import { startSystem, type System } from './system.ts';
+
+/** In everything that the person sends: nothing else in the world says it. */
+const MARK = 'zqxmarked';
+const EMAIL = `${MARK}@example.com`;
+const PHONE = '+55 (11) 98765-4321';
+const FOUND = /zqxmarked|98765\D?4321/i;
+const ERASURE_KEY = 'a key of the tests, long enough to hash';
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+}, 60_000);
+
+const marked = { email: EMAIL, telephone: PHONE, name: `${MARK} Silva`, city: MARK };
+
+interface Posted {
+  status: number;
+  leadId: string;
+  submissionId: string;
+}
+
+async function post(
+  url: string,
+  body: object | URLSearchParams,
+  headers: Record<string, string> = {},
+): Promise<Posted> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      ...(!(body instanceof URLSearchParams) && { 'content-type': 'application/json' }),
+      referer: `https://lp.example/?email=${EMAIL}`,
+      'user-agent': `${MARK} agent`,
+      ...headers,
+    },
+    body: body instanceof URLSearchParams ? body : JSON.stringify(body),
+  });
+  const { leadId = '' } = (await response.json()) as { leadId?: string };
+  const submissionId = response.headers.get('submission-id') ?? '';
+  return { status: response.status, leadId, submissionId };
+}
+
+/** Everything that the stores hold, raw and read; where the person is said. */
+async function search(
+  system: System,
+  { folders, redisUrl }: { folders: string[]; redisUrl: string },
+): Promise<string[]> {
+  const hits: string[] = [];
+  const look = (where: string, what: string | Buffer): void => {
+    if (FOUND.test(typeof what === 'string' ? what : what.toString('latin1'))) hits.push(where);
+  };
+  const tables = await system.query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p')`,
+  );
+  for (const { name } of tables)
+    for (const { row } of await system.query<{ row: string }>(
+      `SELECT t::text AS row FROM "${name}" t`,
+    ))
+      look(`table ${name}: ${row.slice(0, 200)}`, row);
+  // What a statement has overwritten stands in the files until they are written anew.
+  await system.query('VACUUM FULL');
+  await system.query('CHECKPOINT');
+  const [place] = await system.query<{ folder: string }>(
+    `SELECT current_setting('data_directory') || '/base/' || oid AS folder
+     FROM pg_database WHERE datname = current_database()`,
+  );
+  await lookThrough(place?.folder ?? '', look);
+
+  const redis = new Redis(redisUrl);
+  try {
+    for (const key of await redis.keys('*')) {
+      look(`key ${key}`, key);
+      look(`value of ${key}`, JSON.stringify(await valueOf(redis, key)));
+    }
+    const rewrites = async () =>
+      /aof_rewrite_in_progress:1|aof_rewrite_scheduled:1/.test(await redis.info());
+    await expect.poll(rewrites, { timeout: 20_000, interval: 50 }).toBe(false);
+    await redis.bgrewriteaof();
+    await expect.poll(rewrites, { timeout: 20_000, interval: 50 }).toBe(false);
+    const [, directory = ''] = await redis.config('GET', 'dir');
+    await lookThrough(join(directory, 'appendonlydir'), look);
+  } finally {
+    redis.disconnect();
+  }
+  for (const folder of folders) await lookThrough(folder, look);
+  for (const member of [...system.receivers.map((one) => one.member), ...system.workers])
+    look(`the log of a ${member.name}`, member.output());
+  return hits;
+}
+
+async function lookThrough(
+  folder: string,
+  look: (where: string, what: Buffer) => void,
+): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile()) look(`file ${path}`, await readFile(path).catch(() => Buffer.from('')));
+  }
+}
+
+/** A value as text; of a job, what it carries. */
+async function valueOf(redis: Redis, key: string): Promise<unknown> {
+  switch (await redis.type(key)) {
+    case 'hash': {
+      const fields = await redis.hgetall(key);
+      const data: unknown = fields['data'] === undefined ? null : JSON.parse(fields['data']);
+      return { fields, carries: readJobData(data) };
+    }
+    case 'string':
+      return redis.get(key);
+    case 'list':
+      return redis.lrange(key, 0, -1);
+    case 'zset':
+      return redis.zrange(key, '0', '-1');
+    case 'set':
+      return redis.smembers(key);
+    case 'stream':
+      return redis.xrange(key, '-', '+');
+    default:
+      return null;
+  }
+}
+
+test('a person who came in every way is erased from every store, and nothing brings them back', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'leadgate-test-erase-'));
+  closers.push(() => rm(folder, { recursive: true }));
+  const spools = join(folder, 'spools');
+  const ledger = join(folder, 'erasures.jsonl');
+  const file = join(folder, 'people.csv');
+  const redis = await startRedisServer({ settings: { rdbcompression: 'no' } });
+  closers.push(() => redis.stop());
+  const erasures = { ERASURE_KEY, ERASURE_LEDGER: ledger };
+  const system = await startSystem({
+    redis,
+    receiverEnv: { SPOOL_DIR: spools },
+    workerEnv: erasures,
+    cliEnv: { ...erasures, LEADGATE_OPERATOR: 'tests' },
+  });
+  closers.push(() => system.stop());
+  const where = { folders: [spools], redisUrl: redis.url };
+  const [receiver] = system.receivers;
+  if (receiver === undefined) throw new Error('a receiver was asked for');
+  const { code, workspace } = await system.openLink();
+  const guarded = await system.cli<{ codes: { code: string }[] }>(
+    ...['link', 'create', workspace, '--label', 'guarded', '--honeypot', 'website'],
+  );
+  const link = `${receiver.url}/ingest/${code}`;
+  const key = { 'idempotency-key': 'of the person' };
+
+  // Taken, from a form, merged, held, refused.
+  const first = await post(link, { ...marked, consent: { given: true, text: 'Aceito.' } }, key);
+  const form = await post(link, new URLSearchParams({ email: EMAIL, name: `${MARK} form` }));
+  const other = await post(link, { name: MARK, email: `other-${EMAIL}` });
+  expect([first.status, form.status, other.status]).toEqual([202, 202, 202]);
+  const held = { ...marked, website: 'https://spam.example' };
+  expect((await post(`${receiver.url}/ingest/${guarded.codes[0]?.code}`, held)).status).toBe(202);
+  expect((await post(link, { ...marked, birthday: 'no day' })).status).toBe(422);
+  await system.settle();
+  await system.cli('lead', 'merge', first.leadId, other.leadId);
+  await writeFile(file, `email,name,time\n${EMAIL},${MARK} import,2026-01-02T03:04:05Z\n`);
+  const imports = ['import', file, '--link', code, '--time-column', 'time'];
+  await system.cli(...imports);
+
+  // Failed, and given up.
+  await system.query(
+    `ALTER TABLE lead ADD CONSTRAINT no_poison CHECK (profession IS DISTINCT FROM '${MARK} poison')`,
+  );
+  const poisons = await Promise.all(
+    [1, 2].map(() => post(link, { ...marked, profession: `${MARK} poison` })),
+  );
+  await expect
+    .poll(async () => (await system.cli<unknown[]>('failed', 'list')).length, { timeout: 60_000 })
+    .toBe(2);
+  await system.cli('failed', 'discard', poisons[0]?.submissionId ?? '', '--reason', 'a test');
+  await system.query('ALTER TABLE lead DROP CONSTRAINT no_poison');
+
+  // In a spool that nobody drains for now.
+  await redis.kill('SIGKILL');
+  const spooled = await post(link, { ...marked, city: `${MARK} spooled` });
+  expect(spooled.status).toBe(202);
+  await receiver.member.stop('SIGKILL');
+  await redis.restart();
+  const away = await system.startReceiver({ SPOOL_DIR: join(folder, 'empty') });
+  await system.settle();
+
+  // Waiting, under what nobody knew of the person.
+  await system.cli('queue', 'pause');
+  const waits = await post(`${away.url}/ingest/${code}`, { ...marked, email: `new-${EMAIL}` });
+  expect(waits.leadId).toBe(first.leadId);
+  expect((await search(system, where)).length).toBeGreaterThan(10);
+
+  const whom = ['--email', EMAIL, '--workspace', workspace, '--reason', 'ticket 4711'];
+  interface Erased {
+    leadId: string;
+    counts: Record<string, number>;
+    inLedger: boolean;
+  }
+  const dry = await system.cli<Erased>('lead', 'erase', ...whom, '--dry-run');
+  const erased = await system.cli<Erased>('lead', 'erase', ...whom);
+  expect(erased.counts).toEqual(dry.counts);
+  expect(erased).toMatchObject({ leadId: first.leadId, inLedger: true });
+  expect(erased.counts).toMatchObject({ leads: 1, submissions: 4, consents: 1 });
+  expect(erased.counts).toMatchObject({
+    held: 1,
+    rejected: 1,
+    discarded: 1,
+    failed: 1,
+    records: 1,
+  });
+
+  await system.cli('queue', 'resume');
+  await system.settle();
+  const old = await system.startReceiver();
+  await expect
+    .poll(async () => (await readdir(spools)).filter((name) => name.startsWith('spool-')).length, {
+      timeout: 30_000,
+    })
+    .toBeLessThanOrEqual(1);
+  await expect
+    .poll(async () => await (await fetch(`${old.url}/ready`)).text(), { timeout: 30_000 })
+    .not.toContain('in the spool');
+  await system.settle();
+  await rm(file);
+  expect(await search(system, where)).toEqual([]);
+
+  // Everything once more.
+  await writeFile(file, `email,name,time\n${EMAIL},${MARK} import,2026-01-02T03:04:05Z\n`);
+  await system.cli(...imports);
+  await system.cli('replay', '--workspace', workspace);
+  const again = await post(
+    `${old.url}/ingest/${code}`,
+    { ...marked, consent: { given: true, text: 'Aceito.' } },
+    key,
+  );
+  expect(again).toMatchObject({ status: 202, leadId: first.leadId });
+  await system.settle();
+  await rm(file);
+  expect(await search(system, where)).toEqual([]);
+  expect(await readFile(ledger, 'utf8')).not.toMatch(FOUND);
+
+  // Ids that were answered say so.
+  for (const { leadId } of [first, form, other, spooled, waits])
+    expect(await system.cli('lead', 'show', leadId)).toMatchObject({
+      erased: true,
+      erasure: { reason: 'ticket 4711', by: 'tests' },
+      consents: [{ given: true, text: 'Aceito.' }],
+    });
+
+  // And the person may come back.
+  const back = await post(`${old.url}/ingest/${code}`, marked);
+  await system.settle();
+  expect(back.status).toBe(202);
+  expect([first, form, other, spooled, waits].map(({ leadId }) => leadId)).not.toContain(
+    back.leadId,
+  );
+  expect(await system.cli('lead', 'show', back.leadId)).toMatchObject({
+    ...{ leadId: back.leadId, erased: false, name: marked.name, submissions: 1 },
+  });
+}, 240_000);

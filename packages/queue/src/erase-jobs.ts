@@ -1,0 +1,66 @@
+import type { RedisConnection } from '@leadgate/boot';
+import type { Submission } from '@leadgate/contract';
+import type { Job, Queue } from 'bullmq';
+import { readJobData } from './dashboard-queues.ts';
+import { walkByTime } from './failed-pages.ts';
+import { LEADS, leadsField, leadsIn } from './jobs.ts';
+import { withQueues } from './queues.ts';
+
+const PAGE = 100;
+
+/**
+ * Takes jobs out of the queue that carry nothing but what fits, of those that no worker is about to
+ * take: failed ones, and those that wait for their next attempt. What waits or is being applied is the
+ * worker's to drop, and goes with its job. Returns how many leads they carried; `dryRun` only counts.
+ */
+export async function eraseJobs(
+  redis: RedisConnection,
+  fits: (submission: Submission) => boolean,
+  { dryRun }: { dryRun: boolean },
+): Promise<number> {
+  const counts = await withQueues(redis, async (queue) => {
+    let erased = 0;
+    for (const state of ['failed', 'delayed'] as const)
+      for (const job of await jobsThatFit(redis, queue, state, fits)) {
+        const leads = leadsIn(job.name);
+        if (!dryRun) {
+          // Retried in this moment: the worker drops it.
+          if (!(await remove(job))) continue;
+          if (state === 'delayed')
+            await redis.hincrby(queue.toKey(LEADS), leadsField(job.opts.priority), -leads);
+        }
+        erased += leads;
+      }
+    return erased;
+  });
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+async function jobsThatFit(
+  redis: RedisConnection,
+  queue: Queue,
+  state: 'failed' | 'delayed',
+  fits: (submission: Submission) => boolean,
+): Promise<Job[]> {
+  const found: Job[] = [];
+  const walk = { order: 'oldest-first' as const, pageSize: PAGE };
+  for await (const page of walkByTime(redis, queue.toKey(state), walk))
+    for (const job of await Promise.all(page.map(({ member }) => queue.getJob(member)))) {
+      const one = job as Job | undefined;
+      const content = one === undefined ? null : readJobData(one.data);
+      if (one === undefined || content === null || content.submissions.length === 0) continue;
+      if (content.submissions.length === content.leads && content.submissions.every(fits))
+        found.push(one);
+    }
+  return found;
+}
+
+async function remove(job: Job): Promise<boolean> {
+  try {
+    await job.remove();
+    return true;
+  } catch {
+    // Locked by a worker.
+    return false;
+  }
+}
