@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { formatReport, isClean } from '../chaos/src/report.ts';
 import { runChaos } from '../chaos/src/run-chaos.ts';
 
-test('every process and server is killed, stopped, frozen, silenced and filled once: what was accepted stands, once', async () => {
+test('every process and server is killed, stopped, frozen, silenced, filled and restored once: what was accepted stands, once', async () => {
   const lines: string[] = [];
   const report = await runChaos({
-    lengthMs: 18_000,
+    lengthMs: 20_000,
     seed: 7,
     receivers: 2,
     workers: 3,

@@ -72,6 +72,14 @@ test('a 202 without its submission is lost, with and without a key', async () =>
   expect(found).toMatchObject({ accepted: 3, applied: 1, lost: 2 });
 });
 
+test('what waited in a Redis that was thrown away may be lost, and nothing else', async () => {
+  const [a, b, c] = [submissionOf(1), submissionOf(2), submissionOf(3)];
+  const ledger = [answerOf(a, 1, 'key-1'), answerOf(b, 2, null), answerOf(c, 3, 'key-3')];
+  const thrownAway = { restores: 1, submissions: new Set([b.id]), marks: new Set([markOf(1)]) };
+  const found = await audit(database.url, ledger, sent(), thrownAway);
+  expect(found).toMatchObject({ accepted: 1, applied: 0, lost: 1, thrownAway: 2 });
+});
+
 test('a key with two submissions is doubled, and so is a post that stands more often than it was sent', async () => {
   const again = (post: number) =>
     submissionOf(post + 100, {

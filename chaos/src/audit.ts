@@ -18,9 +18,20 @@ export interface Audit {
   doubled: number;
   /** Everything that is not as it should be, each in a sentence. */
   violations: string[];
+  /** Answers whose submission waited in a Redis that an older one was put in the place of. */
+  thrownAway: number;
   submissions: number;
   leads: number;
   aliases: number;
+}
+
+export interface ThrownAway {
+  /** How often an older Redis was put in the place of Redis. */
+  restores: number;
+  /** What waited in it then, and may be lost with it. */
+  submissions: ReadonlySet<string>;
+  /** Of the posts that they are of: one with a key may have been answered with another id. */
+  marks: ReadonlySet<string>;
 }
 
 /**
@@ -31,6 +42,11 @@ export async function audit(
   databaseUrl: string,
   ledger: readonly Accepted[],
   sent: Traffic['sent'],
+  thrownAway: ThrownAway = {
+    restores: 0,
+    submissions: new Set(),
+    marks: new Set(),
+  },
 ): Promise<Audit> {
   const result: Audit = {
     accepted: 0,
@@ -38,6 +54,7 @@ export async function audit(
     lost: 0,
     doubled: 0,
     violations: [],
+    thrownAway: 0,
     submissions: 0,
     leads: 0,
     aliases: 0,
@@ -48,7 +65,7 @@ export async function audit(
   try {
     const { rows } = await client.query<{ id: string }>('SELECT id FROM workspace');
     for (const { id } of rows)
-      compare(result, await readStored(client, id), byWorkspace.get(id) ?? [], sent);
+      compare(result, await readStored(client, id), byWorkspace.get(id) ?? [], sent, thrownAway);
   } finally {
     await client.end();
   }
@@ -60,6 +77,7 @@ function compare(
   stored: Stored,
   ledger: readonly Accepted[],
   sent: Traffic['sent'],
+  thrownAway: ThrownAway,
 ): void {
   const resolve = (id: string): string => stored.leads.get(id)?.mergedInto ?? id;
   const aliases = [...stored.leads.values()].filter(({ mergedInto }) => mergedInto !== null);
@@ -68,10 +86,23 @@ function compare(
   result.leads += stored.leads.size - aliases.length;
 
   const byMark = groupBy(stored.submissions, ({ lead }) => lead.utmContent ?? '');
-  countLost(result, stored, byMark, ledger);
-  countDoubled(result, byMark, sent);
+  const ids = new Set(stored.submissions.map(({ id }) => id));
+  const wasThrown = ({ post, key, submissionId }: Accepted): boolean =>
+    thrownAway.submissions.has(submissionId) ||
+    (key !== null && thrownAway.marks.has(markOf(post)));
+  const stands = ({ post, key, submissionId }: Accepted): boolean =>
+    key === null ? ids.has(submissionId) : byMark.has(markOf(post));
+  const promised = ledger.filter((one) => stands(one) || !wasThrown(one));
+  result.thrownAway += ledger.length - promised.length;
+  countLost(result, ids, byMark, promised);
+  countDoubled(result, byMark, sent, thrownAway.restores);
   result.violations.push(
-    ...strayAnswers(stored, byMark, ledger, resolve),
+    ...strayAnswers(
+      stored,
+      byMark,
+      ledger.filter((one) => !wasThrown(one)),
+      resolve,
+    ),
     ...unlikeTheModel(stored, resolve),
     ...strayIdentities(stored, resolve),
   );
@@ -79,11 +110,10 @@ function compare(
 
 function countLost(
   result: Audit,
-  { submissions }: Stored,
+  ids: ReadonlySet<string>,
   byMark: ReadonlyMap<string, unknown>,
   ledger: readonly Accepted[],
 ): void {
-  const ids = new Set(submissions.map(({ id }) => id));
   for (const [post, answers] of groupBy(ledger, (accepted) => accepted.post)) {
     const keyed = answers[0]?.key !== null;
     // Of one key, two receivers may have answered with two ids while Redis was away.
@@ -105,10 +135,12 @@ function countDoubled(
   result: Audit,
   byMark: ReadonlyMap<string, Submission[]>,
   sent: Traffic['sent'],
+  restores: number,
 ): void {
   for (const { post, times } of sent.values()) {
     const found = byMark.get(markOf(post.post))?.filter(isOf(post.target.workspaceId)) ?? [];
-    const allowed = post.key === null ? times : 1;
+    // An older Redis does not know the key: a repeat is another submission, of the same lead.
+    const allowed = post.key === null ? times : Math.min(times, 1 + restores);
     if (found.length <= allowed) continue;
     result.doubled += found.length - allowed;
     result.violations.push(

@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { OwnServer } from '../../scripts/servers/own-server.js';
 import type { SilentProxy } from '../../scripts/servers/silent-proxy.js';
 import { send } from '../../scripts/servers/process.js';
-import type { House } from './house.ts';
+import { startAgain, type House } from './house.ts';
 import type { Member } from './member.ts';
 import type { Fault, FaultKind } from './plan.ts';
 
@@ -51,6 +51,8 @@ export async function inflict(
       onFault(fault);
       const from = Date.now();
       await FAULTS[fault.kind](house, fault, stops);
+      // For a later restore; one of a Cluster that is not whole yet is left out.
+      if (targets.includes('redis')) await house.older.backUp().catch(() => undefined);
       spans.push({ what: nameOf(fault, targets), from, to: Date.now() });
     });
     for (const target of targets) busy.set(target, over);
@@ -105,6 +107,15 @@ const FAULTS: Record<FaultKind, Inflict> = {
     await limitMemory(nodes, '1');
     await delay(forMs);
     await limitMemory(nodes, '0');
+  },
+
+  'restore redis': ({ older }, { nth, forMs }) => older.restore(nth, forMs),
+  'fail over redis': async ({ redis }, { nth, forMs }) => {
+    const [, replica] = pickOf(await redis.shards(), nth);
+    if (replica === undefined) return;
+    // Refused where it has not caught up yet.
+    await withRedis(replica.url, (admin) => admin.cluster('FAILOVER').catch(() => null));
+    await delay(forMs);
   },
 
   'kill postgres': ({ postgres }, { forMs }) => outage(postgres, 'SIGKILL', forMs),
@@ -202,15 +213,7 @@ async function limitMemory(nodes: readonly OwnServer[], maxmemory: string): Prom
 async function outage(server: OwnServer, signal: NodeJS.Signals, forMs: number): Promise<void> {
   await server.kill(signal);
   await delay(forMs);
-  // The processes of a killed Postgres may need a moment to notice.
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await server.restart();
-    } catch (error) {
-      if (attempt === 10) throw error;
-      await delay(500);
-    }
-  }
+  await startAgain(server);
 }
 
 async function join(crowd: pg.Client[], url: string): Promise<boolean> {

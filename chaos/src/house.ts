@@ -25,6 +25,7 @@ import { endLeftoverServers, makeHome, processLedger } from '../../scripts/serve
 import { openSilentProxy } from '../../scripts/servers/silent-proxy.js';
 import type { SilentProxy } from '../../scripts/servers/silent-proxy.js';
 import { choosePort } from '../../scripts/servers/process.js';
+import { createOlderRedis, type OlderRedis, type Shard } from './older-redis.ts';
 import { startMember, type Ending, type Member } from './member.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -37,6 +38,7 @@ export interface Target {
 
 /** Everything that `npm start` would run, on servers of its own. */
 export interface House {
+  older: OlderRedis;
   /** Logs, the ledger, spools. Left where it is when the audit finds something. */
   folder: string;
   redis: Redises;
@@ -63,6 +65,8 @@ export interface Redises {
   nodes: readonly OwnServer[];
   /** Between the processes and the one Redis; the nodes of a Cluster are reached directly. */
   network: SilentProxy | null;
+  /** The nodes by what they hold: one, or the three masters each with its replica. */
+  shards: () => Promise<Shard[]>;
   stop: () => Promise<void>;
 }
 
@@ -135,6 +139,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
 
   const members = [...receivers, ...workers];
   return {
+    older: createOlderRedis(home.path, redis.shards, startAgain),
     folder: home.path,
     redis,
     postgres,
@@ -154,15 +159,38 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   };
 }
 
+/** Of the three masters. */
+const FIRST_SLOTS = [0, 5_462, 10_923];
+
 async function startSingle(): Promise<Redises> {
   const server = await startOwnRedis();
   const network = await openSilentProxy(server.url);
-  return { url: server.url, nodes: [server], network, stop: () => server.stop() };
+  const shards = () => Promise.resolve<Shard[]>([[server]]);
+  return { url: server.url, nodes: [server], network, shards, stop: () => server.stop() };
 }
 
 async function startCluster(): Promise<Redises> {
-  const { urls, nodes, stop } = await startOwnCluster();
-  return { url: urls.join(','), nodes, network: null, stop };
+  const { urls, nodes, masterOf, replicasOf, stop } = await startOwnCluster();
+  const shards = () =>
+    Promise.all(
+      FIRST_SLOTS.map(async (slot): Promise<Shard> => [
+        await masterOf(slot),
+        ...(await replicasOf(slot)),
+      ]),
+    );
+  return { url: urls.join(','), nodes, network: null, shards, stop };
+}
+
+/** After a kill: the processes of a Postgres may need a moment to notice. */
+export async function startAgain(server: OwnServer): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await server.restart();
+    } catch (error) {
+      if (attempt === 10) throw error;
+      await delay(500);
+    }
+  }
 }
 
 async function attemptsSpent(folder: string, workers: readonly Member[]): Promise<number> {

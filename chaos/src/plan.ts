@@ -15,6 +15,8 @@ export const FAULT_KINDS = [
   'freeze redis',
   'silence redis',
   'fill redis',
+  'restore redis',
+  'fail over redis',
   'kill postgres',
   'stop postgres',
   'freeze postgres',

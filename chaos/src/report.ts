@@ -37,6 +37,7 @@ export function formatReport(report: ChaosReport): string {
     ['processes that ended by themselves', endingsOf(crashes)],
     ['time to drain', report.drainMs === null ? 'not drained' : seconds(report.drainMs)],
     ['submissions, leads, aliases', `${audit.submissions}, ${audit.leads}, ${audit.aliases}`],
+    ['answers thrown away by a restore of Redis', audit.thrownAway.toString()],
     ['violations', audit.violations.length.toString()],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));

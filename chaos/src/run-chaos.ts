@@ -4,7 +4,7 @@ import { inflict, type Span, type Stop } from './faults.ts';
 import { openHouse } from './house.ts';
 import { openLedger, readLedger } from './ledger.ts';
 import type { Ending } from './member.ts';
-import { planFaults, type Fault } from './plan.ts';
+import { planFaults, type Fault, type FaultKind } from './plan.ts';
 import { createRandom } from './random.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 
@@ -76,9 +76,11 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const path = join(house.folder, 'ledger.jsonl');
     const ledger = await openLedger(path);
     const posting = startTraffic({ house, ledger, random: createRandom(seed + 1), rate });
+    const impossible: FaultKind = cluster ? 'silence redis' : 'fail over redis';
     const faults = planFaults(createRandom(seed), { lengthMs, everyMs }).filter(
-      ({ kind }) => kind !== 'silence redis' || house.redis.network !== null,
+      ({ kind }) => kind !== impossible,
     );
+    await house.older.backUp();
     const start = Date.now();
     const { stops, spans } = await inflict(faults, house, ({ kind, forMs }) => {
       const at = ((Date.now() - start) / 1_000).toFixed(1);
@@ -90,7 +92,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const settled = await house.settle(SETTLE_WITHIN_MS);
     const drainMs = settled ? Date.now() - healed : null;
     await ledger.close();
-    const found = await audit(house.postgres.url, await readLedger(path), traffic.sent);
+    const thrownAway = await house.older.thrownAway();
+    const found = await audit(house.postgres.url, await readLedger(path), traffic.sent, thrownAway);
     const attemptsSpent = await house.attemptsSpent();
     if (attemptsSpent > 0)
       found.violations.push(`${attemptsSpent} attempts were spent: no fault here is a lead's own`);

@@ -1,0 +1,99 @@
+import { cp, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readJob, unpackJob, type Submission } from '@leadgate/contract';
+import { Redis } from 'ioredis';
+import { startOwnRedis, type OwnServer } from '../../scripts/servers/own-server.js';
+import type { ThrownAway } from './audit.ts';
+
+/** Where Redis keeps what it appends, below its folder. */
+const FILES = 'appendonlydir';
+
+/** The nodes that hold the same data, the one that takes writes first. */
+export type Shard = readonly [OwnServer, ...OwnServer[]];
+
+/** Backups of Redis, and the way back to one, as an operator goes it. */
+export interface OlderRedis {
+  /** Keeps a copy of what each shard has now. */
+  backUp: () => Promise<void>;
+  /** Stops a shard, puts one of its backups in the place of its files, and starts it again after a time. */
+  restore: (nth: number, forMs: number) => Promise<void>;
+  /** Submissions that waited in what was thrown away: theirs is the loss that a restore is. */
+  thrownAway: () => Promise<ThrownAway>;
+}
+
+export function createOlderRedis(
+  folder: string,
+  shards: () => Promise<readonly Shard[]>,
+  startAgain: (server: OwnServer) => Promise<void>,
+): OlderRedis {
+  let backups = 0;
+  const thrown: string[] = [];
+  const placeOf = (backup: number, shard: number) => join(folder, `backup-${backup}-${shard}`);
+  return {
+    backUp: async () => {
+      for (const [n, [master]] of (await shards()).entries())
+        await cp(join(await folderOf(master), FILES), placeOf(backups, n), { recursive: true });
+      backups += 1;
+    },
+    restore: async (nth, forMs) => {
+      const all = await shards();
+      const n = nth % all.length;
+      const shard = all[n];
+      if (shard === undefined || backups === 0) return;
+      const folders = await Promise.all(shard.map(folderOf));
+      // All at once, or a replica takes over what it has.
+      await Promise.all(shard.map((node) => node.kill('SIGTERM')));
+      const lost = join(folder, `thrown-${thrown.length}`);
+      await mkdir(lost);
+      await cp(join(folders[0] ?? '', FILES), join(lost, FILES), { recursive: true });
+      thrown.push(lost);
+      for (const place of folders) {
+        await rm(join(place, FILES), { recursive: true });
+        await cp(placeOf(nth % backups, n), join(place, FILES), { recursive: true });
+      }
+      await delay(forMs);
+      await Promise.all(shard.map(startAgain));
+    },
+    thrownAway: async () => {
+      const waiting: Submission[] = [];
+      for (const place of thrown) waiting.push(...(await waitingIn(place)));
+      return {
+        restores: thrown.length,
+        submissions: new Set(waiting.map(({ id }) => id)),
+        marks: new Set(waiting.map(({ lead }) => lead.utmContent ?? '')),
+      };
+    },
+  };
+}
+
+async function folderOf({ url }: OwnServer): Promise<string> {
+  const admin = new Redis(url);
+  try {
+    const [, folder = ''] = await admin.config('GET', 'dir');
+    return folder;
+  } finally {
+    admin.disconnect();
+  }
+}
+
+/** The submissions of all jobs in the files of a Redis, read by one that is started for it. */
+async function waitingIn(place: string): Promise<Submission[]> {
+  const server = await startOwnRedis({ dir: place });
+  const redis = new Redis(server.url);
+  try {
+    const submissions: Submission[] = [];
+    for (const key of await redis.keys('leadgate:{leads-*')) {
+      if ((await redis.type(key)) !== 'hash') continue;
+      const data = await redis.hget(key, 'data');
+      const reading = data === null ? null : readJob(JSON.parse(data));
+      if (reading?.kind !== 'readable') continue;
+      for (const member of await unpackJob(reading.payload))
+        if (member.kind === 'read') submissions.push(member.submission);
+    }
+    return submissions;
+  } finally {
+    redis.disconnect();
+    await server.stop();
+  }
+}
