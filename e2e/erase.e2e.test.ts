@@ -246,6 +246,8 @@ test('a person who came in every way is erased from every store, and nothing bri
   expect(await search(system, where)).toEqual([]);
   expect(await readFile(ledger, 'utf8')).not.toMatch(FOUND);
 
+  expect(await system.cli('erase', '--from-ledger')).toEqual({ known: 1, applied: 0 });
+
   // Ids that were answered say so.
   for (const { leadId } of [first, form, other, spooled, waits])
     expect(await system.cli('lead', 'show', leadId)).toMatchObject({

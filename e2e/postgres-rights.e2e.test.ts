@@ -38,7 +38,10 @@ async function withRoles(): Promise<{ owner: string; application: string }> {
 
 test('a role that owns nothing is enough for the whole system, and may do no more', async () => {
   const { owner, application } = await withRoles();
-  const system = await startSystem({ postgres: { url: application, isMigrated: true } });
+  const erasures = { ERASURE_KEY: 'a key of the tests, long enough to hash' };
+  const system = await startSystem({
+    ...{ postgres: { url: application, isMigrated: true }, workerEnv: erasures, cliEnv: erasures },
+  });
   closers.push(() => system.stop());
   await system.cli('workspace', 'create', 'Agency');
   const link = await system.cli<{ codes: { code: string }[] }>('link', 'create', 'Agency');
@@ -55,6 +58,9 @@ test('a role that owns nothing is enough for the whole system, and may do no mor
     'SELECT DISTINCT tableoid::regclass::text AS partition FROM submission',
   );
   expect(partition).toMatch(/^submission_\d{4}_\d{2}$/);
+  const whom = ['--email', 'ana@example.com', '--workspace', 'Agency'];
+  await system.cli('lead', 'erase', ...whom, '--reason', 'a test');
+  expect(await system.query('SELECT email FROM lead')).toEqual([{ email: null }]);
   await system.cli('doctor');
   await system.query("SELECT drop_partition('submission', $1)", [partition]);
 

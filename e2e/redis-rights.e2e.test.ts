@@ -78,7 +78,8 @@ async function withRedis<Result>(url: string, ask: (redis: Redis) => Promise<Res
 
 test('the rights that docker-compose.yml gives in Redis are enough for the whole system', async () => {
   const redis = await composeRedis();
-  const system = await startSystem({ redis });
+  const erasures = { ERASURE_KEY: 'a key of the tests, long enough to hash' };
+  const system = await startSystem({ redis, workerEnv: erasures, cliEnv: erasures });
   closers.push(() => system.stop());
   const workspace = await system.cli<{ id: string }>('workspace', 'create', 'Agency');
   const link = await system.cli<{ codes: { code: string }[] }>('link', 'create', 'Agency');
@@ -100,6 +101,8 @@ test('the rights that docker-compose.yml gives in Redis are enough for the whole
   await system.cli('doctor');
   await system.cli('replay', '--workspace', workspace.id);
   await system.settle();
+  const whom = ['--email', 'ana@example.com', '--workspace', 'Agency'];
+  await system.cli('lead', 'erase', ...whom, '--reason', 'a test');
   expect(await refusals(redis.port)).toEqual([]);
   for (const refused of [
     (client: Redis) => client.flushall(),

@@ -1,0 +1,122 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { applyGroup, listAudit } from '@leadgate/store';
+import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { consoleUnderTest, type Ask, type ConsoleUnderTest } from './console-under-test.ts';
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let console_: ConsoleUnderTest;
+let administrator: Ask;
+let folder: string;
+let workspaceId: string;
+let leadId: string;
+let n = 0;
+
+const EMAIL = 'marked@example.com';
+
+beforeAll(async () => {
+  database = await testDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'leadgate-test-console-'));
+  const redis = await testRedis();
+  console_ = await consoleUnderTest({
+    ...{ databaseUrl: database.url, redisUrl: redis.url },
+    erasureLedger: join(folder, 'erasures.jsonl'),
+  });
+  administrator = await console_.withToken('administrator');
+});
+afterAll(async () => {
+  await console_.close();
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+beforeEach(async () => {
+  const workspace = await administrator('POST', '/api/workspaces', {
+    payload: { name: `Agency ${(n += 1)}` },
+  });
+  workspaceId = workspace.json<{ id: string }>().id;
+  leadId = randomUUID();
+  const lead = { email: EMAIL, name: 'Marked Silva' };
+  const identities = [{ key: `email:${EMAIL}`, owner: leadId }];
+  const submission = sampleSubmission(n, { workspaceId, leadId, lead, identities });
+  await applyGroup(console_.store, [{ submission, replay: false }]);
+});
+
+const erase = (payload: object, ask = administrator) =>
+  ask('POST', `/api/workspaces/${workspaceId}/erasures`, { payload });
+const show = async () => (await administrator('GET', `/api/leads/${leadId}`)).json<object>();
+
+describe('an erasure through the API', () => {
+  test('is counted by a dry run that changes nothing and is not on record', async () => {
+    const answer = await erase({ email: EMAIL, reason: 'ticket 1', dryRun: true });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.json()).toMatchObject({ leadId, counts: { leads: 1, submissions: 1 } });
+    expect(await show()).toMatchObject({ erased: false, email: EMAIL });
+    const entries = await listAudit(console_.store, { action: 'lead.erase', limit: 10 });
+    expect(entries).toEqual([]);
+  });
+
+  test('is done by id, is on record without the person, and the id says when and why', async () => {
+    const answer = await erase({ leadId, reason: 'ticket 2' });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.json()).toMatchObject({ leadId, inLedger: true, counts: { identities: 1 } });
+    expect(await show()).toMatchObject({
+      ...{ erased: true, identities: [], history: [{ sent: {} }] },
+      erasure: { reason: 'ticket 2' },
+    });
+    const [entry] = await listAudit(console_.store, { action: 'lead.erase', limit: 10 });
+    expect(entry).toMatchObject({ subject: { workspaceId, leadId }, outcome: 'done' });
+    expect(await readFile(join(folder, 'erasures.jsonl'), 'utf8')).not.toMatch(/marked/i);
+    const found = await administrator(
+      'GET',
+      `/api/leads?email=${EMAIL}&workspaceId=${workspaceId}`,
+    );
+    expect(found.json()).toEqual([]);
+  });
+
+  test('twice, and of an email that nobody has, is answered all the same', async () => {
+    expect((await erase({ leadId, reason: 'ticket 3' })).statusCode).toBe(200);
+    const again = await erase({ leadId, reason: 'ticket 3' });
+    expect(again.json()).toMatchObject({ leadId, counts: { leads: 0, submissions: 0 } });
+    const nobody = await erase({ email: 'nobody@example.com', reason: 'ticket 3' });
+    expect(nobody.json()).toMatchObject({ counts: { leads: 0, submissions: 0 } });
+  });
+
+  test('is for administrators', async () => {
+    const operator = await console_.withToken('operator');
+    expect((await erase({ leadId, reason: 'ticket 4' }, operator)).statusCode).toBe(403);
+    expect(await show()).toMatchObject({ erased: false });
+  });
+
+  test.each([
+    ['the name', 'Sra. MARKED pediu'],
+    ['the email', `pedido de ${EMAIL}`],
+  ])('is refused when its reason, which stays, says %s of the person', async (_, reason) => {
+    const answer = await erase({ leadId, reason });
+    expect([answer.statusCode, answer.json()]).toMatchObject([
+      422,
+      { errors: [{ pointer: '/reason' }] },
+    ]);
+    expect(await show()).toMatchObject({ erased: false });
+  });
+
+  test.each([
+    ['nobody', {}],
+    ['two', { email: EMAIL, telephone: '11987654321' }],
+    ['no email', { email: 'marked@' }],
+  ])('is refused when it names %s', async (_, named) => {
+    expect((await erase({ ...named, reason: 'ticket 5' })).statusCode).toBe(422);
+  });
+
+  test('of a lead of another workspace finds none', async () => {
+    const other = await administrator('POST', '/api/workspaces', {
+      payload: { name: randomUUID().slice(0, 9) },
+    });
+    const url = `/api/workspaces/${other.json<{ id: string }>().id}/erasures`;
+    const answer = await administrator('POST', url, { payload: { leadId, reason: 'ticket 6' } });
+    expect(answer.statusCode).toBe(404);
+    expect(await show()).toMatchObject({ erased: false });
+  });
+});
