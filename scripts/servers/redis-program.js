@@ -22,12 +22,18 @@ import { StartError } from './process.js';
 const NAMES = ['redis-server', 'valkey-server'];
 
 /**
- * The first way that works: a program on PATH; the distribution's package, fetched into the home and
+ * The program that the tests are to run on; else the first way that works: a program on PATH; the distribution's package, fetched into the home and
  * not installed; a container engine.
  * @param {{ home: string, log: string, say: (line: string) => void }} options
  * @returns {RedisProgram}
  */
 export function redisProgram({ home, log, say }) {
+  // As `npm run test:redis` says.
+  const { TEST_REDIS_PROGRAM: given } = process.env;
+  if (given) {
+    if (runs(given)) return { kind: 'program', command: given };
+    throw new StartError(`there is no ${given} to run the tests on`);
+  }
   for (const command of NAMES) if (runs(command)) return { kind: 'program', command };
   const fetched = fetchedProgram(home) ?? fetchPackage({ home, log, say });
   if (fetched) return fetched;

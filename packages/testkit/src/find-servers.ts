@@ -62,6 +62,7 @@ const ownRedis = (): Promise<Server> => startRedisServer();
 const ownPostgres = (): Promise<Server> => startPostgresServer();
 
 async function redisContainer(): Promise<Server | null> {
+  if (process.env.TEST_REDIS_PROGRAM) return null;
   const container = await runContainer(IMAGES.redis, (image) =>
     image
       .withExposedPorts(6379)
