@@ -14,7 +14,7 @@ beforeAll(async () => {
   database = await testDatabase();
   const redis = await testRedis();
   await redis.flush();
-  operations = operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
+  operations = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
   where = await operations.open();
 });
 afterAll(async () => {

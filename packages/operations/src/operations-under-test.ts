@@ -1,50 +1,82 @@
 import { randomUUID } from 'node:crypto';
 import { LINK_DEFAULTS, type LinkSettings, type Submission } from '@leadgate/contract';
+import { awaitRedis, connectRedis, createLogger } from '@leadgate/boot';
 import { createReserver, openWorkspace } from '@leadgate/intake';
+import { openProducer, startApplyWorker, type Producer } from '@leadgate/queue';
 import { applyGroup, createLink, createWorkspace, openStore, type Store } from '@leadgate/store';
 import { Redis } from 'ioredis';
+import { expect, vi } from 'vitest';
 import type { ImportServers } from './import/import-rows.ts';
 
-/** Servers of operations whose queue is a list, and a workspace with a link on them. */
+/** Servers of operations, and a workspace with a link on them. */
 export interface OperationsUnderTest extends ImportServers {
   store: Store;
   redis: Redis;
-  /** What was enqueued and not applied yet. */
-  queue: Submission[];
-  /** As a worker does it: applies and empties the queue. */
-  work: (options?: { replay?: boolean }) => Promise<void>;
+  producer: Producer;
+  /** What the queue has taken since it was last worked off. */
+  queue: readonly Submission[];
+  /** As a worker does it: applies what the queue has. */
+  work: () => Promise<void>;
+  /** Lets go what the queue has. */
+  forget: () => Promise<void>;
   open: (settings?: Partial<LinkSettings>) => Promise<{ workspaceId: string; linkId: string }>;
   close: () => Promise<void>;
 }
 
-export function operationsUnderTest(urls: {
+type GroupItems = Parameters<typeof applyGroup>[1];
+
+const logger = createLogger({ name: 'operations', level: 'silent' });
+
+export async function operationsUnderTest(urls: {
   databaseUrl: string;
   redisUrl: string;
-}): OperationsUnderTest {
+}): Promise<OperationsUnderTest> {
   const store = openStore({ url: urls.databaseUrl, poolSize: 4 });
   const redis = new Redis(urls.redisUrl);
   const queue: Submission[] = [];
+  const producing = connectRedis(urls.redisUrl, { role: 'producer' });
+  await awaitRedis(producing);
+  const producer = await openProducer(producing, { logger });
+
+  /** Takes all that the queue has, as a worker does. */
+  async function take(apply: (items: GroupItems) => Promise<unknown>): Promise<void> {
+    const taking = connectRedis(urls.redisUrl, { role: 'worker' });
+    const worker = await startApplyWorker(taking, {
+      concurrency: 500,
+      logger,
+      apply: async (submissions, { replay }) => {
+        await apply(submissions.map((submission) => ({ submission, replay })));
+        return submissions.map(() => ({ kind: 'settled' }));
+      },
+    });
+    await vi.waitFor(
+      async () =>
+        expect(await producer.counts()).toMatchObject({ waiting: 0, active: 0, delayed: 0 }),
+      { timeout: 20_000, interval: 10 },
+    );
+    await worker.close({ timeoutMs: 5_000 });
+    taking.disconnect();
+    queue.length = 0;
+  }
+
   return {
     store,
     redis,
     queue,
     reserver: createReserver(redis),
     producer: {
-      enqueue: (submission) => Promise.resolve(void queue.push(submission)),
-      counts: () =>
-        Promise.resolve({
-          waiting: queue.length,
-          background: 0,
-          active: 0,
-          delayed: 0,
-          failed: 0,
-          paused: false,
-        }),
+      ...producer,
+      enqueue: async (submission, options) => {
+        await producer.enqueue(submission, options);
+        queue.push(submission);
+      },
+      replay: async (submission, runId) => {
+        await producer.replay(submission, runId);
+        queue.push(submission);
+      },
     },
-    work: async ({ replay = false } = {}) => {
-      const items = queue.splice(0).map((submission) => ({ submission, replay }));
-      await applyGroup(store, items);
-    },
+    work: () => take((items) => applyGroup(store, items)),
+    forget: () => take(() => Promise.resolve()),
     open: async (settings = {}) => {
       const creation = await createWorkspace(store, {
         name: randomUUID().replaceAll('-', ' '),
@@ -64,6 +96,8 @@ export function operationsUnderTest(urls: {
       return { workspaceId, linkId: linking.link.id };
     },
     close: async () => {
+      await producer.close();
+      producing.disconnect();
       redis.disconnect();
       await store.close();
     },

@@ -20,7 +20,7 @@ let house: OperationsUnderTest;
 beforeAll(async () => {
   database = await testDatabase();
   const redis = await testRedis();
-  house = operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
+  house = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
 });
 afterAll(async () => {
   await house.close();

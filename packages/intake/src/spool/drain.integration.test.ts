@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Submission } from '@leadgate/contract';
-import { connectRedis, type RedisConnection } from '@leadgate/boot';
+import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
+import { openProducer, type Producer } from '@leadgate/queue';
 import { sampleSubmission, testRedis } from '@leadgate/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Intake } from '../accept/accept.ts';
@@ -16,29 +17,42 @@ import type { SpooledSubmission } from './record.ts';
 
 let redis: RedisConnection;
 let reserver: Reserver;
+let producer: Producer;
+let flush: () => Promise<void>;
 let workspaceId: string;
 let directory: string;
 let spool: Spool;
 
 beforeAll(async () => {
-  redis = connectRedis((await testRedis()).url, { role: 'worker' });
+  const server = await testRedis();
+  ({ flush } = server);
+  redis = connectRedis(server.url, { role: 'producer' });
+  await awaitRedis(redis);
   reserver = createReserver(redis);
 });
 afterAll(() => redis.disconnect());
 beforeEach(async () => {
+  await flush();
+  producer = await openProducer(redis, { logger });
   workspaceId = randomUUID();
   await openWorkspace(redis, workspaceId);
   directory = mkdtempSync(join(tmpdir(), 'leadgate-spool-'));
   spool = await openSpool(directory, { maxBytes: 2 ** 24, logger });
 });
 afterEach(async () => {
+  await producer.close();
   await spool.close();
   rmSync(directory, { recursive: true, force: true });
 });
 
-const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 
-/** What reached the queue. */
+/** The queue, and what it has taken. */
 interface Queue extends Intake {
   enqueued: Submission[];
 }
@@ -48,7 +62,12 @@ function queue(): Queue {
   return {
     enqueued,
     reserver,
-    producer: { enqueue: (submission) => Promise.resolve(void enqueued.push(submission)) },
+    producer: {
+      enqueue: async (submission) => {
+        await producer.enqueue(submission);
+        enqueued.push(submission);
+      },
+    },
   };
 }
 
@@ -98,6 +117,7 @@ test('a drained person is enqueued as if posted, in order, with the time it was 
     expect(submission.stamp).toBeLessThanOrEqual(submission.order);
   }
   expect(spool.status().waiting).toBe(0);
+  expect(await producer.counts()).toMatchObject({ waiting: 3, failed: 0 });
 });
 
 test('a receiver’s clock that is ahead gives no facts from the future', async () => {

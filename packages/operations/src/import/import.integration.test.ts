@@ -22,10 +22,10 @@ let link: { workspaceId: string; linkId: string };
 beforeAll(async () => {
   database = await testDatabase();
   const redis = await testRedis();
-  house = operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
+  house = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
 });
 beforeEach(async () => {
-  house.queue.length = 0;
+  await house.forget();
   link = await house.open();
 });
 afterAll(async () => {
@@ -97,7 +97,7 @@ test('NDJSON, an array, gzip, a byte order mark and other encodings are read ali
   ];
   const ids = new Set<string>();
   for (const [content, more] of inputs) {
-    house.queue.length = 0;
+    await house.forget();
     expect(await bring(content, more)).toMatchObject({ rows: 2, imported: 2, refused: 0 });
     for (const { id } of house.queue) ids.add(id);
   }
@@ -130,7 +130,7 @@ test('a row with a time of its own overwrites nothing newer, and is never from t
   expect(await leadOf('c@x.example')).toMatchObject({ name: 'New', city: 'Recife' });
   await bring('{"email":"d@x.example","at":"2999-01-01"}', { timeColumn: 'at' });
   expect(house.queue[0]?.stamp).toBe(house.queue[0]?.order);
-  house.queue.length = 0;
+  await house.forget();
   const soon = '{"email":"e@x.example","at":"soon"}';
   const wrong = await bring(soon, { timeColumn: 'at' });
   expect(house.queue).toEqual([]);
@@ -245,7 +245,7 @@ test('day and month are decided by all rows of the column, and said before anyth
     zone: 'America/Sao_Paulo',
   });
   expect(result).toMatchObject({ imported: 3, refused: 1 });
-  house.queue.length = 0;
+  await house.forget();
   await bring(['email,at', ...rows.slice(0, 2)].join('\n'), {
     timeColumn: 'at',
     timeZone: -180,
@@ -276,7 +276,7 @@ test('names in parts are one name, and of two columns for a field the first that
     email: 'a@n.example',
     telephone: '11987654321',
   });
-  house.queue.length = 0;
+  await house.forget();
   await bring(
     'Nome,Sobrenome,email\nBia,Lima,b@n.example\nCaio Reis,Reis,c@n.example\nNULL,\\N,#N/D\nDuda,nan,d@n.example\n',
   );

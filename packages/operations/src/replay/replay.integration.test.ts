@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Lead, Submission } from '@leadgate/contract';
 import { archiveField, createField, listSubmissions, showLead } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
@@ -12,7 +13,7 @@ let house: OperationsUnderTest;
 beforeAll(async () => {
   database = await testDatabase();
   const redis = await testRedis();
-  house = operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
+  house = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
 });
 afterAll(async () => {
   await house.close();
@@ -53,14 +54,13 @@ const customFieldsOf = async (leadId: string) =>
 
 /** Replays as the queue and a worker would. */
 async function replay(link: Link, filter: object = {}): Promise<Submission[]> {
-  const replayed: Submission[] = [];
-  const producer = { replay: (one: Submission) => Promise.resolve(void replayed.push(one)) };
-  const servers = { store: house.store, producer };
   const later = { until: new Date(Date.now() + 60_000), ...filter };
-  const { enqueued } = await replaySubmissions(servers, link.workspaceId, later, { runId: 'r' });
+  const { enqueued } = await replaySubmissions(house, link.workspaceId, later, {
+    runId: randomUUID(),
+  });
+  const replayed = [...house.queue];
   expect(enqueued).toBe(replayed.length);
-  house.queue.push(...replayed);
-  await house.work({ replay: true });
+  await house.work();
   return replayed;
 }
 
