@@ -22,10 +22,6 @@ const options: CaptureOptions = {
   base: base || new URL(script.src).origin,
   storage: remember,
   touch: touch as 'last',
-  // Asked each time: what a visitor agrees to may change while the page stands.
-  get attribution() {
-    return script.dataset.attribution !== 'off';
-  },
 };
 
 window.leadgate = {
@@ -33,7 +29,7 @@ window.leadgate = {
 };
 
 // The visit's touch is in the address bar of the page it starts on, which may have no form.
-currentVisit(remember, script.dataset.attribution !== 'off');
+currentVisit(remember);
 
 // At the document, so that forms added later are heard too, and after the page's own listeners, so
 // that what they prevent stays prevented.

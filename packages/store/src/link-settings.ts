@@ -4,7 +4,6 @@ import {
   LEAD_FIELDS,
   type LinkGuardChanges,
   type LinkSettings,
-  CLICK_IDS,
   UTM_FIELDS,
 } from '@leadgate/contract';
 import type { LinkGuardSettings } from './links.ts';
@@ -89,8 +88,7 @@ const TAKEN = new Set<string>([
   ...LEAD_FIELDS,
   ...ADDRESS_FIELDS,
   ...UTM_FIELDS,
-  ...CLICK_IDS,
-  ...['address', 'attribution', 'consent', 'customFields'],
+  ...['address', 'consent', 'customFields'],
 ]);
 const NEVER_SENT = /^_|[cx]srf|token|passw|senha|captcha|turnstile/i;
 

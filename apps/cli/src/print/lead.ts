@@ -1,13 +1,11 @@
 import {
   ADDRESS_FIELDS,
   LEAD_FIELDS,
-  ATTRIBUTION_FIELDS,
   UTM_FIELDS,
   type FieldPath,
   type Lead,
   type Note,
 } from '@leadgate/contract';
-import { touchOf } from '@leadgate/leads';
 import type {
   DuplicatePair,
   DuplicateSide,
@@ -80,13 +78,10 @@ function fields(lead: LeadDetails): string {
 
 function touches({ firstTouch, lastTouch }: LeadDetails): string {
   if (firstTouch === null && lastTouch === null) return '';
-  const first = { ...firstTouch, ...firstTouch?.attribution };
-  const last = { ...lastTouch, ...lastTouch?.attribution };
-  const rows = [...UTM_FIELDS, ...ATTRIBUTION_FIELDS].flatMap((field) =>
-    first[field] === undefined && last[field] === undefined
-      ? []
-      : [[field, first[field] ?? null, last[field] ?? null]],
-  );
+  const rows = UTM_FIELDS.flatMap((field) => {
+    const [first, last] = [firstTouch?.[field], lastTouch?.[field]];
+    return first === undefined && last === undefined ? [] : [[field, first ?? null, last ?? null]];
+  });
   return table(
     ['campaign', 'first touch', 'last touch'],
     [
@@ -152,13 +147,13 @@ function historyEntry(entry: HistoryEntry): string {
     .join('');
 }
 
-/** The fields of a submission by path, those that stand marked. A touch is one. */
+/** The fields of a submission by path, those that stand marked. The five marks of a touch are one. */
 function sentFields({ sent, stands }: HistoryEntry): string[] {
-  const touch = touchOf(sent) !== null;
+  const touch = UTM_FIELDS.some((field) => sent[field] !== undefined);
   const custom = Object.keys(sent.customFields ?? {}).length > 0;
   const paths = [
     ...leadValues(sent).map(([path]) => path),
-    ...(touch ? ['touch'] : []),
+    ...(touch ? ['utm'] : []),
     ...(custom ? ['customFields'] : []),
   ];
   return paths.map((path) => (stands.includes(path) ? `${path}*` : path));

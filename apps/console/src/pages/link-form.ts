@@ -1,7 +1,8 @@
 import type { LinkGuardChanges, LinkSettings } from '@leadgate/contract';
 import type { LinkView } from '@leadgate/operations';
-import { type Static, Type } from 'typebox';
-import { html, type Html, selectOf } from './html.ts';
+import { Type, type Static } from 'typebox';
+import { html, type Html } from './html.ts';
+import { selectOf } from './parts.ts';
 
 const Text = Type.Optional(Type.String({ maxLength: 4_000 }));
 

@@ -17,6 +17,9 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
+/** More than it had before, with what is not collected yet: the records are of 15 MiB. */
+const MOST_MEMORY_MIB = 150;
+
 /** A receiver's spool, closed, with `count` records of these workspaces by turns. */
 async function leftBehind(
   count: number,
@@ -63,6 +66,7 @@ test('a workspace that is behind holds up nobody: its records are read once, and
   const workspaceIds = [...Array.from({ length: 99 }, () => behind), well];
   await leftBehind(count, { workspaceIds });
   const decode = vi.spyOn(records, 'decodePayload');
+  const memory = process.memoryUsage().rss;
   const spool = await openSpool(directory, { maxBytes: 2 ** 40, logger });
   let isRefilled = false;
   const target = intake((workspaceId) => workspaceId === behind && !isRefilled);
@@ -80,6 +84,7 @@ test('a workspace that is behind holds up nobody: its records are read once, and
   expect(decode.mock.calls.length - decoded).toBeLessThanOrEqual(4);
   delay.disable();
   expect(delay.percentile(99) / 1e6).toBeLessThan(100);
+  expect((process.memoryUsage().rss - memory) / 2 ** 20).toBeLessThan(MOST_MEMORY_MIB);
   // What comes meanwhile is drained at once.
   const late = sampleSubmission(count, { workspaceId: well });
   await spool.append({ submission: late, reserved: false });

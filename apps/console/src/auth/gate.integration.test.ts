@@ -1,4 +1,3 @@
-import { allOperations } from '@leadgate/operations';
 import {
   addOperator,
   findSession,
@@ -6,16 +5,17 @@ import {
   listAudit,
   removeOperator,
 } from '@leadgate/store';
+import { allOperations } from '@leadgate/operations';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
-  type Ask,
   consoleUnderTest,
-  type ConsoleUnderTest,
   FROM_A_PAGE,
   PASSWORD,
   postForm,
-} from './console-under-test.ts';
+  type Ask,
+  type ConsoleUnderTest,
+} from '../console-under-test.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let console_: ConsoleUnderTest;
