@@ -1,18 +1,17 @@
-import { userInfo } from 'node:os';
 import {
-  Refusal,
-  runOperation,
   type Call,
   type Connections,
   type Given,
   type Operation,
+  Refusal,
   type RefusalCode,
+  runOperation,
 } from '@leadgate/operations';
 import type { Static, TObject } from 'typebox';
-import { remark, type Context } from './command.ts';
+import { userInfo } from 'node:os';
+import { type Context, remark } from './command.ts';
 import { explain } from './explain.ts';
-import { EXIT, Failure } from './failure.ts';
-import type { Io } from './io.ts';
+import { EXIT, Failure, type Io } from './io.ts';
 import { showable } from './print/showable.ts';
 import type { Session } from './session.ts';
 

@@ -1,6 +1,6 @@
 import { ConfigError, errorFacts, redactUrl, StartError } from '@leadgate/boot';
 import { failureOf, MigrationError } from '@leadgate/store';
-import { EXIT, Failure, type ExitStatus } from './failure.ts';
+import { EXIT, type ExitStatus, Failure } from './io.ts';
 import { showable } from './print/showable.ts';
 import type { Session } from './session.ts';
 

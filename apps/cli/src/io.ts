@@ -13,3 +13,37 @@ export interface Io {
   /** Whether the standard error output is a terminal that somebody looks at. */
   isTerminal?: boolean;
 }
+
+/** Exit statuses, as `leadgate --help` lists them. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 3, stopped: 130 } as const;
+export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
+
+/** A command cannot do what was asked. The message is one sentence: what happened, what to do. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly status: ExitStatus;
+
+  constructor(message: string, status: ExitStatus = EXIT.failed) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * Lets a long command end in order: the first SIGINT or SIGTERM aborts the signal, a second one ends
+ * the process as it always would. `close` takes the listeners away.
+ */
+export function stopOnInterrupt(): { signal: AbortSignal; close: () => void } {
+  const controller = new AbortController();
+  const stop = (): void => {
+    close();
+    controller.abort();
+  };
+  const close = (): void => {
+    process.off('SIGINT', stop);
+    process.off('SIGTERM', stop);
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  return { signal: controller.signal, close };
+}

@@ -1,8 +1,7 @@
-import { recordAction, recordOutcome, type AuditEntry, type Store } from '@leadgate/store';
+import { type AuditEntry, recordAction, recordOutcome, type Store } from '@leadgate/store';
 import type { Command } from 'commander';
 import { whoActs } from './call.ts';
-import { EXIT, Failure } from './failure.ts';
-import type { Io } from './io.ts';
+import { EXIT, Failure, type Io } from './io.ts';
 
 /** Verbs that only look. Whatever else a command is called, it acts, and is recorded. */
 export const LOOKS: ReadonlySet<string> = new Set([

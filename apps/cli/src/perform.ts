@@ -1,8 +1,7 @@
-import { CommanderError, type Command } from 'commander';
-import { remark, type Context } from './command.ts';
+import { type Command, CommanderError } from 'commander';
+import { type Context, remark } from './command.ts';
 import { explain } from './explain.ts';
-import { EXIT } from './failure.ts';
-import type { Io } from './io.ts';
+import { EXIT, type Io } from './io.ts';
 import { createRecorder } from './on-record.ts';
 import { openSession } from './session.ts';
 

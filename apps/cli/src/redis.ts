@@ -5,8 +5,8 @@ import {
   redisClusterSetting,
   type RedisConnection,
 } from '@leadgate/boot';
-import { openProducer, queueShardsSetting, shardsInUse, type Producer } from '@leadgate/queue';
-import { Type, type Static } from 'typebox';
+import { openProducer, type Producer, queueShardsSetting, shardsInUse } from '@leadgate/queue';
+import { type Static, Type } from 'typebox';
 import type { Io } from './io.ts';
 
 export { createReserver } from '@leadgate/intake';

@@ -1,9 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
 import type { Context } from './command.ts';
-import { COMMANDS, type CommandEntry } from './commands.ts';
-import { EXIT } from './failure.ts';
-import type { Io } from './io.ts';
+import { type CommandEntry, COMMANDS } from './commands.ts';
+import { EXIT, type Io } from './io.ts';
 import { showable } from './print/showable.ts';
 
 const ABOUT = `

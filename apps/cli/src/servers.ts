@@ -1,10 +1,9 @@
 import { databaseUrlSetting, readConfig, redisUrlSetting, urlSetting } from '@leadgate/boot';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { Type, type Static } from 'typebox';
-import { Value } from 'typebox/value';
-import { EXIT, Failure } from './failure.ts';
-import type { Io } from './io.ts';
+import { EXIT, Failure, type Io } from './io.ts';
 
 /** Where the servers are. Null: nothing says it. */
 export interface Servers {

@@ -1,9 +1,8 @@
 import type { RedisConnection } from '@leadgate/boot';
-import type { FailedJobs, Producer } from '@leadgate/queue';
 import type { Servers as OperationServers } from '@leadgate/operations';
+import type { FailedJobs, Producer } from '@leadgate/queue';
 import { erasureKeyOf, openStore, type Store } from '@leadgate/store';
-import { EXIT, Failure } from './failure.ts';
-import type { Io } from './io.ts';
+import { EXIT, Failure, type Io } from './io.ts';
 import type { RedisSettings } from './redis.ts';
 import { findServers, type Servers } from './servers.ts';
 

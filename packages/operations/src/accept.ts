@@ -6,7 +6,7 @@ import type { LeadReading } from '@leadgate/leads';
 /** What was read of a body that an operator hands in. */
 export type ReadBody = Extract<LeadReading, { kind: 'read' }>;
 
-export interface HandedIn
+export interface OperatorBody
   extends
     Pick<Submission, 'source' | 'body' | 'bodyType'>,
     Partial<Pick<Submission, 'page' | 'userAgent' | 'address' | 'requestId'>> {
@@ -22,7 +22,7 @@ export interface HandedIn
 /** Accepts a body that an operator hands in, without limits. Rejects when Redis fails. */
 export function acceptBody(
   intake: Intake,
-  { submissionId, link, reading, stamp, background, ...sent }: HandedIn,
+  { submissionId, link, reading, stamp, background, ...sent }: OperatorBody,
 ): Promise<Acceptance> {
   const { identities, lead, notes, consent } = reading;
   return accept(intake, {

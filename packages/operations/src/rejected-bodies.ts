@@ -104,11 +104,11 @@ export async function* replayAllRejected(
  * in a posted body, one within another with a dot (`address.city`, `customFields.plan`); an empty
  * value takes it out.
  */
-export type Mending =
+export type MendRequest =
   | { kind: 'body'; body: string; bodyType: BodyType }
   | { kind: 'set'; values: Readonly<Record<string, string>> };
 
-export type Mended =
+export type MendOutcome =
   /** Kept. `errors`: what would still be refused; none: it can be replayed. */
   | { kind: 'mended'; body: string; bodyType: BodyType; errors: FieldError[] }
   | { kind: 'unknown' }
@@ -120,21 +120,21 @@ export type Mended =
 export async function mendRejected(
   store: Store,
   rejectedId: string,
-  mending: Mending,
+  request: MendRequest,
   { now }: { now: number },
-): Promise<Mended> {
+): Promise<MendOutcome> {
   const rejected = await showRejected(store, rejectedId);
   const link = rejected === null ? null : await linkRules(store, rejected.linkId);
   if (rejected === null || link === null) return { kind: 'unknown' };
   if (rejected.submissionId !== null)
     return { kind: 'already-replayed', submissionId: rejected.submissionId };
 
-  const mended = mending.kind === 'body' ? mending : setFields(bodyThatCounts(rejected), mending);
+  const mended = request.kind === 'body' ? request : setFields(bodyThatCounts(rejected), request);
   if (mended === null) return { kind: 'unparsable' };
   const { body, bodyType } = mended;
   // Replayed in this very moment, it is no longer there to be mended.
   if (!(await keepMended(store, rejectedId, { body, bodyType })))
-    return mendRejected(store, rejectedId, mending, { now });
+    return mendRejected(store, rejectedId, request, { now });
   const reading = readRejected(mended, link, { now });
   const errors = reading.kind === 'refused' ? reading.errors : [];
   return { kind: 'mended', body, bodyType, errors };
@@ -142,7 +142,7 @@ export async function mendRejected(
 
 function setFields(
   { body, bodyType }: { body: string; bodyType: BodyType },
-  { values }: Extract<Mending, { kind: 'set' }>,
+  { values }: Extract<MendRequest, { kind: 'set' }>,
 ): { body: string; bodyType: BodyType } | null {
   const parsed = parseBody(body, bodyType);
   const fields = parsed.kind === 'parsed' ? entriesOf(parsed.value) : null;

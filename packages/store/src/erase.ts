@@ -2,7 +2,7 @@ import type { Consent } from '@leadgate/contract';
 import { contactsIn } from '@leadgate/leads';
 import { createHash } from 'node:crypto';
 import { lockLeads } from './apply/lock-leads.ts';
-import { StartAgain, transact } from './apply/transact.ts';
+import { RetryTransaction, transact } from './apply/transact.ts';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
@@ -173,7 +173,7 @@ async function rootsOf(
       VALUES (${workspaceId}::uuid, ${id}::uuid, ${mergedInto}::uuid)
       ON CONFLICT (workspace_id, id) DO NOTHING`;
     // A group made it meanwhile: it may be an alias.
-    if (made === 0) throw new StartAgain();
+    if (made === 0) throw new RetryTransaction();
   }
   return [first, ...others];
 }
@@ -188,7 +188,7 @@ async function lockWithAliases(
     tx,
     roots.map((id) => ({ workspaceId, id })),
   );
-  if (rows.some(({ mergedInto }) => mergedInto !== null)) throw new StartAgain();
+  if (rows.some(({ mergedInto }) => mergedInto !== null)) throw new RetryTransaction();
   // Who makes an alias locks what it stands for: there are no more while these are locked.
   const aliases = await tx.$queryRaw<{ id: string }[]>`
     SELECT id FROM lead

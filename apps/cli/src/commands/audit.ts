@@ -2,11 +2,9 @@ import { loadNoun } from '@leadgate/operations';
 import type { AuditEntry } from '@leadgate/store';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
-import { describe, answer, remark, type Context, type JsonOption } from '../command.ts';
-import { table } from '../print/table.ts';
-import { shortTime } from '../print/time.ts';
-import { past } from '../read/past.ts';
-import { wholeNumber } from '../read/whole-number.ts';
+import { answer, type Context, describe, type JsonOption, remark } from '../command.ts';
+import { shortTime, table } from '../print/table.ts';
+import { past, wholeNumber } from '../read.ts';
 
 interface AuditOptions extends JsonOption {
   who?: string;

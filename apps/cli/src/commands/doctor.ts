@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { describe, answer, type Context, type JsonOption } from '../command.ts';
+import { answer, type Context, describe, type JsonOption } from '../command.ts';
 import { examine, type Finding } from '../doctor/examine.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../io.ts';
 import { table } from '../print/table.ts';
 
 export function addDoctor(command: Command, context: Context): void {

@@ -1,13 +1,12 @@
 import { applyErasures, LedgerError, loadNoun } from '@leadgate/operations';
-import { Option, type Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { resolve } from 'node:path';
 import { call } from '../call.ts';
-import { addCommand, answer, describe, remark, type Context, type JsonOption } from '../command.ts';
-import { EXIT, Failure } from '../failure.ts';
-import { namedIds } from '../named-ids.ts';
-import { count } from '../print/count.ts';
-import { pairs } from '../print/table.ts';
-import { readId } from '../read/id.ts';
+import { addCommand, answer, type Context, describe, type JsonOption, remark } from '../command.ts';
+import { EXIT, Failure } from '../io.ts';
+import { namedIds } from '../named.ts';
+import { count, pairs } from '../print/table.ts';
+import { readId } from '../read.ts';
 
 interface EraseOptions extends JsonOption {
   email?: string;

@@ -2,15 +2,11 @@ import { loadNoun } from '@leadgate/operations';
 import type { FailedJobDetails } from '@leadgate/queue';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
-import { EXIT, Failure } from '../failure.ts';
-import { stopOnInterrupt } from '../interrupt.ts';
-import { count } from '../print/count.ts';
+import { addCommand, answer, type Context, type JsonOption, remark } from '../command.ts';
+import { EXIT, Failure, stopOnInterrupt } from '../io.ts';
 import { showable } from '../print/showable.ts';
-import { pairs, table } from '../print/table.ts';
-import { shortTime } from '../print/time.ts';
-import { rate } from '../read/rate.ts';
-import { wholeNumber } from '../read/whole-number.ts';
+import { count, pairs, shortTime, table } from '../print/table.ts';
+import { rate, wholeNumber } from '../read.ts';
 
 interface ListOptions extends JsonOption {
   byReason?: boolean;

@@ -1,14 +1,14 @@
 import { CUSTOM_FIELD_TYPES, type CustomField, type CustomFieldType } from '@leadgate/contract';
 import { customFieldKey } from '@leadgate/leads';
 import { loadNoun } from '@leadgate/operations';
-import { Option, type Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
 import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
-import { Failure } from '../failure.ts';
-import { findWorkspace } from '../find-workspace.ts';
+import { Failure } from '../io.ts';
+import { findWorkspace } from '../named.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, table } from '../print/table.ts';
-import { nearName } from '../read/near-name.ts';
+import { nearName } from '../read.ts';
 
 interface CreateOptions extends JsonOption {
   name: string;

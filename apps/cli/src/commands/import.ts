@@ -1,31 +1,28 @@
+import {
+  createErrorReport,
+  type ErrorReport,
+  type ImportOptions,
+  type ImportResult,
+  importRows,
+  type ImportStart,
+  isTimeZone,
+  readOffset,
+  type RowFormat,
+  UnreadableInput,
+} from '@leadgate/operations';
+import { findWorkspace, linkEntries, listFields } from '@leadgate/store';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import {
-  createErrorReport,
-  importRows,
-  isTimeZone,
-  readOffset,
-  UnreadableInput,
-  type ErrorReport,
-  type ImportOptions,
-  type ImportResult,
-  type ImportStart,
-  type RowFormat,
-} from '@leadgate/operations';
-import { findWorkspace, linkEntries, listFields } from '@leadgate/store';
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import { describe, answer, collect, remark, type Context, type JsonOption } from '../command.ts';
-import { EXIT, Failure } from '../failure.ts';
-import { findLinkNamed } from '../find-link.ts';
-import { stopOnInterrupt } from '../interrupt.ts';
-import { count } from '../print/count.ts';
+import { answer, collect, type Context, describe, type JsonOption, remark } from '../command.ts';
+import { EXIT, Failure, stopOnInterrupt } from '../io.ts';
+import { findLinkNamed } from '../named.ts';
 import { createProgress } from '../print/progress.ts';
 import { showable } from '../print/showable.ts';
-import { table } from '../print/table.ts';
-import { rate } from '../read/rate.ts';
-import { wholeNumber } from '../read/whole-number.ts';
+import { count, table } from '../print/table.ts';
+import { rate, wholeNumber } from '../read.ts';
 
 interface ImportCommandOptions extends JsonOption {
   link: string;

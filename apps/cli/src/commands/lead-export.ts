@@ -1,17 +1,16 @@
+import { UTM_FIELDS, type UtmField } from '@leadgate/contract';
+import { loadNoun } from '@leadgate/operations';
+import { type Command, Option } from 'commander';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
-import { UTM_FIELDS, type UtmField } from '@leadgate/contract';
-import { loadNoun } from '@leadgate/operations';
-import { Option, type Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, remark, type Context } from '../command.ts';
-import { EXIT, Failure } from '../failure.ts';
-import { findLinkNamed } from '../find-link.ts';
-import { findWorkspace } from '../find-workspace.ts';
-import { count } from '../print/count.ts';
+import { addCommand, type Context, remark } from '../command.ts';
+import { EXIT, Failure } from '../io.ts';
+import { findLinkNamed, findWorkspace } from '../named.ts';
 import { showable } from '../print/showable.ts';
-import { past } from '../read/past.ts';
+import { count } from '../print/table.ts';
+import { past } from '../read.ts';
 
 interface ExportOptions extends Partial<Record<UtmField, string>> {
   format: 'csv' | 'ndjson';

@@ -1,15 +1,14 @@
 import { loadNoun } from '@leadgate/operations';
 import { isUuid } from '@leadgate/store';
-import { Option, type Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
-import { EXIT, Failure } from '../failure.ts';
-import { namedIds } from '../named-ids.ts';
+import { addCommand, answer, type Context, type JsonOption, remark } from '../command.ts';
+import { EXIT, Failure } from '../io.ts';
+import { namedIds } from '../named.ts';
 import { duplicateTable, leadTable, leadText } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
 import { table } from '../print/table.ts';
-import { past } from '../read/past.ts';
-import { wholeNumber } from '../read/whole-number.ts';
+import { past, wholeNumber } from '../read.ts';
 import { addLeadErase } from './erase.ts';
 import { addLeadExport } from './lead-export.ts';
 

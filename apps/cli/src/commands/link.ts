@@ -1,16 +1,11 @@
-import { loadNoun, type LinkView } from '@leadgate/operations';
 import type { LinkGuardChanges } from '@leadgate/contract';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { type LinkView, loadNoun } from '@leadgate/operations';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { call } from '../call.ts';
 import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
-import { findLinkNamed } from '../find-link.ts';
-import { findWorkspace } from '../find-workspace.ts';
-import { pairs, table } from '../print/table.ts';
-import { shortTime } from '../print/time.ts';
-import { readDuration } from '../read/duration.ts';
-import { readMoment } from '../read/moment.ts';
-import { readSecret } from '../read/secret.ts';
-import { wholeNumber } from '../read/whole-number.ts';
+import { findLinkNamed, findWorkspace } from '../named.ts';
+import { pairs, shortTime, table } from '../print/table.ts';
+import { readDuration, readMoment, readSecret, wholeNumber } from '../read.ts';
 
 interface SettingOptions extends JsonOption {
   label?: string;

@@ -1,15 +1,14 @@
-import { ROLES, type Access, type Role } from '@leadgate/contract';
+import { type Access, type Role, ROLES } from '@leadgate/contract';
 import { loadNoun, type Refusal } from '@leadgate/operations';
-import { Option, type Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { call } from '../call.ts';
 import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
-import { EXIT, Failure } from '../failure.ts';
-import { findWorkspace } from '../find-workspace.ts';
+import { EXIT, Failure } from '../io.ts';
+import { findWorkspace } from '../named.ts';
 import { showable } from '../print/showable.ts';
-import { pairs, table } from '../print/table.ts';
-import { shortTime } from '../print/time.ts';
+import { pairs, shortTime, table } from '../print/table.ts';
 
 interface AccessOptions {
   role: Role;

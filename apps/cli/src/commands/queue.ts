@@ -2,8 +2,7 @@ import { loadNoun } from '@leadgate/operations';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
 import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
-import { pairs } from '../print/table.ts';
-import { shortTime } from '../print/time.ts';
+import { pairs, shortTime } from '../print/table.ts';
 
 export function addQueueCommands(queue: Command, context: Context): void {
   addCommand(queue, 'stats', {

@@ -2,8 +2,8 @@ import type { RefillSource } from '@leadgate/contract';
 import { refillAll } from '@leadgate/intake';
 import { refillSource } from '@leadgate/store';
 import type { Command } from 'commander';
-import { describe, answer, type Context, type JsonOption } from '../command.ts';
-import { count } from '../print/count.ts';
+import { answer, type Context, describe, type JsonOption } from '../command.ts';
+import { count } from '../print/table.ts';
 
 export function addRebuild(command: Command, context: Context): void {
   describe(command, {

@@ -1,21 +1,17 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { text as readText } from 'node:stream/consumers';
 import type { FieldError } from '@leadgate/contract';
 import { loadNoun, type Refusal } from '@leadgate/operations';
 import type { RejectedDetails, RejectedSummary } from '@leadgate/store';
 import type { Command } from 'commander';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import { call } from '../call.ts';
-import { addCommand, answer, collect, remark, type Context, type JsonOption } from '../command.ts';
-import { EXIT, Failure } from '../failure.ts';
-import { namedIds } from '../named-ids.ts';
-import { count } from '../print/count.ts';
+import { addCommand, answer, collect, type Context, type JsonOption, remark } from '../command.ts';
+import { EXIT, Failure } from '../io.ts';
+import { namedIds } from '../named.ts';
 import { showable } from '../print/showable.ts';
-import { pairs, table } from '../print/table.ts';
-import { shortTime } from '../print/time.ts';
-import { readId } from '../read/id.ts';
-import { past } from '../read/past.ts';
-import { wholeNumber } from '../read/whole-number.ts';
+import { count, pairs, shortTime, table } from '../print/table.ts';
+import { past, readId, wholeNumber } from '../read.ts';
 
 interface FilterOptions extends JsonOption {
   workspace?: string;

@@ -2,21 +2,16 @@ import { NOTE_CODES, type NoteCode } from '@leadgate/contract';
 import {
   changesOfReplay,
   countReplay,
-  replaySubmissions,
   type CustomFieldChange,
+  replaySubmissions,
 } from '@leadgate/operations';
 import { listWorkspaces, showLead, type Store, type StoredFilter } from '@leadgate/store';
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import { describe, answer, type Context, type JsonOption } from '../command.ts';
-import { EXIT, Failure } from '../failure.ts';
-import { findLinkNamed } from '../find-link.ts';
-import { findWorkspace } from '../find-workspace.ts';
-import { stopOnInterrupt } from '../interrupt.ts';
-import { count } from '../print/count.ts';
-import { table } from '../print/table.ts';
-import { readId } from '../read/id.ts';
-import { past } from '../read/past.ts';
-import { rate } from '../read/rate.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { answer, type Context, describe, type JsonOption } from '../command.ts';
+import { EXIT, Failure, stopOnInterrupt } from '../io.ts';
+import { findLinkNamed, findWorkspace } from '../named.ts';
+import { count, table } from '../print/table.ts';
+import { past, rate, readId } from '../read.ts';
 
 interface ReplayOptions extends JsonOption {
   workspace?: string;

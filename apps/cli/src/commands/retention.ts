@@ -1,9 +1,8 @@
-import { allowRetention, retentionStandings, type RetentionStanding } from '@leadgate/store';
+import { allowRetention, type RetentionStanding, retentionStandings } from '@leadgate/store';
 import { Argument, type Command } from 'commander';
 import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
-import { table } from '../print/table.ts';
-import { shortTime } from '../print/time.ts';
-import { past } from '../read/past.ts';
+import { shortTime, table } from '../print/table.ts';
+import { past } from '../read.ts';
 
 const SUBJECTS = { submissions: 'submission', rejected: 'rejected_submission' } as const;
 

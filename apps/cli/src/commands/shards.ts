@@ -1,12 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { drainLeftOvers, shardStandings, type LeftOver, type ShardStanding } from '@leadgate/queue';
+import { drainLeftOvers, type LeftOver, type ShardStanding, shardStandings } from '@leadgate/queue';
 import type { Command } from 'commander';
-import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
-import { Failure } from '../failure.ts';
-import { stopOnInterrupt } from '../interrupt.ts';
-import { count } from '../print/count.ts';
-import { table } from '../print/table.ts';
-import { shortTime } from '../print/time.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { addCommand, answer, type Context, type JsonOption, remark } from '../command.ts';
+import { Failure, stopOnInterrupt } from '../io.ts';
+import { count, shortTime, table } from '../print/table.ts';
 
 export function addShardsCommands(shards: Command, context: Context): void {
   addCommand(shards, 'list', {

@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import {
   createReserver,
   drainFolder,
@@ -8,11 +6,12 @@ import {
   spoolFolders,
 } from '@leadgate/intake';
 import type { Command } from 'commander';
-import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
-import { EXIT, Failure } from '../failure.ts';
-import { shortTime } from '../print/time.ts';
-import { table } from '../print/table.ts';
-import { wholeNumber } from '../read/whole-number.ts';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { addCommand, answer, type Context, type JsonOption, remark } from '../command.ts';
+import { EXIT, Failure } from '../io.ts';
+import { shortTime, table } from '../print/table.ts';
+import { wholeNumber } from '../read.ts';
 import { openCliProducer } from '../redis.ts';
 
 const PATH = 'a spool folder, or SPOOL_DIR for all in it';

@@ -3,15 +3,12 @@ import { loadNoun } from '@leadgate/operations';
 import type { SubmissionDetails, SubmissionSummary } from '@leadgate/store';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, answer, remark, type Context, type JsonOption } from '../command.ts';
-import { namedIds } from '../named-ids.ts';
-import { consentTable } from '../print/consent.ts';
-import { leadValues } from '../print/lead.ts';
+import { addCommand, answer, type Context, type JsonOption, remark } from '../command.ts';
+import { namedIds } from '../named.ts';
+import { consentTable, leadValues } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
-import { pairs, table } from '../print/table.ts';
-import { shortTime } from '../print/time.ts';
-import { readId } from '../read/id.ts';
-import { wholeNumber } from '../read/whole-number.ts';
+import { pairs, shortTime, table } from '../print/table.ts';
+import { readId, wholeNumber } from '../read.ts';
 
 interface ListOptions extends JsonOption {
   workspace?: string;

@@ -1,14 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { tail, type TailEvent } from '@leadgate/operations';
 import { openFailedJobs } from '@leadgate/queue';
 import { listWorkspaces, type SubmissionSummary } from '@leadgate/store';
 import type { Command } from 'commander';
-import { describe, remark, type Context, type JsonOption } from '../command.ts';
-import { findLinkNamed } from '../find-link.ts';
-import { stopOnInterrupt } from '../interrupt.ts';
-import { maskText } from '../print/mask.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Context, describe, type JsonOption, remark } from '../command.ts';
+import { stopOnInterrupt } from '../io.ts';
+import { findLinkNamed } from '../named.ts';
 import { showable } from '../print/showable.ts';
-import { shortTime } from '../print/time.ts';
+import { maskText, shortTime } from '../print/table.ts';
 
 interface TailOptions extends JsonOption {
   show?: boolean;

@@ -1,13 +1,12 @@
-import { ROLES, type Role } from '@leadgate/contract';
+import { type Role, ROLES } from '@leadgate/contract';
 import { loadNoun } from '@leadgate/operations';
 import type { ApiToken } from '@leadgate/store';
-import { Option, type Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
 import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
-import { findWorkspace } from '../find-workspace.ts';
+import { findWorkspace } from '../named.ts';
 import { showable } from '../print/showable.ts';
-import { pairs, table } from '../print/table.ts';
-import { shortTime } from '../print/time.ts';
+import { pairs, shortTime, table } from '../print/table.ts';
 
 interface CreateOptions extends JsonOption {
   role: Role;

@@ -1,12 +1,11 @@
 import { PHONE_CLASSES, type PhoneClass } from '@leadgate/contract';
 import { loadNoun } from '@leadgate/operations';
 import type { Workspace } from '@leadgate/store';
-import { Option, type Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
 import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
-import { findWorkspace } from '../find-workspace.ts';
-import { shortTime } from '../print/time.ts';
-import { pairs, table } from '../print/table.ts';
+import { findWorkspace } from '../named.ts';
+import { pairs, shortTime, table } from '../print/table.ts';
 
 interface CreateOptions extends JsonOption {
   country: string;

@@ -8,12 +8,12 @@ import {
 import { explain, whereIs } from '../explain.ts';
 import { migrationsFolder } from '../migrations-folder.ts';
 import type { Session } from '../session.ts';
-import type { Finding, Truth } from './examine.ts';
+import type { Finding, PostgresFacts } from './examine.ts';
 
 /** Whether Postgres answers and has the tables of this version, and what it says. */
 export async function examinePostgres(
   session: Session,
-): Promise<{ findings: Finding[]; truth: Truth | null }> {
+): Promise<{ findings: Finding[]; facts: PostgresFacts | null }> {
   try {
     const state = await migrationState(session.store(), migrationsFolder);
     const reachable: Finding = {
@@ -23,11 +23,11 @@ export async function examinePostgres(
       todo: null,
     };
     const migrations = migrationsFinding(state);
-    if (migrations.status === 'fail') return { findings: [reachable, migrations], truth: null };
+    if (migrations.status === 'fail') return { findings: [reachable, migrations], facts: null };
     const standings = await retentionStandings(session.store());
     return {
       findings: [reachable, migrations, retentionFinding(standings)],
-      truth: await readTruth(session),
+      facts: await readPostgresFacts(session),
     };
   } catch (error) {
     const { sentence } = explain(error, session);
@@ -37,7 +37,7 @@ export async function examinePostgres(
       found: sentence,
       todo: 'Accepted leads wait in Redis meanwhile; nothing is lost.',
     };
-    return { findings: [finding], truth: null };
+    return { findings: [finding], facts: null };
   }
 }
 
@@ -84,7 +84,7 @@ function retentionFinding(standings: readonly RetentionStanding[]): Finding {
   };
 }
 
-async function readTruth(session: Session): Promise<Truth> {
+async function readPostgresFacts(session: Session): Promise<PostgresFacts> {
   const store = session.store();
   const [revision, workspaces] = await Promise.all([
     directoryRevision(store),

@@ -10,18 +10,21 @@ import { closedWorkspaces, directoryRevision } from '@leadgate/intake';
 import { oldestWaiting, queueCounts, shardStandings } from '@leadgate/queue';
 import { explain, whereRedisIs } from '../explain.ts';
 import type { Session } from '../session.ts';
-import type { Finding, Truth } from './examine.ts';
+import type { Finding, PostgresFacts } from './examine.ts';
 
 /** Whether Redis answers, keeps what it is given, and holds what Postgres says. */
-export async function examineRedis(session: Session, truth: Truth | null): Promise<Finding[]> {
+export async function examineRedis(
+  session: Session,
+  facts: PostgresFacts | null,
+): Promise<Finding[]> {
   try {
     const redis = await session.redis();
     const url = session.servers().redisUrl ?? '';
     return [
       { check: 'redis', status: 'ok', found: `answers at ${whereRedisIs(url)}`, todo: null },
       ...(await durability(redis)),
-      await directory(redis, truth),
-      await workspaces(redis, truth),
+      await directory(redis, facts),
+      await workspaces(redis, facts),
       ...(await queue(redis)),
       ...(await leftOvers(redis)),
     ];
@@ -129,15 +132,15 @@ function replicas(nodes: readonly RedisDurability[]): Finding {
 const UNKNOWN = 'not compared: Postgres cannot be asked';
 const REFILL = 'A running worker refills it within seconds; else run leadgate rebuild.';
 
-async function directory(redis: RedisConnection, truth: Truth | null): Promise<Finding> {
+async function directory(redis: RedisConnection, facts: PostgresFacts | null): Promise<Finding> {
   const check = 'link directory';
   const revision = await directoryRevision(redis);
   if (revision === null) {
     const found = 'not complete in Redis: unknown codes are answered 503';
     return { check, status: 'fail', found, todo: REFILL };
   }
-  if (truth === null) return { check, status: 'warn', found: UNKNOWN, todo: null };
-  const expected = truth.directoryRevision;
+  if (facts === null) return { check, status: 'warn', found: UNKNOWN, todo: null };
+  const expected = facts.directoryRevision;
   if (revision === expected)
     return {
       check,
@@ -149,10 +152,10 @@ async function directory(redis: RedisConnection, truth: Truth | null): Promise<F
   return { check, status: 'warn', found, todo: REFILL };
 }
 
-async function workspaces(redis: RedisConnection, truth: Truth | null): Promise<Finding> {
+async function workspaces(redis: RedisConnection, facts: PostgresFacts | null): Promise<Finding> {
   const check = 'workspaces';
-  if (truth === null) return { check, status: 'warn', found: UNKNOWN, todo: null };
-  const known = truth.workspaces;
+  if (facts === null) return { check, status: 'warn', found: UNKNOWN, todo: null };
+  const known = facts.workspaces;
   const closedIds = await closedWorkspaces(
     redis,
     known.map(({ id }) => id),

@@ -14,7 +14,7 @@ export interface Finding {
 }
 
 /** What Postgres says, to hold Redis against; null where it cannot be asked. */
-export interface Truth {
+export interface PostgresFacts {
   directoryRevision: number;
   workspaces: { id: string; name: string }[];
 }
@@ -22,6 +22,6 @@ export interface Truth {
 /** Examines everything that can be reached. Never rejects for a server that is away. */
 export async function examine(session: Session): Promise<Finding[]> {
   const postgres = await examinePostgres(session);
-  const redis = await examineRedis(session, postgres.truth);
+  const redis = await examineRedis(session, postgres.facts);
   return [...postgres.findings, ...redis];
 }

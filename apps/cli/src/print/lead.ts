@@ -1,22 +1,21 @@
 import {
   ADDRESS_FIELDS,
-  LEAD_FIELDS,
-  UTM_FIELDS,
   type FieldPath,
   type Lead,
+  LEAD_FIELDS,
   type Note,
+  UTM_FIELDS,
 } from '@leadgate/contract';
 import type {
+  ConsentRecord,
   DuplicatePair,
   DuplicateSide,
   HistoryEntry,
   LeadDetails,
   LeadSummary,
 } from '@leadgate/store';
-import { consentTable } from './consent.ts';
 import { showable } from './showable.ts';
-import { pairs, table } from './table.ts';
-import { shortTime } from './time.ts';
+import { pairs, shortTime, table } from './table.ts';
 
 export function leadTable(leads: readonly LeadSummary[]): string {
   return table(
@@ -173,4 +172,21 @@ export function leadValues(lead: Lead): [FieldPath, string][] {
 /** Notes as `code field`, or nothing. */
 function notesText(notes: readonly Note[]): string {
   return notes.map(({ field, code }) => `${code} ${field}`.trim()).join(', ');
+}
+
+/** Consents with what proves them; nothing where there are none. */
+export function consentTable(consents: readonly ConsentRecord[]): string {
+  if (consents.length === 0) return '';
+  return table(
+    ['consent', 'to', 'at', 'page', 'address', 'user agent', 'by submission'],
+    consents.map(({ given, text, textVersion, at, page, address, userAgent, submissionId }) => [
+      given ? 'given' : 'not given',
+      [textVersion, text].filter((words) => words !== undefined).join(': '),
+      shortTime(at),
+      page,
+      address,
+      userAgent,
+      submissionId,
+    ]),
+  );
 }

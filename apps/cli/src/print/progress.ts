@@ -1,7 +1,6 @@
-import { SingleBar } from 'cli-progress';
 import type { ImportProgress } from '@leadgate/operations';
+import { SingleBar } from 'cli-progress';
 import type { Io } from '../io.ts';
-import { createPaceMeter } from './pace-meter.ts';
 
 const LINE_EVERY_MS = 10_000;
 
@@ -68,4 +67,35 @@ function duration(seconds: number): string {
   const s = Math.max(0, Math.round(seconds));
   if (s < 60) return `${s} s`;
   return s < 3_600 ? `${Math.ceil(s / 60)} min` : `${(s / 3_600).toFixed(1)} h`;
+}
+
+/** How far something was, at a moment (milliseconds). */
+interface Mark {
+  at: number;
+  rows: number;
+  bytes: number;
+}
+
+const WINDOW_MS = 20_000;
+const MARK_EVERY_MS = 500;
+
+/**
+ * Measures how much is done a second, over the last twenty seconds: rows that were taken before are
+ * passed over ten times as fast as new ones are taken, and a mean since the start would promise the
+ * impossible for a long time.
+ */
+export function createPaceMeter(): (mark: Mark) => { rows: number; bytes: number } {
+  const marks: Mark[] = [];
+  return (mark) => {
+    const last = marks.at(-1);
+    if (last === undefined || mark.at - last.at >= MARK_EVERY_MS) marks.push(mark);
+    while (marks.length > 2 && mark.at - (marks[1]?.at ?? 0) >= WINDOW_MS) marks.shift();
+    const first = marks[0] ?? mark;
+    const seconds = (mark.at - first.at) / 1_000;
+    if (seconds <= 0) return { rows: 0, bytes: 0 };
+    return {
+      rows: (mark.rows - first.rows) / seconds,
+      bytes: (mark.bytes - first.bytes) / seconds,
+    };
+  };
 }

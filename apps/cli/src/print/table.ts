@@ -20,7 +20,7 @@ const NO_LINES = {
 };
 
 /** A cell: null and '' are shown as `-`, so that columns can be counted. */
-export type Cell = string | number | null;
+type Cell = string | number | null;
 
 /** Rows under a heading, in columns, without lines; each row on one line. Ends with a line break. */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
@@ -48,4 +48,22 @@ function trimLines(text: string): string {
     .split('\n')
     .map((line) => line.trimEnd())
     .join('\n');
+}
+
+/** A number with its noun: `1 code`, `2,000 identities`. */
+export function count(n: number, one: string, many = `${one}s`): string {
+  return `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
+}
+
+/** A time in UTC, to the second: `2026-11-27 23:05:10Z`. */
+export function shortTime(time: Date | string): string {
+  return new Date(time).toISOString().replace('T', ' ').replace(/\.\d+/, '');
+}
+
+/** A text of which only the first character and the shape are left: `a••@e••••••.c••`. */
+export function maskText(text: string): string {
+  return text.replace(/[\p{L}\p{N}]+/gu, (word) => {
+    const [first = '', ...rest] = word;
+    return rest.length === 0 ? '•' : `${first}${'•'.repeat(Math.min(rest.length, 8))}`;
+  });
 }

@@ -14,7 +14,7 @@ import { insertSubmissions } from './insert-submissions.ts';
 import { lockLeads } from './lock-leads.ts';
 import { type Known, type Move, planWorkspace, type Route } from './plan-workspace.ts';
 import { readKnown } from './read-known.ts';
-import { StartAgain, transact } from './transact.ts';
+import { RetryTransaction, transact } from './transact.ts';
 import { type ChangedLead, eventOf, updateLeads } from './update-leads.ts';
 
 export interface GroupItem {
@@ -115,7 +115,7 @@ async function applyOnce(
   const leads = foldLeads(rows, kept, fields);
   await updateLeads(tx, leads.filter(hasChanged));
 
-  if (!(await insertIdentities(tx, plan.claims))) throw new StartAgain();
+  if (!(await insertIdentities(tx, plan.claims))) throw new RetryTransaction();
   await insertPossibleDuplicates(tx, plan.duplicates);
 
   const sharing = new Set(await phonesShared(tx, plan, kept));
@@ -231,7 +231,7 @@ async function lockAsPlanned(
   const asPlanned = rows.every(({ workspaceId, id, mergedInto, erasedOrder }) => {
     return planned.get(`${workspaceId} ${id}`)?.mergedInto === mergedInto && erasedOrder === null;
   });
-  if (!asPlanned || rows.length < planned.size) throw new StartAgain();
+  if (!asPlanned || rows.length < planned.size) throw new RetryTransaction();
   return rows;
 }
 

@@ -4,7 +4,7 @@ import { type LeadRow, readState } from '../lead-row.ts';
 import type { Store } from '../open-store.ts';
 import type { MovedIdentity } from './apply-group.ts';
 import { lockLeads } from './lock-leads.ts';
-import { StartAgain, transact } from './transact.ts';
+import { RetryTransaction, transact } from './transact.ts';
 import { moveDeliveries, updateLeads } from './update-leads.ts';
 
 export type Merge =
@@ -40,7 +40,7 @@ export async function mergeLeads(
       { workspaceId, id: other },
     ]);
     // Another merge came first: what the ids stand for now is found anew.
-    if (rows.some(({ mergedInto }) => mergedInto !== null)) throw new StartAgain();
+    if (rows.some(({ mergedInto }) => mergedInto !== null)) throw new RetryTransaction();
     const erased = rows.find(({ erasedOrder }) => erasedOrder !== null);
     if (erased !== undefined) return { kind: 'erased-lead', leadId: erased.id };
 

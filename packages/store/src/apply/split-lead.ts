@@ -8,7 +8,7 @@ import type { MovedIdentity } from './apply-group.ts';
 import { insertLeads } from './insert-leads.ts';
 import { readState } from '../lead-row.ts';
 import { lockLeads } from './lock-leads.ts';
-import { StartAgain, transact } from './transact.ts';
+import { RetryTransaction, transact } from './transact.ts';
 import { shareDeliveries, updateLeads, type ChangedLead } from './update-leads.ts';
 
 /** A lead of this many submissions was not joined by mistake, and would be locked for long. */
@@ -60,7 +60,7 @@ export async function splitLead(
     if (ids.length === 0) return { kind: 'unknown-lead' };
     // A merge came in between.
     if (row === undefined || (await idsOf(tx, workspaceId, anyId)).join() !== ids.join())
-      throw new StartAgain();
+      throw new RetryTransaction();
     if (row.erasedOrder !== null) return { kind: 'erased-lead', leadId: row.id };
 
     const told = await submissionsOf(tx, workspaceId, ids);

@@ -4,8 +4,8 @@ import type { Prisma } from '../generated/client.ts';
 import type { Store } from '../open-store.ts';
 
 /** Something was committed between reading and locking: the same again will see it. */
-export class StartAgain extends Error {
-  override readonly name = 'StartAgain';
+export class RetryTransaction extends Error {
+  override readonly name = 'RetryTransaction';
 }
 
 const ATTEMPTS = 10;
@@ -13,7 +13,7 @@ const ATTEMPTS = 10;
 /**
  * Runs a transaction in which each statement sees what others committed before it (READ COMMITTED, as
  * connections are opened with), and runs it
- * again from its beginning on StartAgain, on a deadlock and on a serialisation failure.
+ * again from its beginning on RetryTransaction, on a deadlock and on a serialisation failure.
  * Rejects with a StoreError where Postgres failed.
  */
 export async function transact<T>(
@@ -24,11 +24,11 @@ export async function transact<T>(
     try {
       return await store.prisma.$transaction(run);
     } catch (error) {
-      const startsAgain = error instanceof StartAgain;
-      if (!startsAgain && failureOf(error) !== 'conflict') throw withoutValues(error);
-      if (attempt === ATTEMPTS) throw new StoreError('conflict', 'started again too often');
+      const isStale = error instanceof RetryTransaction;
+      if (!isStale && failureOf(error) !== 'conflict') throw withoutValues(error);
+      if (attempt === ATTEMPTS) throw new StoreError('conflict', 'retried too often');
       // Two that ran into each other must not start again in step.
-      if (!startsAgain) await sleep(Math.random() * 20 * attempt);
+      if (!isStale) await sleep(Math.random() * 20 * attempt);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPaceMeter } from './pace-meter.ts';
+import { createPaceMeter } from './progress.ts';
 
 /** Marks every tenth of a second, as rows come at so many a second. */
 function run(

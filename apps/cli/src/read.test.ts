@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readDuration } from './duration.ts';
-import { readMoment } from './moment.ts';
-import { nearName } from './near-name.ts';
+import { nearName, readDuration, readMoment } from './read.ts';
 
 describe('durations', () => {
   test.each([
