@@ -234,7 +234,7 @@ describe('a worker', () => {
   });
 });
 
-describe('the caretaker', () => {
+describe('the maintenance', () => {
   test('brings links and identities back to a Redis that was emptied', async () => {
     await makeLink(workspaceId);
     const redis = connectRedis(servers.redisUrl, { role: 'admin' });
@@ -278,7 +278,7 @@ describe('the caretaker', () => {
     await makeLink(workspaceId);
     const revision = await directoryRevision(store);
     await vi.waitFor(async () => expect(await revisionInRedis(redis)).toBe(revision), 5_000);
-    expect(worker.log()).toContain('"chore":"refill"');
+    expect(worker.log()).toContain('"task":"refill"');
   });
 
   async function makeLink(workspaceId: string): Promise<void> {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { awaitRedis, connectRedis, type Logger, type RedisConnection } from '@leadgate/boot';
 import { moveIdentities } from '@leadgate/intake';
 import { shardStandings, startApplyWorker } from '@leadgate/queue';
@@ -6,29 +5,28 @@ import {
   applyGroup,
   erasureKeyOf,
   failureOf,
+  type GroupResult,
   openStore,
   refillSource,
   requireWritable,
   saveHeld,
   saveRejected,
   trimRejected,
-  type GroupResult,
 } from '@leadgate/store';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createCommit } from './apply-jobs.ts';
 import type { WorkerConfig } from './config.ts';
 import { createGroupCommit } from './groups/group-commit.ts';
 import type { Wait } from './groups/outage.ts';
 import { createHealthChecks } from './health/checks.ts';
 import { startHealthServer } from './health/health-server.ts';
+import { startMaintenance } from './maintenance/maintenance.ts';
+import { createLease } from './maintenance/redis-lock.ts';
+import { createRefillTask } from './maintenance/refill-task.ts';
+import { createRejectedTask } from './maintenance/rejected-task.ts';
+import { createRetentionTask } from './maintenance/retention-task.ts';
 import { createWorkerMetrics } from './metrics.ts';
-import { startCaretaker } from './refill/caretaker.ts';
-import { createLease } from './refill/redis-lock.ts';
-import { createRefillChore } from './refill/refill-chore.ts';
-import { createRejectedChore } from './refill/rejected-chore.ts';
-import { createRetentionChore } from './refill/retention-chore.ts';
-import { requireErasures } from './require-erasures.ts';
-import { requirePostgres } from './require-postgres.ts';
-import { requireRedis } from './require-redis.ts';
+import { requireErasures, requirePostgres, requireRedis } from './require-servers.ts';
 
 export interface WorkerOptions {
   logger: Logger;
@@ -49,7 +47,7 @@ const PROBE_TIMEOUT_MS = 1_000;
 
 /**
  * Milliseconds that stopping takes at most besides SHUTDOWN_TIMEOUT_MS, where everything hangs: putting
- * jobs back, telling Redis, the caretaker, and closing the connections to Postgres.
+ * jobs back, telling Redis, the maintenance, and closing the connections to Postgres.
  */
 export const STOP_MARGIN_MS = NACK_WITHIN_MS + 3_000 + 2_000 + 2_000 + 1_000;
 
@@ -90,19 +88,19 @@ export async function startWorker(
   const erasures = await requireErasures({ store, redis: upkeepRedis }, config.ERASURE_LEDGER);
   if (erasures > 0) logger.warn({ erasures }, 'erased again what an older dump brought back');
 
-  const retention = createRetentionChore(store, upkeepRedis, {
+  const retention = createRetentionTask(store, upkeepRedis, {
     submission: config.RETENTION_DAYS,
     rejected_submission: config.REJECTED_DAYS,
   });
-  // Before the first job, while no row is in their way. A failure is the caretaker's to tell.
+  // Before the first job, while no row is in their way. A failure is the maintenance's to tell.
   await retention.run().catch(() => null);
 
   const upkeepLease = createLease(upkeepRedis, 'leadgate:upkeep', UPKEEP_LEASE_MS);
   onClose('lease of upkeep', upkeepLease.release);
-  const caretaker = startCaretaker({
-    chores: [
-      createRefillChore(upkeepRedis, refillSource(store), upkeepLease),
-      createRejectedChore(upkeepRedis, {
+  const maintenance = startMaintenance({
+    tasks: [
+      createRefillTask(upkeepRedis, refillSource(store), upkeepLease),
+      createRejectedTask(upkeepRedis, {
         save: (bodies) => saveRejected(store, bodies),
         trim: (linkId) => trimRejected(store, linkId, config.REJECTED_PER_LINK),
         failureOf,
@@ -115,7 +113,7 @@ export async function startWorker(
     wait,
     logger,
   });
-  onClose('caretaker', caretaker.close);
+  onClose('maintenance', maintenance.close);
 
   const metrics = createWorkerMetrics({
     redis: upkeepRedis,

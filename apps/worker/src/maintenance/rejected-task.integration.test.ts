@@ -3,7 +3,7 @@ import { pushRejected, type RejectedBody } from '@leadgate/intake';
 import { testRedis } from '@leadgate/testkit';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createCloses } from '../worker-under-test.ts';
-import { createRejectedChore } from './rejected-chore.ts';
+import { createRejectedTask } from './rejected-task.ts';
 
 const closes = createCloses();
 afterEach(closes.all);
@@ -38,20 +38,20 @@ test('a refused body that Postgres cannot hold does not keep the others from mov
     return Promise.resolve();
   };
   const logger = { warn: vi.fn() };
-  const chore = createRejectedChore(redis, { save, trim, failureOf, logger });
-  await chore.run();
+  const task = createRejectedTask(redis, { save, trim, failureOf, logger });
+  await task.run();
   expect(saved).toEqual(['a', 'b']);
   expect(logger.warn).toHaveBeenCalledOnce();
-  expect(await chore.run()).toBeNull();
+  expect(await task.run()).toBeNull();
 });
 
 test('refused bodies stay in Redis while Postgres is away', async () => {
   const redis = await redisWith(['a', 'b'].map(rejected));
   const save = vi.fn(() => Promise.reject(new Error('away')));
-  const chore = createRejectedChore(redis, { save, trim, failureOf, logger: { warn: vi.fn() } });
-  await expect(chore.run()).rejects.toThrow('away');
+  const task = createRejectedTask(redis, { save, trim, failureOf, logger: { warn: vi.fn() } });
+  await expect(task.run()).rejects.toThrow('away');
   save.mockImplementation(() => Promise.resolve() as never);
-  expect(await chore.run()).toEqual({ bodies: 2, trimmed: 0 });
+  expect(await task.run()).toEqual({ bodies: 2, trimmed: 0 });
 });
 
 test('each link that bodies came for is trimmed, and no other', async () => {
@@ -61,12 +61,12 @@ test('each link that bodies came for is trimmed, and no other', async () => {
     { ...rejected('c'), linkId: 'two' },
   ]);
   const trimmed: string[] = [];
-  const chore = createRejectedChore(redis, {
+  const task = createRejectedTask(redis, {
     save: () => Promise.resolve(),
     trim: (linkId) => Promise.resolve(trimmed.push(linkId)),
     failureOf,
     logger: { warn: vi.fn() },
   });
-  expect(await chore.run()).toMatchObject({ bodies: 3 });
+  expect(await task.run()).toMatchObject({ bodies: 3 });
   expect(trimmed.toSorted()).toEqual(['one', 'two']);
 });

@@ -48,7 +48,7 @@ test(`${WORKSPACES} workspaces are open soon after Redis starts again, and ${WOR
       timeout: CONFIRMED_WITHIN_MS,
       interval: 20,
     });
-  await logged('"chore":"refill","links":0,"confirmed":0,"workspaces":0,');
+  await logged('"task":"refill","links":0,"confirmed":0,"workspaces":0,');
   await server.kill('SIGTERM');
   await server.restart();
   await awaitRedis(redis);

@@ -1,9 +1,9 @@
 import type { Logger, RedisConnection } from '@leadgate/boot';
 import { takeRejected, type RejectedBody } from '@leadgate/intake';
 import type { Failure } from '@leadgate/store';
-import type { Chore } from './caretaker.ts';
+import type { MaintenanceTask } from './maintenance.ts';
 
-export interface RejectedChoreOptions {
+export interface RejectedTaskOptions {
   save: (bodies: RejectedBody[]) => Promise<void>;
   /** Lets the oldest of a link go, so that a flood of refused bodies cannot fill Postgres. */
   trim: (linkId: string) => Promise<number>;
@@ -15,10 +15,10 @@ export interface RejectedChoreOptions {
  * Moves refused bodies from Redis to Postgres, and bounds what a link keeps there. One that Postgres
  * cannot hold is let go, as it would keep all behind it from moving.
  */
-export function createRejectedChore(
+export function createRejectedTask(
   redis: RedisConnection,
-  { save, trim, failureOf, logger }: RejectedChoreOptions,
-): Chore {
+  { save, trim, failureOf, logger }: RejectedTaskOptions,
+): MaintenanceTask {
   async function saveWhatFits(bodies: RejectedBody[]): Promise<void> {
     try {
       await save(bodies);

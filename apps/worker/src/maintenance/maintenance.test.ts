@@ -1,16 +1,16 @@
 import { expect, test, vi } from 'vitest';
-import { startCaretaker, type Chore } from './caretaker.ts';
+import { startMaintenance, type MaintenanceTask } from './maintenance.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Runs rounds until the chores were asked `rounds` times. */
-async function runRounds(chores: Chore[], rounds: number) {
+/** Runs rounds until the tasks were asked `rounds` times. */
+async function runRounds(tasks: MaintenanceTask[], rounds: number) {
   const logger = { info: vi.fn(), warn: vi.fn() };
   let waits = 0;
-  let caretaker: ReturnType<typeof startCaretaker> | undefined = undefined;
+  let maintenance: ReturnType<typeof startMaintenance> | undefined = undefined;
   await new Promise<void>((resolve) => {
-    caretaker = startCaretaker({
-      chores,
+    maintenance = startMaintenance({
+      tasks,
       pauseMs: 1_000,
       deadlineMs: 20,
       wait: async () => {
@@ -20,11 +20,11 @@ async function runRounds(chores: Chore[], rounds: number) {
       logger,
     });
   });
-  await (caretaker as ReturnType<typeof startCaretaker> | undefined)?.close();
+  await (maintenance as ReturnType<typeof startMaintenance> | undefined)?.close();
   return logger;
 }
 
-test('a chore that keeps failing is logged once, keeps no other from running, and once it works', async () => {
+test('a task that keeps failing is logged once, keeps no other from running, and once it works', async () => {
   let failures = 3;
   const other = vi.fn(() => Promise.resolve(null));
   const logger = await runRounds(
@@ -38,11 +38,11 @@ test('a chore that keeps failing is logged once, keeps no other from running, an
     5,
   );
   expect(logger.warn).toHaveBeenCalledTimes(1);
-  expect(logger.info.mock.calls).toEqual([[{ chore: 'refill' }, 'chore works again']]);
+  expect(logger.info.mock.calls).toEqual([[{ task: 'refill' }, 'task works again']]);
   expect(other.mock.calls.length).toBeGreaterThanOrEqual(5);
 });
 
-test('only a chore that did something is in the log', async () => {
+test('only a task that did something is in the log', async () => {
   const logger = await runRounds(
     [
       { name: 'idle', run: () => Promise.resolve(null) },
@@ -51,18 +51,18 @@ test('only a chore that did something is in the log', async () => {
     1,
   );
   expect(logger.info).toHaveBeenCalledWith(
-    { chore: 'busy', links: 3, ms: expect.any(Number) as number },
-    'chore done',
+    { task: 'busy', links: 3, ms: expect.any(Number) as number },
+    'task done',
   );
   expect(JSON.stringify(logger.info.mock.calls)).not.toContain('idle');
 });
 
-test('closing waits for the chore that runs, and starts no other', async () => {
+test('closing waits for the task that runs, and starts no other', async () => {
   let finish = (): void => {};
   const running = new Promise<null>((resolve) => (finish = () => resolve(null)));
   const other = vi.fn(() => Promise.resolve(null));
-  const caretaker = startCaretaker({
-    chores: [
+  const maintenance = startMaintenance({
+    tasks: [
       { name: 'slow', run: () => running },
       { name: 'other', run: other },
     ],
@@ -72,7 +72,7 @@ test('closing waits for the chore that runs, and starts no other', async () => {
     logger: { info: vi.fn(), warn: vi.fn() },
   });
   const closed = vi.fn();
-  const closing = caretaker.close().then(closed);
+  const closing = maintenance.close().then(closed);
   await turn();
   expect(closed).not.toHaveBeenCalled();
   finish();
@@ -80,7 +80,7 @@ test('closing waits for the chore that runs, and starts no other', async () => {
   expect(other).not.toHaveBeenCalled();
 });
 
-test('a chore that never ends keeps no other from running, is told of once, and is not begun again meanwhile', async () => {
+test('a task that never ends keeps no other from running, is told of once, and is not begun again meanwhile', async () => {
   const stuck = vi.fn(() => new Promise<never>(() => {}));
   const other = vi.fn(() => Promise.resolve(null));
   const logger = await runRounds(
@@ -93,6 +93,6 @@ test('a chore that never ends keeps no other from running, is told of once, and 
   expect(other).toHaveBeenCalledTimes(3);
   expect(stuck).toHaveBeenCalledTimes(1);
   expect(logger.warn.mock.calls).toEqual([
-    [{ chore: 'stuck', ms: 20 }, 'chore takes long; the others go on'],
+    [{ task: 'stuck', ms: 20 }, 'task takes long; the others go on'],
   ]);
 });

@@ -5,7 +5,7 @@ import { testRedis } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLease } from './redis-lock.ts';
-import { createRefillChore } from './refill-chore.ts';
+import { createRefillTask } from './refill-task.ts';
 
 let redis: Redis;
 let flush: () => Promise<void>;
@@ -34,8 +34,8 @@ function sourceOf(workspaceId: string, leadId: string, highestOrder: number): Re
   };
 }
 
-const choreOf = (source: RefillSource) =>
-  createRefillChore(
+const taskOf = (source: RefillSource) =>
+  createRefillTask(
     redis,
     { ...source, linkChanges: () => Promise.resolve(null) },
     createLease(redis, 'leadgate:upkeep', 5_000),
@@ -64,7 +64,7 @@ test('a Redis that came back older than Postgres is not claimed on, though no re
   await redis.hset(`leadgate:{${workspaceId}}:state`, 'open', 'of the Redis before');
   expect(await reserve()).toEqual({ kind: 'behind' });
 
-  await choreOf(source).run();
+  await taskOf(source).run();
 
   expect(await reserve()).toMatchObject({ kind: 'reserved', leadId });
   const after = await reserve();
@@ -75,5 +75,5 @@ test('a Redis that is up to date is left alone', async () => {
   const source = sourceOf(workspaceId, leadId, 1);
   await refillDirectory(redis, source, 1);
   await openWorkspace(redis, workspaceId);
-  expect(await choreOf(source).run()).toBeNull();
+  expect(await taskOf(source).run()).toBeNull();
 });

@@ -9,7 +9,7 @@ import {
   refillWorkspace,
   requestedWorkspaces,
 } from '@leadgate/intake';
-import type { Chore } from './caretaker.ts';
+import type { MaintenanceTask } from './maintenance.ts';
 import type { Lease } from './redis-lock.ts';
 
 /** How often Postgres is asked whether a link changed, by the one worker that asks. */
@@ -21,12 +21,12 @@ const ASK_POSTGRES_MS = 1_000;
  * receivers ask for. The link directory follows Postgres, change by change. One worker at a time does it, and
  * asks Postgres once a second while nothing happens, however many workspaces there are.
  */
-export function createRefillChore(
+export function createRefillTask(
   redis: RedisConnection,
   source: RefillSource & LinkChangeSource,
   lease: Lease,
   clock: () => number = () => performance.now(),
-): Chore {
+): MaintenanceTask {
   /** The Redis on which every workspace was looked at; null where it may be another one by now. */
   let lookedAt: string | null = null;
   let askedPostgres = -Infinity;

@@ -1,6 +1,6 @@
 import { redisTime, type RedisConnection } from '@leadgate/boot';
 import { databaseTime, dropAcceptedBefore, makePartitions, type Store } from '@leadgate/store';
-import type { Chore } from './caretaker.ts';
+import type { MaintenanceTask } from './maintenance.ts';
 
 const EVERY_MS = 3_600_000;
 const DAY_MS = 86_400_000;
@@ -21,11 +21,11 @@ export type Retention = Record<(typeof TABLES)[number], number | undefined>;
  * they are to be kept: once an hour, and a minute after an attempt that failed. The time is Postgres's,
  * never this process's, and nothing goes while Redis's clock says another one.
  */
-export function createRetentionChore(
+export function createRetentionTask(
   store: Store,
   redis: RedisConnection,
   retention: Retention,
-): Chore {
+): MaintenanceTask {
   let next = -Infinity;
   return {
     name: 'partitions and retention',

@@ -3,7 +3,7 @@ import type { Logger } from '@leadgate/boot';
 import type { Wait } from '../groups/outage.ts';
 
 /** A thing to look after. Says what it did, for the log, or null when there was nothing to do. */
-export interface Chore {
+export interface MaintenanceTask {
   name: string;
   run: () => Promise<Record<string, unknown> | null>;
 }
@@ -15,18 +15,18 @@ const PATIENCE_MS = 2_000;
 const LOST_AFTER = 20;
 
 /**
- * Runs the chores one after the other, and again after `pauseMs`, until closed. A chore that fails
+ * Runs the tasks one after the other, and again after `pauseMs`, until closed. A task that fails
  * is logged when it begins to fail and when it works again, and keeps no other from running. Nor does
  * one that takes longer than `deadlineMs`: the others go on, and it is not begun again before it ends.
  */
-export function startCaretaker({
-  chores,
+export function startMaintenance({
+  tasks,
   pauseMs,
   deadlineMs,
   wait,
   logger,
 }: {
-  chores: Chore[];
+  tasks: MaintenanceTask[];
   pauseMs: number;
   deadlineMs: number;
   wait: Wait;
@@ -36,13 +36,13 @@ export function startCaretaker({
   const failing = new Set<string>();
   const underWay = new Map<string, { since: number }>();
 
-  async function runInTime(chore: Chore): Promise<void> {
-    const { name } = chore;
+  async function runInTime(task: MaintenanceTask): Promise<void> {
+    const { name } = task;
     const before = underWay.get(name);
     if (before !== undefined && performance.now() - before.since < LOST_AFTER * deadlineMs) return;
     const mine = { since: performance.now() };
     underWay.set(name, mine);
-    const running = run(chore).then(() => {
+    const running = run(task).then(() => {
       if (underWay.get(name) === mine) underWay.delete(name);
     });
     const timer = new AbortController();
@@ -50,29 +50,29 @@ export function startCaretaker({
     const outcome = await Promise.race([running, passed.catch(() => undefined)]);
     timer.abort();
     if (outcome === 'passed')
-      logger.warn({ chore: name, ms: deadlineMs }, 'chore takes long; the others go on');
+      logger.warn({ task: name, ms: deadlineMs }, 'task takes long; the others go on');
   }
 
-  async function run({ name, run }: Chore): Promise<void> {
+  async function run({ name, run }: MaintenanceTask): Promise<void> {
     const start = performance.now();
     try {
       const done = await run();
-      if (failing.delete(name)) logger.info({ chore: name }, 'chore works again');
+      if (failing.delete(name)) logger.info({ task: name }, 'task works again');
       if (done !== null)
         logger.info(
-          { chore: name, ...done, ms: Math.round(performance.now() - start) },
-          'chore done',
+          { task: name, ...done, ms: Math.round(performance.now() - start) },
+          'task done',
         );
     } catch (err) {
       if (failing.has(name) || closing.signal.aborted) return;
       failing.add(name);
-      logger.warn({ chore: name, err }, 'chore failed; trying again');
+      logger.warn({ task: name, err }, 'task failed; trying again');
     }
   }
 
   async function loop(): Promise<void> {
     while (!closing.signal.aborted) {
-      for (const chore of chores) if (!closing.signal.aborted) await runInTime(chore);
+      for (const task of tasks) if (!closing.signal.aborted) await runInTime(task);
       await wait(pauseMs, closing.signal).catch(() => {});
     }
   }

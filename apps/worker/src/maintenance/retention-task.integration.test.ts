@@ -13,8 +13,8 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createLease } from './redis-lock.ts';
-import { createRefillChore } from './refill-chore.ts';
-import { createRetentionChore } from './retention-chore.ts';
+import { createRefillTask } from './refill-task.ts';
+import { createRetentionTask } from './retention-task.ts';
 import {
   createCloses,
   makeWorkspace,
@@ -90,9 +90,9 @@ test('a process whose clock is years ahead lets nothing go, nor a database that 
     [id, workspaceId],
   );
   const stored = async () => (await listSubmissions(store, {}, 10)).length;
-  const chore = createRetentionChore(store, redis, { submission: 365, rejected_submission: 30 });
+  const task = createRetentionTask(store, redis, { submission: 365, rejected_submission: 30 });
   vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 425 * 86_400_000);
-  await chore.run();
+  await task.run();
   vi.restoreAllMocks();
   expect(await stored()).toBe(1);
 
@@ -100,7 +100,7 @@ test('a process whose clock is years ahead lets nothing go, nor a database that 
   const wrong = Object.create(redis, {
     time: { value: async () => (await redis.time()).map((n) => Number(n) + 3_600) },
   }) as typeof redis;
-  const other = createRetentionChore(store, wrong, { submission: 1, rejected_submission: 30 });
+  const other = createRetentionTask(store, wrong, { submission: 1, rejected_submission: 30 });
   await expect(other.run()).rejects.toThrow('3600 seconds apart');
 });
 
@@ -111,25 +111,25 @@ test('once an hour, and a minute after an attempt that failed, as workers wait b
   let time = performance.now();
   vi.spyOn(performance, 'now').mockImplementation(() => time);
   closes.add('spies', () => vi.restoreAllMocks());
-  const chore = createRetentionChore(store, redis, { submission: 30, rejected_submission: 30 });
+  const task = createRetentionTask(store, redis, { submission: 30, rejected_submission: 30 });
   const horizon = async () => (await retentionStandings(store))[0]?.horizon?.getTime() ?? 0;
-  expect((await chore.run())?.['made']).not.toHaveLength(0);
+  expect((await task.run())?.['made']).not.toHaveLength(0);
   const first = await horizon();
   expect(first).toBeGreaterThan(0);
-  await chore.run();
+  await task.run();
   expect(await horizon()).toBe(first);
   time += 3_600_000;
-  expect(await chore.run()).toBeNull();
+  expect(await task.run()).toBeNull();
   expect(await horizon()).toBeGreaterThan(first);
 
   time += 3_600_000;
   await client.query(`UPDATE retention SET horizon = '2020-01-01'`);
-  await expect(chore.run()).rejects.toThrow('leadgate retention allow');
-  expect(await chore.run()).toBeNull();
+  await expect(task.run()).rejects.toThrow('leadgate retention allow');
+  expect(await task.run()).toBeNull();
   await allowRetention(store, 'submission', new Date());
   await allowRetention(store, 'rejected_submission', new Date());
   time += 60_000;
-  await chore.run();
+  await task.run();
   expect(await horizon()).toBeGreaterThan(first);
 });
 
@@ -154,13 +154,13 @@ test('a workspace of which retention left no submission is not claimed on in an 
   await applyGroup(store, [{ submission, replay: false }]);
   await client.query(`UPDATE submission SET applied_at = now() - interval '31 days'`);
   const retention = { submission: 30, rejected_submission: 30 };
-  await createRetentionChore(store, redis, retention).run();
+  await createRetentionTask(store, redis, retention).run();
   expect(await listSubmissions(store, {}, 10)).toEqual([]);
 
   await redis.flushdb();
   await redis.hset(state, backup);
   expect(await reserve('carol@example.com')).toEqual({ kind: 'behind' });
-  await createRefillChore(
+  await createRefillTask(
     redis,
     refillSource(store),
     createLease(redis, 'leadgate:upkeep', 5_000),

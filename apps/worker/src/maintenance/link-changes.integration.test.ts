@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createCloses, makeWorkspace } from '../worker-under-test.ts';
 import { createLease } from './redis-lock.ts';
-import { createRefillChore } from './refill-chore.ts';
+import { createRefillTask } from './refill-task.ts';
 
 const closes = createCloses();
 afterEach(closes.all);
@@ -37,13 +37,13 @@ test(`of ${LINKS} links one is disabled: a receiver asks for that one, and stays
   };
   const upkeep = await connect('admin');
   let now = 0;
-  const chore = createRefillChore(
+  const task = createRefillTask(
     upkeep,
     refillSource(store),
     createLease(upkeep, 'leadgate:upkeep', 5_000),
     () => (now += 60_000),
   );
-  expect(await chore.run()).toMatchObject({ links: LINKS });
+  expect(await task.run()).toMatchObject({ links: LINKS });
 
   const [redis, subscriber] = [await connect('producer'), await connect('worker')];
   const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
@@ -59,7 +59,7 @@ test(`of ${LINKS} links one is disabled: a receiver asks for that one, and stays
 
   await setLinkState(store, linkId, 'disabled');
   await putLinks(upkeep, await linkEntries(store, linkId));
-  expect(await chore.run()).toMatchObject({ changedLinks: 1 });
+  expect(await task.run()).toMatchObject({ changedLinks: 1 });
 
   await vi.waitFor(() =>
     expect(logger.info).toHaveBeenLastCalledWith(
