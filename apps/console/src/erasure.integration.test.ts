@@ -48,6 +48,28 @@ const erase = (payload: object, ask = administrator) =>
   ask('POST', `/api/workspaces/${workspaceId}/erasures`, { payload });
 const show = async () => (await administrator('GET', `/api/leads/${leadId}`)).json<object>();
 
+test('all that is known of a person is exported by an operator, with its meaning, on record', async () => {
+  const [operator, viewer] = [
+    await console_.withToken('operator'),
+    await console_.withToken('viewer'),
+  ];
+  const url = `/api/leads/${leadId}/person`;
+  expect((await viewer('GET', url)).statusCode).toBe(403);
+  const answer = await operator('GET', url);
+  expect(answer.statusCode).toBe(200);
+  const known = answer.json<Record<string, unknown> & { meaning: object }>();
+  expect(known).toMatchObject({
+    lead: { email: EMAIL, identities: [{ value: EMAIL }] },
+    submissions: [{ lead: { email: EMAIL }, body: expect.any(String) as unknown }],
+    failed: [],
+  });
+  // Every part has a meaning, and every meaning a part.
+  const { exportedAt: _, meaning, ...parts } = known;
+  expect(Object.keys(meaning).sort()).toEqual(Object.keys(parts).sort());
+  const [entry] = await listAudit(console_.store, { action: 'lead.person', limit: 1 });
+  expect(entry).toMatchObject({ subject: { leadId } });
+});
+
 describe('an erasure through the API', () => {
   test('is counted by a dry run that changes nothing and is not on record', async () => {
     const answer = await erase({ email: EMAIL, reason: 'ticket 1', dryRun: true });

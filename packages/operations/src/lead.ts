@@ -18,6 +18,7 @@ import {
 } from '@leadgate/store';
 import { Type } from 'typebox';
 import { eraseLead } from './erase-lead.ts';
+import { exportPerson } from './person.ts';
 import { invalid, operation, Refusal, TextFile, type Call, type Connections } from './operation.ts';
 import { tellRedis } from './run.ts';
 import { At, Limit, Nullable, open, Time, Uuid } from './schema.ts';
@@ -230,6 +231,8 @@ export const lead = {
   }),
 
   erase: eraseLead,
+
+  person: exportPerson,
 
   export: operation({
     name: 'lead.export',

@@ -36,6 +36,20 @@ export async function eraseJobs(
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
+/** What failed jobs and those that wait for their next attempt carry, of what fits. */
+export async function failedSubmissions(
+  redis: RedisConnection,
+  fits: (submission: Submission) => boolean,
+): Promise<Submission[]> {
+  const found = await withQueues(redis, async (queue) => {
+    const jobs = await Promise.all(
+      (['failed', 'delayed'] as const).map((state) => jobsThatFit(redis, queue, state, fits)),
+    );
+    return jobs.flat().flatMap((job) => readJobData(job.data)?.submissions ?? []);
+  });
+  return found.flat();
+}
+
 async function jobsThatFit(
   redis: RedisConnection,
   queue: Queue,

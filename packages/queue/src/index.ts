@@ -19,7 +19,7 @@ export {
   type DashboardQueue,
   type DashboardQueues,
 } from './dashboard-queues.ts';
-export { eraseJobs } from './erase-jobs.ts';
+export { eraseJobs, failedSubmissions } from './erase-jobs.ts';
 export {
   openFailedJobs,
   type FailedFilter,

@@ -11,6 +11,7 @@ import { erasePerson, type Erasure, proofOf } from './erase.ts';
 import { saveHeld } from './held.ts';
 import { showLead } from './lead-details.ts';
 import { openStore, type Store } from './open-store.ts';
+import { knownOfPerson } from './person.ts';
 import { saveRejected } from './rejected.ts';
 import { keepDiscarded } from './submissions.ts';
 import { erasureKeyOf, erasureKeyState } from './tombstones.ts';
@@ -133,6 +134,24 @@ test('no byte of a person stays, whatever was kept of them, and ids say when and
       erasure: { reason: 'asked for by mail', by: 'tests' },
     });
   expect((await erase([kept])).counts).toMatchObject({ leads: 0, submissions: 0, rejected: 0 });
+});
+
+test('an export of a person has every part of what is kept, and of an erased one nothing', async () => {
+  const leadId = randomUUID();
+  await apply(sample(leadId, marked), sample(randomUUID(), { email: 'ana@example.com' }));
+  await keepAllKinds(leadId);
+  const known = await knownOfPerson(store, leadId);
+  for (const part of ['lead', 'submissions', 'refused', 'held', 'discarded'] as const)
+    expect([part, JSON.stringify(known?.[part])]).toEqual([part, expect.stringContaining(MARK)]);
+  expect(known).toMatchObject({
+    ...{ submissions: { length: 1 }, refused: { length: 1 }, held: { length: 1 } },
+    discarded: { length: 1 },
+  });
+  expect(JSON.stringify(known)).not.toContain('ana@example.com');
+  await erase([leadId]);
+  const after = await knownOfPerson(store, leadId);
+  expect(JSON.stringify(after)).not.toMatch(/zqxmarked|987654321/);
+  expect(after?.lead.erasure).toMatchObject({ reason: 'asked for by mail' });
 });
 
 test('other people stay as they were', async () => {

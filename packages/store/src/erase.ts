@@ -350,7 +350,12 @@ async function eraseKept(
       await store.prisma.$transaction(
         (tx) => tx.$executeRaw`LOCK TABLE ${Prisma.raw(table)} IN SHARE MODE`,
       );
-  const found = await findKept(store, key, erasure);
+  const isTheirs = await matcherOf(store, key, erasure);
+  const found = await findKept(
+    store,
+    erasure,
+    ({ content, stamp, became }) => (became && stamp <= erasure.order) || isTheirs(content, stamp),
+  );
   const ids = (table: KeptTable) => found.flatMap((one) => (one.table === table ? one.id : []));
   if (!dryRun) {
     // Their ids were answered.
@@ -388,18 +393,19 @@ const PAGE = 200;
 /** A person, as far as an erasure tells. */
 export type Person = Pick<Erasure, 'workspaceId' | 'leadId' | 'aliases' | 'hashes' | 'order'>;
 
-/** What was kept of a person up to a moment, of all that their workspace keeps. */
-async function findKept(store: Store, key: Uint8Array, person: Person): Promise<KeptOfPerson[]> {
-  const { workspaceId, leadId, aliases, order } = person;
-  const isTheirs = await matcherOf(store, key, person);
+/** What was kept and not applied, of all that a workspace keeps, that is of a person. */
+export async function findKept(
+  store: Store,
+  { workspaceId, leadId, aliases }: Pick<Person, 'workspaceId' | 'leadId' | 'aliases'>,
+  /** `became`: it is a submission of theirs now. */
+  isTheirs: (kept: { content: unknown; stamp: number; became: boolean }) => boolean,
+): Promise<KeptOfPerson[]> {
   const found: KeptOfPerson[] = [];
   for (const table of TABLES)
     for await (const page of pagesOf(store, table, workspaceId, [leadId, ...aliases]))
-      for (const { id, stamp, content, became } of page) {
-        const sentAt = stamp ?? stampOf(content);
-        if ((became && sentAt <= order) || isTheirs(content, sentAt))
+      for (const { id, stamp, content, became } of page)
+        if (isTheirs({ content, stamp: stamp ?? stampOf(content), became }))
           found.push({ table, id, answered: answeredIds(content), content });
-      }
   return found;
 }
 
@@ -423,7 +429,8 @@ export async function matcherOf(
       ));
 }
 
-function answeredIds(content: unknown): string[] {
+/** The lead ids in what was kept. */
+export function answeredIds(content: unknown): string[] {
   if (typeof content !== 'object' || content === null) return [];
   return ['leadId', 'answeredLeadId'].flatMap((name) => {
     const id: unknown = Reflect.get(content, name);

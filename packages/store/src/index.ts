@@ -103,6 +103,7 @@ export {
   removeOperator,
 } from './operators.ts';
 export { makePartitions } from './partitions.ts';
+export { knownOfPerson, type KnownOfPerson } from './person.ts';
 export {
   directoryRevision,
   linkEntries,

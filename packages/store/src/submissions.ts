@@ -152,21 +152,36 @@ export interface SubmissionDetails extends SubmissionSummary {
 type DetailsRow = SubmissionRow &
   Omit<SubmissionDetails, keyof SubmissionSummary | 'consent'> & { consent: Consent | null };
 
+const detailsColumns = Prisma.sql`
+  ${submissionColumns}, s.lead_id AS "reservedFor", s.answered_lead_id AS "answeredLeadId",
+  s.identities, s.consent, s.body, s.body_type AS "bodyType", s.page, s.user_agent AS "userAgent",
+  s.address, s.request_id AS "requestId", s.applied_at AS "appliedAt"`;
+
+const readDetails = (row: DetailsRow): SubmissionDetails => ({
+  ...readSubmissionSummary(row),
+  consent: readConsentRecord(row),
+});
+
 /** One submission; null where none of this id has been applied. */
 export async function showSubmission(
   store: Store,
   submissionId: string,
 ): Promise<SubmissionDetails | null> {
   const [row] = await store.prisma.$queryRaw<DetailsRow[]>`
-    SELECT ${submissionColumns}, s.lead_id AS "reservedFor",
-           s.answered_lead_id AS "answeredLeadId", s.identities, s.consent,
-           s.body, s.body_type AS "bodyType",
-           s.page, s.user_agent AS "userAgent", s.address, s.request_id AS "requestId",
-           s.applied_at AS "appliedAt"
-    FROM submission s ${submissionJoins}
+    SELECT ${detailsColumns} FROM submission s ${submissionJoins}
     WHERE s.id = ${submissionId}::uuid`;
-  if (row === undefined) return null;
-  return { ...readSubmissionSummary(row), consent: readConsentRecord(row) };
+  return row === undefined ? null : readDetails(row);
+}
+
+/** Every submission of a lead, under any of its ids, with all that was kept of it, oldest first. */
+export async function submissionsOfLead(
+  store: Store,
+  leadId: string,
+): Promise<SubmissionDetails[]> {
+  const rows = await store.prisma.$queryRaw<DetailsRow[]>`
+    SELECT ${detailsColumns} FROM submission s ${submissionJoins}
+    WHERE ${ofLead(leadId)} ORDER BY s."order"`;
+  return rows.map(readDetails);
 }
 
 /** A consent with what proves it: when it reached the service, on which page, from where. */

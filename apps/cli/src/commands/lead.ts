@@ -9,7 +9,7 @@ import { duplicateTable, leadTable, leadText } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
 import { table } from '../print/table.ts';
 import { past, wholeNumber } from '../read.ts';
-import { addLeadErase } from './erase.ts';
+import { addLeadErase, addLeadPerson } from './person.ts';
 import { addLeadExport } from './lead-export.ts';
 
 interface FindOptions extends JsonOption {
@@ -110,6 +110,7 @@ export function addLeadCommands(lead: Command, context: Context): void {
     .option('--limit <n>', 'how many pairs at most, newest first', wholeNumber, 50)
     .action((options: DuplicatesOptions) => duplicates(context, options));
 
+  addLeadPerson(lead, context);
   addLeadErase(lead, context);
   addLeadExport(lead, context);
 }

@@ -16,6 +16,21 @@ interface EraseOptions extends JsonOption {
   dryRun?: boolean;
 }
 
+/** `lead person`. */
+export function addLeadPerson(lead: Command, context: Context): void {
+  addCommand(lead, 'person', {
+    summary: 'Write all that is known of a person as JSON, with the meaning of each part.',
+    details: 'For a person who asks. It is on record that it was read.',
+    examples: ['lead person 7c9e6679-7425-40de-944b-e07fc1f90ae7 > ana.json'],
+  })
+    .argument('<id>', 'any id of the lead that was ever answered')
+    .action(async (id: string) => {
+      const { person } = await loadNoun('lead');
+      const known = await call(context, person, { leadId: readId(id, 'lead') });
+      answer(context.io, { json: true }, known, () => '');
+    });
+}
+
 /** `lead erase`. */
 export function addLeadErase(lead: Command, context: Context): void {
   addCommand(lead, 'erase', {
