@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { consoleMetrics } from '../apps/console/src/console-metrics.ts';
+import { consoleMetrics } from '../apps/console/src/routes/health.ts';
 import { createReceiverMetrics } from '../apps/receiver/src/metrics.ts';
 import { createWorkerMetrics } from '../apps/worker/src/metrics.ts';
 import { openStore } from '@leadgate/store';

@@ -3,11 +3,19 @@ import formbody from '@fastify/formbody';
 import { errorFacts } from '@leadgate/boot';
 import { failureOf } from '@leadgate/store';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { createGate } from './auth/authenticate.ts';
-import { recordActions } from './auth/record.ts';
+import { createGate } from './gate.ts';
 import { setSecurityHeaders } from './headers.ts';
 import { ConsoleProblem, ProblemError, sendProblem } from './problem.ts';
-import { addRoutes } from './routes/index.ts';
+import { recordActions } from './record.ts';
+import { accountPageRoutes } from './pages/account.ts';
+import { leadPageRoutes } from './pages/leads.ts';
+import { linkPageRoutes } from './pages/links.ts';
+import { livePageRoutes } from './pages/live.ts';
+import { pendingPageRoutes } from './pages/pending.ts';
+import { signInRoutes } from './pages/sign-in.ts';
+import { addApiRoutes } from './routes/api.ts';
+import { dashboardRoutes } from './routes/dashboard.ts';
+import { healthRoutes } from './routes/health.ts';
 import type { ConsoleServices } from './services.ts';
 import { compileValidator, refuseUnstorable } from './validate.ts';
 
@@ -31,7 +39,15 @@ export async function consoleApp(app: FastifyInstance, services: ConsoleServices
   recordActions(app, services.store);
   app.setErrorHandler(answerError);
   app.setNotFoundHandler((_request, reply) => sendProblem(reply, 'not-found'));
-  await addRoutes(app, services);
+  await app.register(healthRoutes, services);
+  await app.register(signInRoutes, services);
+  await app.register(leadPageRoutes, services);
+  await app.register(pendingPageRoutes, services);
+  await app.register(linkPageRoutes, services);
+  await app.register(accountPageRoutes, services);
+  await app.register(livePageRoutes, services);
+  await app.register(dashboardRoutes, services);
+  await addApiRoutes(app, services);
 }
 
 function answerError(

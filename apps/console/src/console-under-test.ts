@@ -1,19 +1,19 @@
 import { sign } from '@fastify/cookie';
-import type { Role } from '@leadgate/contract';
 import { connectRedis, createLogger, type RedisConnection } from '@leadgate/boot';
+import type { Role } from '@leadgate/contract';
+import { createReserver } from '@leadgate/intake';
 import {
+  type DashboardQueues,
   openDashboardQueues,
   openFailedJobs,
   openProducer,
-  type DashboardQueues,
 } from '@leadgate/queue';
-import { createReserver } from '@leadgate/intake';
 import { createToken, erasureKeyOf, openStore, type Store } from '@leadgate/store';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createHash, randomUUID } from 'node:crypto';
 import { consoleApp } from './app.ts';
+import { consoleMetrics } from './routes/health.ts';
 import { createServer } from './server.ts';
-import { consoleMetrics } from './console-metrics.ts';
 import { connectionsOf } from './services.ts';
 
 const SECRET = 'a secret of the tests, long enough to sign';

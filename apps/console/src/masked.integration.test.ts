@@ -182,7 +182,7 @@ test('what is masked for a viewer is there for an operator', async () => {
   expect(marksIn(lead.body)).toContain('Zenobia');
   const name = encodeURIComponent('{leads-0}');
   const job = await operator('GET', `/queues/api/queues/${name}/${await waitingJob()}`);
-  expect(job.body).toContain('"leads":1');
+  expect(job.body).toContain('"name":"apply 1"');
   expect(marksIn(job.body)).toEqual(expect.arrayContaining(['zenobia.marker', 'markeragent']));
   const masked = await viewer('GET', `/api/leads/${submission.leadId}`);
   expect(masked.json()).toMatchObject({ leadId: submission.leadId, email: 'z•••' });

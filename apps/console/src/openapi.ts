@@ -2,7 +2,7 @@ import { openStore } from '@leadgate/store';
 import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
 import { ConsoleProblem } from './problem.ts';
-import { addApiRoutes } from './routes/index.ts';
+import { addApiRoutes } from './routes/api.ts';
 import { connectionsOf } from './services.ts';
 
 /** The OpenAPI document of the operators' API, made from the schemas of its routes; no server needed. */

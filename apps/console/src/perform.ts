@@ -1,16 +1,16 @@
 import {
-  Refusal,
-  roleOver,
-  runOperation,
   type Call,
   type Connections,
   type Given,
   type Operation,
+  Refusal,
+  roleOver,
+  runOperation,
 } from '@leadgate/operations';
 import type { FastifyReply } from 'fastify';
 import type { Static, TObject } from 'typebox';
-import { actorOf } from './auth/actor.ts';
-import { forRole } from './mask/mask.ts';
+import { actorOf } from './gate.ts';
+import { forRole } from './mask.ts';
 import { ProblemError, problemOf } from './problem.ts';
 
 /** Runs an operation for whoever makes a request; its result masked as their role needs it. */

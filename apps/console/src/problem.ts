@@ -39,6 +39,9 @@ export const ConsoleProblem = Type.Object(
 );
 export type ConsoleProblem = Static<typeof ConsoleProblem>;
 
+/** What every route of the API may answer besides what it promises. */
+export const PROBLEM_ANSWERS = { '4xx': Type.Ref('Problem'), '5xx': Type.Ref('Problem') };
+
 export interface ProblemDetails {
   detail?: string;
   errors?: FieldError[];

@@ -1,11 +1,11 @@
-import type { AddressInfo } from 'node:net';
 import { awaitRedis, connectRedis, type Logger, type Shutdown } from '@leadgate/boot';
-import { openDashboardQueues, openFailedJobs, openProducer } from '@leadgate/queue';
 import { createReserver } from '@leadgate/intake';
+import { openDashboardQueues, openFailedJobs, openProducer } from '@leadgate/queue';
 import { erasureKeyOf, issueFirstCode, openStore, type Store } from '@leadgate/store';
+import type { AddressInfo } from 'node:net';
 import { consoleApp } from './app.ts';
 import type { ConsoleConfig } from './config.ts';
-import { consoleMetrics } from './console-metrics.ts';
+import { consoleMetrics } from './routes/health.ts';
 import { createServer } from './server.ts';
 import { connectionsOf } from './services.ts';
 

@@ -35,3 +35,4 @@ export {
 } from './replay/replay-submissions.ts';
 export type { Servers } from './servers.ts';
 export { tail, type TailEvent, type TailOptions } from './tail.ts';
+export { Nullable, Time, Uuid } from './schema.ts';

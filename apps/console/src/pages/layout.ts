@@ -1,6 +1,6 @@
 import { reaches } from '@leadgate/contract';
 import type { FastifyReply } from 'fastify';
-import type { Actor } from '../auth/actor.ts';
+import type { Actor } from '../gate.ts';
 import { SCRIPTED } from '../headers.ts';
 import { html, Html } from './html.ts';
 import { STYLE } from './style.ts';

@@ -1,8 +1,7 @@
 import type { LinkGuardChanges, LinkSettings } from '@leadgate/contract';
 import type { LinkView } from '@leadgate/operations';
-import { Type, type Static } from 'typebox';
-import { html, type Html } from './html.ts';
-import { selectOf } from './parts.ts';
+import { type Static, Type } from 'typebox';
+import { html, type Html, selectOf } from './html.ts';
 
 const Text = Type.Optional(Type.String({ maxLength: 4_000 }));
 

@@ -1,22 +1,33 @@
-import { Readable } from 'node:stream';
+import swagger from '@fastify/swagger';
 import {
   allOperations,
+  type Connections,
+  type Operation,
   pathMembers,
   Refusal,
   TextFile,
-  type Connections,
-  type Operation,
 } from '@leadgate/operations';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Type, type TObject, type TSchema } from 'typebox';
+import { type TObject, type TSchema, Type } from 'typebox';
+import { Readable } from 'node:stream';
 import { perform } from '../perform.ts';
-import { problemOf, sendProblem } from '../problem.ts';
+import { PROBLEM_ANSWERS, problemOf, sendProblem } from '../problem.ts';
+import type { ApiServices } from '../services.ts';
+import { importRoutes } from './imports.ts';
+import { replayRoutes } from './replays.ts';
+import { tailRoutes } from './tail.ts';
 
-/** What every route of the API may answer besides what it promises. */
-const PROBLEM_ANSWERS = { '4xx': Type.Ref('Problem'), '5xx': Type.Ref('Problem') };
+/** The operators' API, described by /api/openapi.json: operations, and what streams. */
+export async function addApiRoutes(app: FastifyInstance, services: ApiServices): Promise<void> {
+  await collectOpenapi(app);
+  await addOperations(app, services.connections);
+  for (const routes of [importRoutes, replayRoutes, tailRoutes])
+    await app.register(routes, { ...services, prefix: '/api' });
+  app.get('/api/openapi.json', { schema: { hide: true } }, () => app.swagger());
+}
 
 /** The operators' API: every operation under its address, described from the same schemas. */
-export async function addOperations(app: FastifyInstance, connections: Connections): Promise<void> {
+async function addOperations(app: FastifyInstance, connections: Connections): Promise<void> {
   for (const operation of await allOperations())
     app.route({
       method: operation.method,
@@ -73,4 +84,29 @@ function answer(reply: FastifyReply, operation: Operation, result: unknown): Fas
       .header('content-disposition', `attachment; filename="${result.name}"`)
       .send(Readable.from(result.texts));
   return reply.code(operation.status).send(result);
+}
+
+/** Collects the OpenAPI document of the routes that are added from now on. */
+async function collectOpenapi(app: FastifyInstance): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Leadgate console',
+        description:
+          'What operators do, for programs: the same functions as the command line. Viewers get personal data masked and may only look.',
+        version: '1',
+      },
+      components: {
+        securitySchemes: {
+          token: { type: 'http', scheme: 'bearer', description: 'leadgate token create' },
+        },
+      },
+      security: [{ token: [] }],
+    },
+    refResolver: {
+      buildLocalReference: (json, _baseUri, _fragment, i) =>
+        typeof json.$id === 'string' ? json.$id : `def-${i}`,
+    },
+  });
 }

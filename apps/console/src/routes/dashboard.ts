@@ -1,12 +1,12 @@
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
-import { readJobData, type DashboardQueue } from '@leadgate/queue';
 import type { Role } from '@leadgate/contract';
+import { type DashboardQueue, readJobData } from '@leadgate/queue';
 import type { FastifyPluginAsync } from 'fastify';
-import { acts } from '../auth/actor.ts';
+import { acts } from '../gate.ts';
 import { DASHBOARD_PATH } from '../headers.ts';
-import { forRole } from '../mask/mask.ts';
+import { forRole } from '../mask.ts';
 import type { ConsoleServices } from '../services.ts';
 
 /** Set by us on every request, over whatever was sent: bull-board hands headers on and no more. */

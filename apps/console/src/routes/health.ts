@@ -1,9 +1,15 @@
-import { directoryRevision } from '@leadgate/store';
+import { createMetrics, fullest, inspectRedis, type RedisConnection } from '@leadgate/boot';
+import { queueGauges } from '@leadgate/queue';
+import { directoryRevision, type Store } from '@leadgate/store';
 import type { FastifyPluginAsync } from 'fastify';
 import type { ConsoleServices } from '../services.ts';
 
-/** GET /live: the event loop turns. GET /ready: both servers answer. Open to anybody. */
-export const healthRoutes: FastifyPluginAsync<ConsoleServices> = async (app, { store, redis }) => {
+/**
+ * GET /live: the event loop turns. GET /ready: both servers answer. Open to anybody. GET /metrics, for
+ * Prometheus with an API token of a viewer.
+ */
+export const healthRoutes: FastifyPluginAsync<ConsoleServices> = async (app, services) => {
+  const { store, redis, metrics } = services;
   const access = { config: { public: true }, schema: { hide: true } };
   app.get('/live', access, () => ({ status: 'live' }));
   app.get('/ready', access, async (_request, reply) => {
@@ -14,6 +20,9 @@ export const healthRoutes: FastifyPluginAsync<ConsoleServices> = async (app, { s
     const ready = postgres && redisState;
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not-ready' });
   });
+  app.get('/metrics', { schema: { hide: true } }, async (_request, reply) =>
+    reply.type(metrics.contentType).send(await metrics.text()),
+  );
 };
 
 async function answers(ask: () => Promise<unknown>): Promise<boolean> {
@@ -23,4 +32,34 @@ async function answers(ask: () => Promise<unknown>): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** The metrics of the console and of the servers that it looks at. */
+export function consoleMetrics(redis: RedisConnection, store: Store) {
+  const metrics = createMetrics('console');
+  const { leads, oldest } = queueGauges(redis);
+  metrics.gauges(leads);
+  metrics.gauge(oldest);
+  metrics.gauge({
+    name: 'leadgate_redis_up',
+    help: 'Whether Redis answers.',
+    read: async () => Number(await answers(() => redis.ping())),
+  });
+  metrics.gauge({
+    name: 'leadgate_postgres_up',
+    help: 'Whether Postgres answers.',
+    read: async () => Number(await answers(() => directoryRevision(store))),
+  });
+  const memory = async () => {
+    const node = fullest(await inspectRedis(redis));
+    return { used: node?.usedMemory ?? 0, limit: node?.maxmemory ?? 0 };
+  };
+  metrics.gauges({
+    name: 'leadgate_redis_memory_bytes',
+    help: 'Memory of Redis, of a Cluster of its fullest node: used, and the limit (0: none).',
+    label: 'kind',
+    values: ['used', 'limit'],
+    read: memory,
+  });
+  return metrics;
 }

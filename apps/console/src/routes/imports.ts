@@ -1,14 +1,22 @@
-import { randomUUID } from 'node:crypto';
-import { PassThrough } from 'node:stream';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { importRows, isTimeZone, UnreadableInput, type RowFormat } from '@leadgate/operations';
+import {
+  importRows,
+  isTimeZone,
+  type RowFormat,
+  UnreadableInput,
+  Nullable,
+  Time,
+  Uuid,
+} from '@leadgate/operations';
 import { findWorkspace, linkEntries, listFields, recordOutcome } from '@leadgate/store';
 import { Type } from 'typebox';
-import { actorOf } from '../auth/actor.ts';
+import { randomUUID } from 'node:crypto';
+import { PassThrough } from 'node:stream';
+import { actorOf } from '../gate.ts';
 import { createImportLog, type ImportRun } from '../import-log.ts';
-import { ProblemError } from '../problem.ts';
+import { ProblemError, PROBLEM_ANSWERS } from '../problem.ts';
+import { idParams } from '../validate.ts';
 import type { ApiServices } from '../services.ts';
-import { idParams, Nullable, PROBLEM_ANSWERS, Time, Uuid } from './route-schema.ts';
 
 const PROGRESS_EVERY_MS = 1_000;
 

@@ -1,15 +1,18 @@
+import { PROBLEM_ANSWERS } from '../problem.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { NOTE_CODES, type NoteCode } from '@leadgate/contract';
 import {
   changesOfReplay,
   countReplay,
-  replaySubmissions,
   type CustomFieldChange,
+  replaySubmissions,
+  Time,
+  Uuid,
 } from '@leadgate/operations';
 import type { Store, StoredFilter } from '@leadgate/store';
 import { Type } from 'typebox';
+import { idParams } from '../validate.ts';
 import type { ApiServices } from '../services.ts';
-import { idParams, PROBLEM_ANSWERS, Time, Uuid } from './route-schema.ts';
 
 const Outcome = Type.Union([Type.Literal('created'), Type.Literal('updated')]);
 

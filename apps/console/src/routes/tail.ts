@@ -1,17 +1,15 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { tail, type TailEvent, Uuid } from '@leadgate/operations';
+import { findLink, type Link, listWorkspaces } from '@leadgate/store';
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { tail, type TailEvent } from '@leadgate/operations';
-import { findLink, listWorkspaces, type Link } from '@leadgate/store';
-import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
-import { actorOf } from '../auth/actor.ts';
-import { findActor } from '../auth/authenticate.ts';
-import { forRole } from '../mask/mask.ts';
-import { ProblemError } from '../problem.ts';
+import { actorOf, findActor } from '../gate.ts';
+import { forRole } from '../mask.ts';
+import { ProblemError, PROBLEM_ANSWERS } from '../problem.ts';
 import type { ApiServices } from '../services.ts';
-import { PROBLEM_ANSWERS, Uuid } from './route-schema.ts';
 
 /** Each asks Postgres and Redis every second. */
 const MOST_AT_ONCE = 20;

@@ -1,6 +1,6 @@
 import { recordAction, recordOutcome, type Store } from '@leadgate/store';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { isSafe } from './authenticate.ts';
+import { isSafe } from './gate.ts';
 
 /**
  * Records whatever acts in the audit log, before it acts, with the ids that the address names; and

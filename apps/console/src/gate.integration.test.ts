@@ -1,3 +1,4 @@
+import { allOperations } from '@leadgate/operations';
 import {
   addOperator,
   findSession,
@@ -5,17 +6,16 @@ import {
   listAudit,
   removeOperator,
 } from '@leadgate/store';
-import { allOperations } from '@leadgate/operations';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
+  type Ask,
   consoleUnderTest,
+  type ConsoleUnderTest,
   FROM_A_PAGE,
   PASSWORD,
   postForm,
-  type Ask,
-  type ConsoleUnderTest,
-} from '../console-under-test.ts';
+} from './console-under-test.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let console_: ConsoleUnderTest;

@@ -1,10 +1,15 @@
-import { reaches } from '@leadgate/contract';
-import { couldRun } from '@leadgate/operations';
-import { findSession, findToken, recordAction, recordOutcome, type Store } from '@leadgate/store';
+import { type Access, reaches, type Role } from '@leadgate/contract';
+import { couldRun, type Operation } from '@leadgate/operations';
+import {
+  type AuditActor,
+  findSession,
+  findToken,
+  recordAction,
+  recordOutcome,
+  type Store,
+} from '@leadgate/store';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { sendProblem } from '../problem.ts';
-import type { Actor } from './actor.ts';
-import { isSameOrigin } from './same-origin.ts';
+import { sendProblem } from './problem.ts';
 import { sessionTokenOf } from './session-cookie.ts';
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -82,4 +87,66 @@ async function recordRefusal(store: Store, request: FastifyRequest, actor: Actor
     requestId: request.id,
   });
   await recordOutcome(store, id, 'refused');
+}
+
+/** Who makes a request. */
+export interface Actor extends AuditActor, Access {
+  kind: 'operator' | 'token';
+  /** Of a person. */
+  operatorId?: string;
+  sessionId?: string;
+}
+
+/** What a route asks of who may come, besides being signed in. */
+interface RouteAccess {
+  /** Open to anybody: signing in, and the health checks. */
+  public?: boolean;
+  /** Who may come at least. Without it: a viewer to look (GET), an operator to act. */
+  role?: Role;
+  /** What it runs: its runner puts it on record. */
+  operation?: Pick<Operation, 'name' | 'role' | 'scope'>;
+  /** What it is called in the audit log. Whatever acts is recorded; looking, where this says so. */
+  action?: string;
+  /** Records a GET too: for what carries data away. */
+  recorded?: boolean;
+  /**
+   * Members of the body or the query that say on what it acts, beside the ids of the address. Ids,
+   * and names that operators gave: never a person's data.
+   */
+  subject?: readonly string[];
+}
+
+declare module 'fastify' {
+  // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- declared to be merged
+  interface FastifyContextConfig extends RouteAccess {}
+
+  interface FastifyRequest {
+    /** Null on public routes only. */
+    actor: Actor | null;
+    /** The entry of the audit log that was begun for this request. */
+    auditId: number | null;
+  }
+}
+
+/** Who makes a request of a route that is not public. */
+export function actorOf(request: FastifyRequest): Actor {
+  if (request.actor === null) throw new Error('nobody passed the gate');
+  return request.actor;
+}
+
+/** Whether who asks may act in every workspace. */
+export const acts = (request: FastifyRequest): boolean =>
+  reaches(actorOf(request).role, 'operator');
+
+/**
+ * Whether a browser made this request from a page of this console. The second lock beside the
+ * same-site cookie, which holds where a sister domain is hostile. Browsers send Sec-Fetch-Site since
+ * 2023; older ones, and any over plain http, send Origin. A request with neither is not believed.
+ */
+function isSameOrigin(request: FastifyRequest): boolean {
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin';
+  const { origin } = request.headers;
+  if (origin === undefined || !URL.canParse(origin)) return false;
+  return new URL(origin).host === request.host;
 }

@@ -1,4 +1,4 @@
-import { ADDRESS_FIELDS, LEAD_FIELDS, reaches, UTM_FIELDS, type Role } from '@leadgate/contract';
+import { ADDRESS_FIELDS, LEAD_FIELDS, reaches, type Role, UTM_FIELDS } from '@leadgate/contract';
 
 const HIDDEN = '•••';
 

@@ -1,5 +1,5 @@
-import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createHash, randomUUID } from 'node:crypto';
 
 /** `__Host-`: over https no other host, a sister domain included, can set it (RFC 6265bis). */
 const nameFor = (request: FastifyRequest, name: 'leadgate' | 'leadgate-device'): string =>
