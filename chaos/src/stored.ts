@@ -5,7 +5,7 @@ import {
   type Lead,
   type Submission,
 } from '@leadgate/contract';
-import type { LeadState, Provenance, UtmTouch } from '@leadgate/leads';
+import type { LeadState, Provenance, TouchOfSubmission } from '@leadgate/leads';
 import type pg from 'pg';
 
 /** A workspace as it stands in Postgres. */
@@ -91,8 +91,8 @@ interface LeadRow extends Record<(typeof LEAD_FIELDS)[number], string | null> {
   telephone_e164: string | null;
   address: Record<string, string>;
   provenance: [submissionId: string, stamp: number, order: number, ...paths: string[]][];
-  first_touch: UtmTouch | null;
-  last_touch: UtmTouch | null;
+  first_touch: TouchOfSubmission | null;
+  last_touch: TouchOfSubmission | null;
   creator_id: string | null;
   creator_order: number | null;
   custom_fields: LeadState['customFields'];

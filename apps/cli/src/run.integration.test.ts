@@ -452,7 +452,7 @@ describe('lead', () => {
       { email: 'ana@example.com', telephone: '11987654321', city: 'Olinda', utmSource: 'google' },
     );
     const { leadId } = first;
-    const standing: unknown = expect.arrayContaining(['city', 'utm']);
+    const standing: unknown = expect.arrayContaining(['city', 'touch']);
     const shown = await json('lead', 'show', leadId);
     expect(shown).toMatchObject({
       leadId,

@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 import {
   ADDRESS_FIELDS,
+  ATTRIBUTION_FIELDS,
+  CLICK_IDS,
   LEAD_FIELDS,
   type LeadField,
   PROBLEMS,
@@ -57,6 +59,23 @@ export const LeadBody = Type.Object(
       }),
     ),
     ...fields(UTM_FIELDS),
+    attribution: Type.Optional(
+      Type.Unsafe<unknown>({
+        type: ['object', 'null'],
+        description:
+          'Where the click came from. It is one group with the utm fields, and never mixed with that of another post. Click ids may also stand at the top level.',
+        properties: Object.fromEntries(
+          ATTRIBUTION_FIELDS.map((name) => [
+            name,
+            {
+              type: ['string', 'integer', 'null'],
+              ...(name === 'clickedAt' && { description: 'ISO 8601 with its zone.' }),
+            },
+          ]),
+        ),
+      }),
+    ),
+    ...Object.fromEntries(CLICK_IDS.map((id) => [id, field(id)])),
     customFields: Type.Optional(
       Type.Unsafe<unknown>({
         type: ['object', 'null'],

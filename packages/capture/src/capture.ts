@@ -3,7 +3,7 @@ import { digest } from './digest.ts';
 import type { Lead } from './lead.ts';
 import { forget, keep, sendUnsent } from './outbox.ts';
 import type { Problem } from './problem.ts';
-import { currentVisit, type Visit } from './visit.ts';
+import { currentVisit, metaIds, type Visit } from './visit.ts';
 
 export interface CaptureOptions {
   /** Where the service is, without a slash at the end: `https://leads.example.com`. */
@@ -14,10 +14,15 @@ export interface CaptureOptions {
    */
   storage?: boolean;
   /**
-   * Which touch of the visit fills the utm fields of a lead that has none of its own. The last
+   * Which touch of the visit a lead is given that has none of its own. The last
    * unless said otherwise; the service keeps the first one that it sees beside it.
    */
   touch?: 'last' | 'first';
+  /**
+   * Whether click ids, Meta's cookies, landing page and referrer are read, kept and sent. True unless
+   * said otherwise: by a page whose visitor refuses.
+   */
+  attribution?: boolean;
   /** Made from the visit and the content unless given: the same content is one submission. */
   idempotencyKey?: string;
 }
@@ -54,8 +59,8 @@ export async function capture(
   lead: Lead,
   options: CaptureOptions,
 ): Promise<Accepted> {
-  const { storage = true } = options;
-  const delivery = deliveryOf(link, lead, options, currentVisit(storage));
+  const { storage = true, attribution = true } = options;
+  const delivery = deliveryOf(link, lead, options, currentVisit(storage, attribution));
   // Before the first attempt: neither a crash nor a flat battery asks first.
   const kept = storage && keep(delivery);
   // An older lead must not arrive after a newer one and win over it.
@@ -68,10 +73,14 @@ export async function capture(
 }
 
 function deliveryOf(link: string, lead: Lead, options: CaptureOptions, visit: Visit): Delivery {
-  const { base, touch = 'last', idempotencyKey } = options;
+  const { base, touch = 'last', attribution = true, idempotencyKey } = options;
   const url = `${base}/ingest/${link}`;
-  const ownTouch = Object.entries(lead).some(([field, value]) => value && /^utm/.test(field));
-  const content = ownTouch ? lead : { ...lead, ...visit[touch] };
+  const ownTouch =
+    Object.entries(lead).some(([field, value]) => value && /^utm/.test(field)) ||
+    Object.values(lead.attribution || {}).some(Boolean);
+  const content = ownTouch ? { ...lead } : { ...lead, ...visit[touch] };
+  const ids = attribution ? metaIds() : {};
+  if (ids.fbc || ids.fbp) content.attribution = { ...content.attribution, ...ids };
   const key = idempotencyKey || `${visit.id}-${digest(url + JSON.stringify(content))}`;
   // How long the page had been open tells a person from a robot. No part of the content.
   const body = JSON.stringify({

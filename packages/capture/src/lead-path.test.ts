@@ -1,17 +1,23 @@
 import {
   ADDRESS_FIELDS,
   LEAD_FIELDS,
+  CLICK_IDS,
   UTM_FIELDS,
   type Consent as ContractConsent,
   type Lead as ContractLead,
 } from '@leadgate/contract';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { leadPath, pointerOf } from './lead-path.ts';
-import type { Address, Consent, Lead } from './lead.ts';
+import type { Address, Attribution, Consent, Lead } from './lead.ts';
 
 describe('where an input goes, by its name', () => {
   test.each([...LEAD_FIELDS, ...UTM_FIELDS])('every field of the contract: %s', (field) => {
     expect(leadPath(field)).toEqual([field]);
+  });
+
+  test.each(CLICK_IDS)('every click id of the contract: %s', (id) => {
+    expect(leadPath(id)).toEqual(['attribution', id]);
+    expect(leadPath(`attribution[${id}]`)).toEqual(['attribution', id]);
   });
 
   test.each(ADDRESS_FIELDS)('an address in brackets and with a dot: %s', (field) => {
@@ -22,6 +28,7 @@ describe('where an input goes, by its name', () => {
   test.each([
     ['utm_source', ['utmSource']],
     ['utm_term', ['utmTerm']],
+    ['li_fat_id', ['attribution', 'liFatId']],
     ['utm_id', ['customFields', 'utm_id']],
     ['customFields[plan]', ['customFields', 'plan']],
     ['customFields.plan', ['customFields', 'plan']],
@@ -61,5 +68,6 @@ test('a pointer escapes what its steps hold', () => {
 test('a lead of the service is one of the snippet’s, field by field', () => {
   expectTypeOf<Exclude<keyof Lead, 'consent'>>().toEqualTypeOf<keyof ContractLead>();
   expectTypeOf<keyof Consent>().toEqualTypeOf<keyof ContractConsent>();
+  expectTypeOf<keyof Attribution>().toEqualTypeOf<keyof NonNullable<ContractLead['attribution']>>();
   expectTypeOf<keyof Address>().toEqualTypeOf<keyof NonNullable<ContractLead['address']>>();
 });

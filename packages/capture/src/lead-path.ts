@@ -1,16 +1,19 @@
 const FIELD =
   /^(email|name|telephone|document|profession|city|state|instagram|birthday|utm(Source|Medium|Campaign|Content|Term))$/;
 
+const CLICK_ID = /^(gclid|gbraid|wbraid|fbclid|fbc|fbp|ttclid|msclkid|twclid|liFatId)$/;
+
 /** Names that start with `_`, tokens against forgery, and passwords shown as text. */
 const CONTROL = /^_|[cx]srf|token|passw|senha/i;
 
-/** A field of a lead, or `address`, `consent` or `customFields` and a key in it. */
+/** A field of a lead, or `address`, `attribution`, `consent` or `customFields` and a key in it. */
 export type LeadPath = [field: string, key?: string];
 
 /**
  * Where the value of an input goes in a lead, by the input's name:
  *
  * - a lead field goes there: `email`, `utmSource`, and `utm_source` too;
+ * - a click id goes to the attribution: `gclid`, and `li_fat_id` too;
  * - `address[city]` and `address.city` go to the address;
  * - `customFields[plan]` and `customFields.plan` go to the custom field `plan`;
  * - `consent[given]` and `consent[textVersion]` go to the consent;
@@ -23,9 +26,12 @@ export type LeadPath = [field: string, key?: string];
 export function leadPath(inputName: string): LeadPath | undefined {
   const name = inputName.replace(/\[]$/, '');
   if (!name || CONTROL.test(name)) return undefined;
-  const field = name.replace(/^utm_(.)/, (_, letter: string) => 'utm' + letter.toUpperCase());
+  const field = name
+    .replace(/^utm_(.)/, (_, letter: string) => 'utm' + letter.toUpperCase())
+    .replace(/^li_fat_id$/, 'liFatId');
   if (FIELD.test(field)) return [field];
-  const [, group, key] = /^(address|consent|customFields)[[.](.+?)]?$/.exec(name) || [];
+  if (CLICK_ID.test(field)) return ['attribution', field];
+  const [, group, key] = /^(address|attribution|consent|customFields)[[.](.+?)]?$/.exec(name) || [];
   return [group || 'customFields', key || name];
 }
 

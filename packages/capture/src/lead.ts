@@ -1,12 +1,31 @@
 export type CustomValue = string | number | boolean | string[];
 
-/** The five marks of a touch, which belong together. */
+/** What ad platforms need back to count a conversion, and where the click led. */
+export interface Attribution {
+  gclid?: string;
+  gbraid?: string;
+  wbraid?: string;
+  fbclid?: string;
+  fbc?: string;
+  fbp?: string;
+  ttclid?: string;
+  msclkid?: string;
+  liFatId?: string;
+  twclid?: string;
+  landingPage?: string;
+  referrer?: string | undefined;
+  /** ISO 8601. */
+  clickedAt?: string;
+}
+
+/** Where a lead came from: what belongs together. */
 export interface Touch {
   utmSource?: string;
   utmMedium?: string;
   utmCampaign?: string;
   utmContent?: string;
   utmTerm?: string;
+  attribution?: Attribution;
 }
 
 export interface Address {

@@ -653,3 +653,137 @@ describe('the touch', () => {
     expect(sent()[0]?.['utmContent']).toHaveLength(3000);
   });
 });
+
+describe('an ad click', () => {
+  const attributionOf = (n: number) => sent()[n]?.['attribution'];
+  const A_TIME: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+
+  async function send(page: Page, more: Record<string, string> = {}): Promise<void> {
+    const before = receiver.posts.length;
+    await fill(page, { ...ANA, ...more });
+    await submit(page);
+    await vi.waitFor(() => expect(receiver.posts.length).toBeGreaterThan(before));
+    await page.waitForSelector('form[aria-busy=false]');
+  }
+
+  test('without a utm mark goes along, with where it led, from the second page too', async () => {
+    const site = await openLanding();
+    const page = await visit(site, '?gclid=g-1&gbraid=b-1#top');
+    const from = page.url();
+    // Another page of the visit, without a query.
+    await page.evaluate(() => void (location.href = '/form'));
+    await page.waitForURL('**/form');
+    await page.waitForFunction(() => 'leadgate' in window);
+    await send(page);
+    expect(attributionOf(0)).toEqual({
+      ...{ gclid: 'g-1', gbraid: 'b-1', clickedAt: A_TIME },
+      landingPage: from.replace('#top', ''),
+    });
+    expect(sent()[0]).not.toHaveProperty('customFields');
+  });
+
+  test('that is loaded again is the same click, and the same content one submission', async () => {
+    const page = await visit(await openLanding(), '?gclid=g-1');
+    await send(page);
+    await page.reload();
+    await page.waitForFunction(() => 'leadgate' in window);
+    await send(page);
+    expect(attributionOf(1)).toEqual(attributionOf(0));
+    expect(keys()).toHaveLength(1);
+  });
+
+  test('of another ad takes the place of the first, as a whole, unless the first is asked for', async () => {
+    for (const [script, expected] of [
+      ['', { fbclid: 'f-2' }],
+      ['data-touch="first"', { gclid: 'g-1' }],
+    ] as const) {
+      const site = await openLanding({ script });
+      const page = await visit(site, '?gclid=g-1&utm_source=google');
+      await page.goto(`${site.origin}/?fbclid=f-2`);
+      await page.waitForFunction(() => 'leadgate' in window);
+      await send(page);
+      const {
+        landingPage: _,
+        clickedAt: __,
+        ...ids
+      } = attributionOf(receiver.posts.length - 1) as Record<string, string>;
+      expect(ids).toEqual(expected);
+    }
+    expect(sent()[0]).not.toHaveProperty('utmSource');
+    expect(sent()[1]).toHaveProperty('utmSource', 'google');
+  });
+
+  test('says the page before it', async () => {
+    const site = await openLanding();
+    const page = await visit(site);
+    await page.evaluate(() => void (location.href = '/?msclkid=m-1'));
+    await page.waitForURL('**/?msclkid=m-1');
+    await page.waitForFunction(() => 'leadgate' in window);
+    await send(page);
+    expect(attributionOf(0)).toMatchObject({ msclkid: 'm-1', referrer: `${site.origin}/` });
+  });
+
+  test('is known with what Meta’s pixel keeps, and these go along without a click too', async () => {
+    const site = await openLanding();
+    const url = site.origin;
+    await visitor.addCookies([
+      { name: '_fbp', value: 'fb.1.1554763741205.234567890', url },
+      { name: '_fbc', value: 'fb.1.1554763741205.AbCdEf', url },
+      { name: 'x_fbp', value: 'no', url },
+    ]);
+    const ids = { fbp: 'fb.1.1554763741205.234567890', fbc: 'fb.1.1554763741205.AbCdEf' };
+    await send(await visit(site));
+    expect(attributionOf(0)).toEqual(ids);
+    await send(await visit(site, '?fbclid=AbCdEf'));
+    expect(attributionOf(1)).toMatchObject({ ...ids, fbclid: 'AbCdEf' });
+  });
+
+  test('is kept in memory where storage is refused', async () => {
+    const page = await visit(await openLanding({ script: 'data-storage="off"' }), '?ttclid=t-1');
+    await send(page);
+    expect(attributionOf(0)).toMatchObject({ ttclid: 't-1' });
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+  });
+
+  test('is neither kept nor sent while the page says that its visitor refuses', async () => {
+    const site = await openLanding({ script: 'data-attribution="off"' });
+    await visitor.addCookies([{ name: '_fbp', value: 'fb.1.1.2', url: site.origin }]);
+    const page = await visit(site, '?gclid=g-1&utm_source=google');
+    await send(page);
+    expect(sent()[0]).toMatchObject({ utmSource: 'google' });
+    expect(attributionOf(0)).toBeUndefined();
+    expect(await page.evaluate(() => sessionStorage.getItem('leadgate'))).not.toContain('g-1');
+    const say = (what: string) =>
+      page.evaluate((one) => {
+        document.querySelector<HTMLElement>('script[data-link]')!.dataset['attribution'] = one;
+      }, what);
+    await say('on');
+    await send(page, { name: 'Ana Lima' });
+    expect(attributionOf(1)).toMatchObject({ gclid: 'g-1', fbp: 'fb.1.1.2' });
+    await say('off');
+    await send(page, { name: 'Ana' });
+    expect(attributionOf(2)).toBeUndefined();
+    expect(await page.evaluate(() => sessionStorage.getItem('leadgate'))).not.toContain('g-1');
+  });
+
+  test('that the form says itself is not mixed with that of the visit', async () => {
+    const hidden = '<input type="hidden" name="gclid" value="own"><button';
+    const blank = '<input type="hidden" name="gclid"><input type="hidden" name="fbclid"><button';
+    await send(
+      await visit(await openLanding({ form: FORM.replace('<button', hidden) }), '?fbclid=f'),
+    );
+    expect(attributionOf(0)).toEqual({ gclid: 'own' });
+    await send(
+      await visit(await openLanding({ form: FORM.replace('<button', blank) }), '?fbclid=f'),
+    );
+    expect(attributionOf(1)).toMatchObject({ fbclid: 'f' });
+  });
+
+  test('with ids as long as an address can be still fits a body', async () => {
+    const id = 'x'.repeat(9_000);
+    const page = await visit(await openLanding(), `?gclid=${id}&fbclid=${id}&utm_source=${id}`);
+    await send(page);
+    expect(receiver.posts[0]?.body.length).toBeLessThan(20_000);
+    expect((await heardOn(page))[0]?.kind).toBe('accepted');
+  });
+});

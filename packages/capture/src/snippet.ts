@@ -22,6 +22,10 @@ const options: CaptureOptions = {
   base: base || new URL(script.src).origin,
   storage: remember,
   touch: touch as 'last',
+  // Asked each time: what a visitor agrees to may change while the page stands.
+  get attribution() {
+    return script.dataset.attribution !== 'off';
+  },
 };
 
 window.leadgate = {
@@ -29,7 +33,7 @@ window.leadgate = {
 };
 
 // The visit's touch is in the address bar of the page it starts on, which may have no form.
-currentVisit(remember);
+currentVisit(remember, script.dataset.attribution !== 'off');
 
 // At the document, so that forms added later are heard too, and after the page's own listeners, so
 // that what they prevent stays prevented.

@@ -14,7 +14,15 @@ describe('the touch of an address', () => {
     });
   });
 
-  test.each(['', '?', '?gclid=1', '?utm_source=', '?utm_id=7'])('is none: %j', (query) => {
+  test('is a click id alone too, whatever the platform calls it', () => {
+    expect(touchOf('?gclid=g-1&x=1')).toEqual({ attribution: { gclid: 'g-1' } });
+    expect(touchOf('?li_fat_id=l&fbclid=f&utm_source=meta')).toEqual({
+      utmSource: 'meta',
+      attribution: { liFatId: 'l', fbclid: 'f' },
+    });
+  });
+
+  test.each(['', '?', '?gclid=', '?utm_source=', '?utm_id=7'])('is none: %j', (query) => {
     expect(touchOf(query)).toBeUndefined();
   });
 

@@ -1,5 +1,6 @@
+import { digest } from './digest.ts';
 import { leadPath } from './lead-path.ts';
-import type { Touch } from './lead.ts';
+import type { Attribution, Touch } from './lead.ts';
 import { readStored, writeStored } from './web-storage.ts';
 
 /** One visit of one person, as far as the browser's tab remembers it. */
@@ -11,6 +12,8 @@ export interface Visit {
   id: string;
   first?: Touch;
   last?: Touch;
+  /** A digest of the query that the last touch is of: to load its page again is no other click. */
+  query?: string;
 }
 
 /**
@@ -18,31 +21,59 @@ export interface Visit {
  * address bar full of marks would make the body too large to be taken at all.
  */
 const LONGEST_MARK = 3000;
+const LONGEST_ID = 2049;
 
 let known: Visit | undefined;
 
 /**
  * The visit, with the touch of the address bar added to it where there is one. Kept in memory, and
  * in sessionStorage where `remember` allows, so that it survives reloads and the walk to the form.
+ * Without `attribution` it knows of no click: neither ids nor pages.
  */
-export function currentVisit(remember: boolean): Visit {
+export function currentVisit(remember: boolean, attribution: boolean): Visit {
   const stored = remember && (readStored('sessionStorage') as Visit | undefined);
   const visit = (known = known || stored || { id: `${Date.now()}${Math.random()}` });
-  const touch = touchOf(location.search);
+  const query = `${digest(location.search)}${attribution}`;
+  const touch = query !== visit.query && touchOf(location.search);
   if (touch) {
+    touch.attribution = {
+      ...touch.attribution,
+      landingPage: location.href.replace(/#.*/, '').slice(0, LONGEST_ID),
+      referrer: document.referrer.slice(0, LONGEST_ID) || undefined,
+      clickedAt: new Date().toISOString(),
+    };
+    visit.query = query;
     visit.first = visit.first || touch;
     visit.last = touch;
   }
+  if (!attribution) for (const one of [visit.first, visit.last]) if (one) delete one.attribution;
   if (remember) writeStored('sessionStorage', visit);
   return visit;
 }
 
-/** The utm marks of an address's query; undefined where there are none: no touch. */
+/** The utm marks and click ids of an address's query; undefined where there are none: no touch. */
 export function touchOf(query: string): Touch | undefined {
-  let touch: { [field: string]: string } | undefined;
+  const touch: { [field: string]: unknown } = {};
   new URLSearchParams(query).forEach((mark, name) => {
-    const [field] = leadPath(name) || [''];
-    if (/^utm/.test(field) && mark) touch = { ...touch, [field]: mark.slice(0, LONGEST_MARK) };
+    const [field, id] = leadPath(name) || [''];
+    if (!mark) return;
+    if (/^utm/.test(field)) touch[field] = mark.slice(0, LONGEST_MARK);
+    if (field === 'attribution' && id)
+      touch[field] = { ...(touch[field] as object), [id]: mark.slice(0, LONGEST_ID) };
   });
-  return touch;
+  return Object.keys(touch).length ? touch : undefined;
+}
+
+/** What Meta's pixel keeps of a browser and of its last click, by the names a lead has for them. */
+export function metaIds(): Attribution {
+  const ids: { [id: string]: string } = {};
+  try {
+    for (const cookie of document.cookie.split('; ')) {
+      const [, id, value] = /^_(fb[cp])=(.+)/.exec(cookie) || [];
+      if (id && value) ids[id] = value.slice(0, LONGEST_ID);
+    }
+  } catch {
+    // A sandboxed frame has no cookies.
+  }
+  return ids;
 }

@@ -28,11 +28,17 @@ export {
   ADDRESS_FIELDS,
   LEAD_FIELDS,
   Lead,
+  ATTRIBUTION_FIELDS,
+  CLICK_IDS,
   UTM_FIELDS,
   type AddressField,
+  type Attribution,
+  type AttributionField,
+  type ClickId,
   type CustomValue,
   type FieldPath,
   type LeadField,
+  type Touch,
   type UtmField,
 } from './lead.ts';
 export { LEAD_EVENTS, type LeadEventType } from './lead-event.ts';

@@ -25,7 +25,7 @@ export const ADDRESS_FIELDS = [
   'country',
 ] as const;
 
-/** The five marks of a touch. They are written together or not at all. */
+/** The five marks of a campaign. They are of a touch, which is written as a whole or not at all. */
 export const UTM_FIELDS = [
   'utmSource',
   'utmMedium',
@@ -33,6 +33,26 @@ export const UTM_FIELDS = [
   'utmContent',
   'utmTerm',
 ] as const;
+
+/** What ad platforms need back to count a conversion. `fbp` names a browser and no click. */
+export const CLICK_IDS = [
+  'gclid',
+  'gbraid',
+  'wbraid',
+  'fbclid',
+  'fbc',
+  'fbp',
+  'ttclid',
+  'msclkid',
+  'liFatId',
+  'twclid',
+] as const;
+
+/** What a touch says of a click, beside its utm fields. */
+export const ATTRIBUTION_FIELDS = [...CLICK_IDS, 'landingPage', 'referrer', 'clickedAt'] as const;
+
+export type ClickId = (typeof CLICK_IDS)[number];
+export type AttributionField = (typeof ATTRIBUTION_FIELDS)[number];
 
 export type LeadField = (typeof LEAD_FIELDS)[number];
 export type AddressField = (typeof ADDRESS_FIELDS)[number];
@@ -49,6 +69,19 @@ const CustomValue = Type.Union([
   Type.Boolean(),
   Type.Array(Type.String()),
 ]);
+
+const Attribution = Type.Object(
+  {
+    ...(Object.fromEntries(
+      CLICK_IDS.map((id) => [id, text('As the ad platform gave it.')]),
+    ) as Record<ClickId, ReturnType<typeof text>>),
+    landingPage: text('The address of the page that the click led to.'),
+    referrer: text('The address of the page before it.'),
+    clickedAt: text('ISO 8601, UTC.'),
+  },
+  { additionalProperties: false },
+);
+export type Attribution = Static<typeof Attribution>;
 
 /**
  * A lead as normalised: every text trimmed and in NFC, every absent field absent. Never holds null
@@ -79,6 +112,7 @@ export const Lead = Type.Object(
     utmCampaign: text('Campaign name.'),
     utmContent: text('Ad or creative variation.'),
     utmTerm: text('Term or keyword.'),
+    attribution: Type.Optional(Attribution),
     customFields: Type.Optional(
       Type.Record(Type.String(), CustomValue, {
         description: 'Values by the custom field’s id, name or label, as sent.',
@@ -89,3 +123,6 @@ export const Lead = Type.Object(
 );
 export type Lead = Static<typeof Lead>;
 export type CustomValue = Static<typeof CustomValue>;
+
+/** Where a lead came from: one group, never mixed with that of another submission. */
+export type Touch = Pick<Lead, UtmField | 'attribution'>;

@@ -11,7 +11,7 @@ import {
 } from '@leadgate/contract';
 import { applySubmissions } from './apply-submissions.ts';
 import { emptyLead, joinLeads } from './join-leads.ts';
-import type { LeadState, UtmTouch } from './lead-state.ts';
+import type { LeadState, TouchOfSubmission } from './lead-state.ts';
 import { resolveCustomFields } from './custom-fields.ts';
 
 const field = (id: string, archived = false): CustomField => ({
@@ -108,6 +108,19 @@ describe('touches', () => {
     expect(lead.lastTouch?.values).toEqual({ utmSource: 'meta' });
   });
 
+  test('a bare click is a touch, a browser or a page alone is none, and a touch is never mixed', () => {
+    const click = { gclid: 'g', fbp: 'b', landingPage: 'https://x.example/?gclid=g' };
+    const lead = applied(
+      submission(1, { utmSource: 'meta', attribution: { fbclid: 'f' } }),
+      submission(2, { attribution: click }),
+      submission(3, { attribution: { fbp: 'b', landingPage: 'https://x.example/' } }),
+    );
+    expect(lead.firstTouch).toMatchObject({ order: 1 });
+    expect(lead.firstTouch?.values).toEqual({ utmSource: 'meta', attribution: { fbclid: 'f' } });
+    expect(lead.lastTouch).toMatchObject({ order: 2 });
+    expect(lead.lastTouch?.values).toEqual({ attribution: click });
+  });
+
   test('a lead without a touch has none', () => {
     expect(applied(submission(1, { name: 'Ana' }))).toMatchObject({
       firstTouch: null,
@@ -173,8 +186,13 @@ describe('for every history', () => {
   /** The specification read aloud: one submission after another, in order, once each. */
   function modelOf(history: Submission[]): LeadState {
     const lead = emptyLead();
-    const marksOf = ({ lead: sent }: Submission): UtmTouch['values'] =>
-      Object.fromEntries(UTM_FIELDS.flatMap((f) => (sent[f] === undefined ? [] : [[f, sent[f]]])));
+    const marksOf = ({ lead: sent }: Submission): TouchOfSubmission['values'] => {
+      const { attribution } = sent;
+      const marks: TouchOfSubmission['values'] = {};
+      for (const f of UTM_FIELDS) if (sent[f] !== undefined) marks[f] = sent[f];
+      if (Object.keys(marks).length === 0 && attribution?.gclid === undefined) return {};
+      return { ...marks, ...(attribution && { attribution }) };
+    };
     for (const sent of [...history].sort((a, b) => a.order - b.order)) {
       const setter = { submissionId: sent.id, stamp: sent.stamp, order: sent.order };
       const said: [FieldPath, string | undefined][] = [
@@ -211,6 +229,9 @@ describe('for every history', () => {
       city: few,
       utmSource: few,
       utmTerm: few,
+      attribution: fc
+        .record({ gclid: few, fbp: few, landingPage: few }, { requiredKeys: [] })
+        .filter((one) => Object.keys(one).length > 0),
       address: fc.record({ city: few, number: few }, { requiredKeys: ['city'] }),
       customFields: fc.dictionary(fc.constantFrom('f1', 'name f2', 'f3'), few),
     },

@@ -1,14 +1,14 @@
 import {
   ADDRESS_FIELDS,
   LEAD_FIELDS,
-  UTM_FIELDS,
   type CustomField,
   type FieldPath,
   type Lead,
   type Submission,
 } from '@leadgate/contract';
+import { touchOf } from './attribution.ts';
 import { emptyLead, joinLeads } from './join-leads.ts';
-import type { LeadState, UtmTouch } from './lead-state.ts';
+import type { LeadState } from './lead-state.ts';
 import { resolveCustomFields } from './custom-fields.ts';
 
 /** What of a submission makes its lead. */
@@ -59,9 +59,8 @@ function historyOf(submission: Facts, fields: readonly CustomField[] | null): Le
     const phone = identities.find(({ key }) => key.startsWith(E164_KEY));
     history.telephoneE164 = phone?.key.slice(E164_KEY.length - 1) ?? null;
   }
-  const marks = utmOf(lead);
-  if (Object.keys(marks).length > 0)
-    history.firstTouch = history.lastTouch = { ...provenance, values: marks };
+  const touch = touchOf(lead);
+  if (touch !== null) history.firstTouch = history.lastTouch = { ...provenance, values: touch };
   history.creator = { submissionId, order };
   if (fields !== null && lead.customFields !== undefined)
     history.customFields = resolveCustomFields(lead.customFields, fields).values;
@@ -77,13 +76,4 @@ function* valuesOf(lead: Lead): Generator<[FieldPath, string]> {
     const value = lead.address?.[field];
     if (value !== undefined) yield [`address.${field}`, value];
   }
-}
-
-function utmOf(lead: Lead): UtmTouch['values'] {
-  const marks: UtmTouch['values'] = {};
-  for (const field of UTM_FIELDS) {
-    const value = lead[field];
-    if (value !== undefined) marks[field] = value;
-  }
-  return marks;
 }

@@ -1,4 +1,5 @@
 export { applySubmissions } from './apply-submissions.ts';
+export { touchOf } from './attribution.ts';
 export { decodeText, parseBody, type Charset } from './body.ts';
 export { contactsIn } from './contacts.ts';
 export { resolveCustomFields } from './custom-fields.ts';
@@ -10,7 +11,7 @@ export {
   type IdentityOptions,
 } from './identity.ts';
 export { emptyLead, joinLeads } from './join-leads.ts';
-export type { LeadState, Provenance, UtmTouch } from './lead-state.ts';
+export type { LeadState, Provenance, TouchOfSubmission } from './lead-state.ts';
 export { readLead, type LeadReading } from './lead.ts';
 export { leadWithout, partsByEmail } from './split.ts';
 export { jsonPointer } from './reading.ts';

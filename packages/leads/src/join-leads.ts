@@ -1,5 +1,5 @@
 import type { FieldPath } from '@leadgate/contract';
-import type { LeadState, Provenance, UtmTouch } from './lead-state.ts';
+import type { LeadState, Provenance, TouchOfSubmission } from './lead-state.ts';
 
 /** A lead of which nothing is known yet: joined with any other, it changes nothing. */
 export function emptyLead(): LeadState {
@@ -51,12 +51,15 @@ function joinFields(
   return { values, provenance, telephoneE164 };
 }
 
-function earlier(a: UtmTouch | null, b: UtmTouch | null): UtmTouch | null {
+function earlier(
+  a: TouchOfSubmission | null,
+  b: TouchOfSubmission | null,
+): TouchOfSubmission | null {
   if (a === null || b === null) return a ?? b;
   return compare(b, a) < 0 ? b : a;
 }
 
-function later(a: UtmTouch | null, b: UtmTouch | null): UtmTouch | null {
+function later(a: TouchOfSubmission | null, b: TouchOfSubmission | null): TouchOfSubmission | null {
   if (a === null || b === null) return a ?? b;
   return compare(b, a) > 0 ? b : a;
 }

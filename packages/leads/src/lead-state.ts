@@ -1,4 +1,4 @@
-import type { CustomValue, FieldPath, UtmField } from '@leadgate/contract';
+import type { CustomValue, FieldPath, Touch } from '@leadgate/contract';
 
 /** The submission that set a value, and what it won by: the later stamp, then the later order. */
 export interface Provenance {
@@ -9,9 +9,9 @@ export interface Provenance {
   order: number;
 }
 
-/** One touch of a campaign: the five utm fields of one submission, and which one. */
-export interface UtmTouch extends Provenance {
-  values: Partial<Record<UtmField, string>>;
+/** The touch of one submission, and which one. */
+export interface TouchOfSubmission extends Provenance {
+  values: Touch;
 }
 
 /**
@@ -24,8 +24,8 @@ export interface LeadState {
   provenance: Partial<Record<FieldPath, Provenance>>;
   /** The telephone with its country (E.164); null where it is no valid number. */
   telephoneE164: string | null;
-  firstTouch: UtmTouch | null;
-  lastTouch: UtmTouch | null;
+  firstTouch: TouchOfSubmission | null;
+  lastTouch: TouchOfSubmission | null;
   /** The submission of the lowest order applied: it created the lead, and custom fields are its. */
   creator: { submissionId: string; order: number } | null;
   /** By custom field id. */

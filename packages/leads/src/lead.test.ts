@@ -514,6 +514,54 @@ describe('bodies as people and programs send them', () => {
     expect(notes).toEqual([{ field: '/utmSource', code: 'first-of-several' }]);
   });
 
+  test('click ids are read where forms, scripts and platforms put them', () => {
+    const attribution = {
+      ...{ gclid: 'g', fbc: 'fb.1.2.c', fbp: 'fb.1.2.b', liFatId: 'l', twclid: '120211' },
+      landingPage: 'https://x.example/?gclid=g',
+      clickedAt: '2026-11-28T17:00:00.000Z',
+    };
+    const flat = {
+      gclid: 'g',
+      _fbc: 'fb.1.2.c',
+      _fbp: 'fb.1.2.b',
+      li_fat_id: ['l'],
+      twclid: 120211,
+    };
+    const { landingPage } = attribution;
+    for (const body of [
+      { attribution },
+      { ...flat, attribution: { landingPage, clickedAt: '2026-11-28 14:00-03:00', fbclid: '' } },
+      {
+        attribution: { ...flat, landingPage, clickedAt: Date.UTC(2026, 10, 28, 17), gclid: ' g ' },
+      },
+    ]) {
+      const { lead, notes } = accept(body);
+      expect(lead).toEqual({ attribution });
+      expect(notes).toEqual([]);
+    }
+  });
+
+  test('what is said of a click refuses no lead: it is cut, or set aside and noted', () => {
+    const { lead, notes } = accept({
+      email: 'ana@example.com',
+      gclid: 'g'.repeat(3_000),
+      attribution: { fbclid: { a: 1 }, clickedAt: 'yesterday', other: 'x', ttclid: ['t', 'u'] },
+    });
+    expect(lead.attribution).toEqual({ gclid: 'g'.repeat(2_048), ttclid: 't' });
+    expect(notes.map(({ field, code }) => `${field} ${code}`).toSorted()).toEqual([
+      '/attribution/clickedAt set-aside',
+      '/attribution/fbclid set-aside',
+      '/attribution/other unknown-key',
+      '/attribution/ttclid first-of-several',
+      '/gclid cut',
+    ]);
+    expect(accept({ attribution: 'google' })).toMatchObject({
+      lead: {},
+      notes: [{ field: '/attribution', code: 'set-aside' }],
+    });
+    expect(accept({ attribution: [] })).toMatchObject({ lead: {}, notes: [] });
+  });
+
   test('of two telephones in one field the first is the key, and the rest a note', () => {
     const { identities, notes } = accept({ telephone: '11987654321 / 1133334444' });
     expect(identities).toEqual(['phone:+5511987654321']);

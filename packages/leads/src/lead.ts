@@ -11,6 +11,7 @@ import {
   type UtmField,
 } from '@leadgate/contract';
 import { readAddress, readState } from './address.ts';
+import { CLICK_ID_KEYS, MARK_LIMIT, readAttribution } from './attribution.ts';
 import { readConsent } from './consent.ts';
 import { readCustomFields } from './custom-fields.ts';
 import { readBirthday } from './date.ts';
@@ -43,9 +44,6 @@ export interface NormalizeOptions extends PhoneRules {
 export type NormalizedLead =
   | { kind: 'accepted'; lead: Lead; identities: string[]; notes: Note[]; consent?: Consent }
   | { kind: 'refused'; errors: FieldError[] };
-
-/** A utm value is cut, not refused: ad platforms write it, not the sender. */
-const UTM_LIMIT = 2048;
 
 const READERS: Record<LeadField, (value: unknown, today: string) => Reading> = {
   email: readEmail,
@@ -83,6 +81,8 @@ const KNOWN_KEYS = new Set<string>([
   'address',
   'customFields',
   'consent',
+  'attribution',
+  ...CLICK_ID_KEYS,
   // A beacon cannot set the Idempotency-Key header and sends this instead.
   '_idempotencyKey',
   // How long a form took, and how long ago: the receiver's, and in a refused body that is taken after all.
@@ -142,9 +142,11 @@ function readFields(body: JsonObject, today: string, findings: Findings): Lead {
     const text = findings.accept(readText(value, Infinity), `/${field}`);
     if (Array.isArray(sent) && sent.length > 1) findings.note(`/${field}`, 'first-of-several');
     if (text === undefined) continue;
-    lead[field] = cutText(text, UTM_LIMIT).trimEnd();
-    if (lead[field] !== text) findings.note(`/${field}`, 'cut', `at ${UTM_LIMIT} characters`);
+    lead[field] = cutText(text, MARK_LIMIT).trimEnd();
+    if (lead[field] !== text) findings.note(`/${field}`, 'cut', `at ${MARK_LIMIT} characters`);
   }
+  const attribution = readAttribution(body, findings);
+  if (attribution !== undefined) lead.attribution = attribution;
 
   const customFields = readCustomFields(own(body, 'customFields'), findings);
   if (customFields !== undefined) lead.customFields = customFields;

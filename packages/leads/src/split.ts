@@ -1,7 +1,7 @@
 import type { CustomField, FieldPath } from '@leadgate/contract';
 import { applySubmissions, type Facts } from './apply-submissions.ts';
 import { emptyLead, joinLeads } from './join-leads.ts';
-import type { LeadState, Provenance, UtmTouch } from './lead-state.ts';
+import type { LeadState, Provenance, TouchOfSubmission } from './lead-state.ts';
 
 /** The submissions of one lead that named one email, in the order they were accepted in. */
 export interface Part<S extends Facts> {
@@ -50,7 +50,8 @@ export function leadWithout(
     if (value !== undefined) kept.values[path] = value;
     if (path === 'telephone') kept.telephoneE164 = lead.telephoneE164;
   }
-  const touch = (one: UtmTouch | null) => (one !== null && gone.has(one.submissionId) ? null : one);
+  const touch = (one: TouchOfSubmission | null) =>
+    one !== null && gone.has(one.submissionId) ? null : one;
   kept.firstTouch = touch(lead.firstTouch);
   kept.lastTouch = touch(lead.lastTouch);
   if (lead.creator !== null && !gone.has(lead.creator.submissionId)) {

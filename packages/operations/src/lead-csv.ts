@@ -1,5 +1,6 @@
 import {
   ADDRESS_FIELDS,
+  ATTRIBUTION_FIELDS,
   type CustomField,
   type CustomValue,
   LEAD_FIELDS,
@@ -37,6 +38,7 @@ const OWN = [
   ...LEAD_FIELDS,
   ...ADDRESS_FIELDS.map((field) => `address.${field}`),
   ...UTM_FIELDS,
+  ...ATTRIBUTION_FIELDS.map((field) => `attribution.${field}`),
 ];
 
 function cellsOf(lead: LeadSummary, custom: readonly string[]): string[] {
@@ -48,6 +50,7 @@ function cellsOf(lead: LeadSummary, custom: readonly string[]): string[] {
     ...LEAD_FIELDS.map((field) => withCountry(lead)[field]),
     ...ADDRESS_FIELDS.map((field) => lead.address?.[field]),
     ...UTM_FIELDS.map((field) => lead[field]),
+    ...ATTRIBUTION_FIELDS.map((field) => lead.attribution?.[field]),
     ...custom.map((name) =>
       Object.hasOwn(lead.customFields, name) ? textOf(lead.customFields[name]) : undefined,
     ),

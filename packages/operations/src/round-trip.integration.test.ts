@@ -91,6 +91,10 @@ const lead = fc.record(
     name: text,
     city: text,
     utmSource: text,
+    attribution: fc.record(
+      { gclid: text, landingPage: text, clickedAt: fc.constant('2026-11-20T14:00:00.000Z') },
+      { requiredKeys: ['gclid'] },
+    ),
     handle: text,
     score: fc.constantFrom(-5, 1.234, 1e21, 0, 12_500),
     agreed: fc.boolean(),

@@ -5,7 +5,7 @@ import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
 import { withoutValues } from './failure-of.ts';
 import { fieldsOfWorkspaces } from './fields.ts';
 import { Prisma } from './generated/client.ts';
-import { readTouch, type Touch } from './lead-details.ts';
+import { readTouch, type SourcedTouch } from './lead-details.ts';
 import { type LeadSummary, listedColumns, type ListedLeadRow, readLeadSummary } from './leads.ts';
 import { connectionOf, isPooled, type Store } from './open-store.ts';
 
@@ -100,8 +100,8 @@ export async function readLanes(store: Store, owner: string): Promise<Lane[]> {
 /** The lead as an endpoint is told of it: fields are named as in a posted body. */
 export interface LeadContent extends Omit<LeadSummary, 'workspace' | 'erased'> {
   version: number;
-  firstTouch: Touch | null;
-  lastTouch: Touch | null;
+  firstTouch: SourcedTouch | null;
+  lastTouch: SourcedTouch | null;
   /** Leads that are this one now, with their last versions. */
   mergedLeads: { leadId: string; version: number }[];
 }

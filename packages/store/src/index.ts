@@ -68,7 +68,12 @@ export {
   saveHeld,
   showHeld,
 } from './held.ts';
-export { type HistoryEntry, type LeadDetails, showLead, type Touch } from './lead-details.ts';
+export {
+  type HistoryEntry,
+  type LeadDetails,
+  showLead,
+  type SourcedTouch,
+} from './lead-details.ts';
 export {
   type DuplicatePair,
   type DuplicateSide,

@@ -5,9 +5,9 @@ import type {
   Lead,
   Note,
   SubmissionSource,
-  UtmField,
+  Touch,
 } from '@leadgate/contract';
-import type { UtmTouch } from '@leadgate/leads';
+import type { TouchOfSubmission } from '@leadgate/leads';
 import { fieldsOfWorkspaces } from './fields.ts';
 import { readProvenance, type LeadRow } from './lead-row.ts';
 import { type LeadSummary, listedColumns, type ListedLeadRow, readLeadSummary } from './leads.ts';
@@ -27,8 +27,8 @@ interface ValueSource {
   at: string;
 }
 
-/** A touch of a campaign. */
-export type Touch = Partial<Record<UtmField, string>> & ValueSource;
+/** Where a lead came from, by which submission. */
+export type SourcedTouch = Touch & ValueSource;
 
 /** A lead that one submission named together with this one. */
 interface PossibleDuplicate {
@@ -48,8 +48,8 @@ export interface LeadDetails extends LeadSummary {
   aliases: string[];
   /** By field path (`email`, `address.city`). */
   provenance: Partial<Record<FieldPath, ValueSource>>;
-  firstTouch: Touch | null;
-  lastTouch: Touch | null;
+  firstTouch: SourcedTouch | null;
+  lastTouch: SourcedTouch | null;
   /** The submission that created the lead; custom fields are its. */
   createdBy: string | null;
   /** The lead's custom fields with their definitions, in the workspace's order. */
@@ -179,7 +179,7 @@ function sourcesOf(provenance: LeadRow['provenance']): LeadDetails['provenance']
   );
 }
 
-export function readTouch(touch: UtmTouch | null): Touch | null {
+export function readTouch(touch: TouchOfSubmission | null): SourcedTouch | null {
   if (touch === null) return null;
   return { ...touch.values, submissionId: touch.submissionId, at: isoTime(touch.stamp) };
 }
@@ -255,7 +255,7 @@ function readEntry(row: HistoryRow, lead: LeadRow): HistoryEntry {
     sent: row.lead,
     stands: [
       ...paths,
-      ...(lead.lastTouch?.submissionId === row.id ? ['utm'] : []),
+      ...(lead.lastTouch?.submissionId === row.id ? ['touch'] : []),
       ...(lead.creatorId === row.id && Object.keys(lead.customFields).length > 0
         ? ['customFields']
         : []),

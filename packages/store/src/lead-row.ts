@@ -6,7 +6,7 @@ import {
   LEAD_FIELDS,
   type LeadField,
 } from '@leadgate/contract';
-import type { LeadState, Provenance, UtmTouch } from '@leadgate/leads';
+import type { LeadState, Provenance, TouchOfSubmission } from '@leadgate/leads';
 import { Prisma } from './generated/client.ts';
 
 /** A lead's row, read to be folded. */
@@ -18,8 +18,8 @@ export interface LeadRow extends Record<LeadField, string | null> {
   telephoneE164: string | null;
   address: Partial<Record<AddressField, string>>;
   provenance: StoredProvenance;
-  firstTouch: UtmTouch | null;
-  lastTouch: UtmTouch | null;
+  firstTouch: TouchOfSubmission | null;
+  lastTouch: TouchOfSubmission | null;
   creatorId: string | null;
   creatorOrder: number | null;
   customFields: Record<string, CustomValue>;

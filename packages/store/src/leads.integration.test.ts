@@ -153,7 +153,7 @@ describe('showLead', () => {
       lastTouch: { utmSource: 'google', utmMedium: 'cpc', submissionId: second.id },
     });
     expect(shown?.history.map(({ stands }) => stands)).toEqual([
-      ['city', 'utm'],
+      ['city', 'touch'],
       ['name', 'customFields'],
     ]);
   });

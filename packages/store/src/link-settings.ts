@@ -4,6 +4,7 @@ import {
   LEAD_FIELDS,
   type LinkGuardChanges,
   type LinkSettings,
+  CLICK_IDS,
   UTM_FIELDS,
 } from '@leadgate/contract';
 import type { LinkGuardSettings } from './links.ts';
@@ -88,7 +89,8 @@ const TAKEN = new Set<string>([
   ...LEAD_FIELDS,
   ...ADDRESS_FIELDS,
   ...UTM_FIELDS,
-  ...['address', 'consent', 'customFields'],
+  ...CLICK_IDS,
+  ...['address', 'attribution', 'consent', 'customFields'],
 ]);
 const NEVER_SENT = /^_|[cx]srf|token|passw|senha|captcha|turnstile/i;
 

@@ -102,6 +102,7 @@ function submissionText(submission: SubmissionDetails): string {
   const values = [
     ...leadValues(lead),
     ...UTM_FIELDS.map((field) => [field, lead[field]] as const),
+    ...Object.entries(lead.attribution ?? {}),
     ...Object.entries(lead.customFields ?? {}).map(
       ([field, value]) => [`customFields.${field}`, JSON.stringify(value)] as const,
     ),

@@ -1,11 +1,13 @@
 import {
   ADDRESS_FIELDS,
+  ATTRIBUTION_FIELDS,
   type FieldPath,
   type Lead,
   LEAD_FIELDS,
   type Note,
   UTM_FIELDS,
 } from '@leadgate/contract';
+import { touchOf } from '@leadgate/leads';
 import type {
   ConsentRecord,
   DuplicatePair,
@@ -77,10 +79,13 @@ function fields(lead: LeadDetails): string {
 
 function touches({ firstTouch, lastTouch }: LeadDetails): string {
   if (firstTouch === null && lastTouch === null) return '';
-  const rows = UTM_FIELDS.flatMap((field) => {
-    const [first, last] = [firstTouch?.[field], lastTouch?.[field]];
-    return first === undefined && last === undefined ? [] : [[field, first ?? null, last ?? null]];
-  });
+  const first = { ...firstTouch, ...firstTouch?.attribution };
+  const last = { ...lastTouch, ...lastTouch?.attribution };
+  const rows = [...UTM_FIELDS, ...ATTRIBUTION_FIELDS].flatMap((field) =>
+    first[field] === undefined && last[field] === undefined
+      ? []
+      : [[field, first[field] ?? null, last[field] ?? null]],
+  );
   return table(
     ['campaign', 'first touch', 'last touch'],
     [
@@ -146,13 +151,13 @@ function historyEntry(entry: HistoryEntry): string {
     .join('');
 }
 
-/** The fields of a submission by path, those that stand marked. The five marks of a touch are one. */
+/** The fields of a submission by path, those that stand marked. A touch is one. */
 function sentFields({ sent, stands }: HistoryEntry): string[] {
-  const touch = UTM_FIELDS.some((field) => sent[field] !== undefined);
+  const touch = touchOf(sent) !== null;
   const custom = Object.keys(sent.customFields ?? {}).length > 0;
   const paths = [
     ...leadValues(sent).map(([path]) => path),
-    ...(touch ? ['utm'] : []),
+    ...(touch ? ['touch'] : []),
     ...(custom ? ['customFields'] : []),
   ];
   return paths.map((path) => (stands.includes(path) ? `${path}*` : path));

@@ -1,4 +1,11 @@
-import { ADDRESS_FIELDS, LEAD_FIELDS, UTM_FIELDS, type CustomField } from '@leadgate/contract';
+import {
+  ADDRESS_FIELDS,
+  ATTRIBUTION_FIELDS,
+  CLICK_IDS,
+  LEAD_FIELDS,
+  UTM_FIELDS,
+  type CustomField,
+} from '@leadgate/contract';
 import { customFieldKey } from '@leadgate/leads';
 import { REASON_COLUMN } from './csv.ts';
 
@@ -63,9 +70,11 @@ const STANDARD_PATHS = [
   ...LEAD_FIELDS,
   ...UTM_FIELDS,
   ...ADDRESS_FIELDS.map((field) => `address.${field}`),
+  ...ATTRIBUTION_FIELDS.map((field) => `attribution.${field}`),
 ];
 const BY_FOLDED_NAME = new Map([
   ...Object.entries(SYNONYMS),
+  ...CLICK_IDS.map((id) => [fold(id), `attribution.${id}`] as const),
   ...STANDARD_PATHS.map((path) => [fold(path), path] as const),
 ]);
 

@@ -42,6 +42,9 @@ const postedLead: fc.Arbitrary<Lead> = fc.record(
     address: fc.record({ city: word, number: word }, { requiredKeys: [] }),
     utmSource: word,
     utmTerm: word,
+    attribution: fc
+      .record({ gclid: word, fbp: word, clickedAt: word }, { requiredKeys: [] })
+      .filter((one) => Object.keys(one).length > 0),
     customFields: fc.record(
       { plan: word, Plano: word, income: fc.nat(3), other: word },
       { requiredKeys: [] },
@@ -124,7 +127,7 @@ interface LeadView {
   provenance: Record<string, [string, number, number]>;
   firstTouch: string | null;
   lastTouch: string | null;
-  utm: object | null;
+  touch: object | null;
   creator: string | null;
   customFields: Record<string, unknown>;
 }
@@ -143,7 +146,7 @@ function expectedLead(submissions: Submission[], fields: FieldIds): LeadView {
     provenance: {},
     firstTouch: null,
     lastTouch: null,
-    utm: null,
+    touch: null,
     creator: null,
     customFields: {},
   };
@@ -153,10 +156,11 @@ function expectedLead(submissions: Submission[], fields: FieldIds): LeadView {
       view.provenance[path] = [id, stamp, at];
     }
     const utm = UTM_FIELDS.flatMap((field) => (lead[field] ? [[field, lead[field]]] : []));
-    if (utm.length === 0) continue;
+    const { attribution } = lead;
+    if (utm.length === 0 && attribution?.gclid === undefined) continue;
     view.firstTouch ??= id;
     view.lastTouch = id;
-    view.utm = Object.fromEntries(utm) as object;
+    view.touch = { ...(Object.fromEntries(utm) as object), ...(attribution && { attribution }) };
   }
   const [creator] = submissions.toSorted((a, b) => a.order - b.order);
   const { plan, Plano, income } = creator?.lead.customFields ?? {};
@@ -223,7 +227,7 @@ async function stored(workspaceId: string) {
       ),
       firstTouch: firstTouch?.submissionId ?? null,
       lastTouch: lastTouch?.submissionId ?? null,
-      utm: lastTouch?.values ?? null,
+      touch: lastTouch?.values ?? null,
       creator: row.creatorId,
       customFields: row.customFields as LeadView['customFields'],
     };

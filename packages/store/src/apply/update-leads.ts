@@ -1,5 +1,5 @@
 import { LEAD_FIELDS, type LeadEventType } from '@leadgate/contract';
-import type { LeadState, UtmTouch } from '@leadgate/leads';
+import type { LeadState, TouchOfSubmission } from '@leadgate/leads';
 import { isDeepStrictEqual } from 'node:util';
 import type { Prisma } from '../generated/client.ts';
 import { addressColumn, provenanceColumn } from '../lead-row.ts';
@@ -24,7 +24,7 @@ export function eventOf(
 
 /** A state without which submission a value is from: the same value again is no news. */
 function seen({ provenance: _, creator, firstTouch, lastTouch, ...rest }: LeadState): object {
-  const touch = (one: UtmTouch | null) => one && [one.stamp, one.values];
+  const touch = (one: TouchOfSubmission | null) => one && [one.stamp, one.values];
   return { ...rest, at: creator?.order, touches: [touch(firstTouch), touch(lastTouch)] };
 }
 
