@@ -154,6 +154,37 @@ test('an export of a person has every part of what is kept, and of an erased one
   expect(after?.lead.erasure).toMatchObject({ reason: 'asked for by mail' });
 });
 
+test('an endpoint that knows the person is told that nothing is left, and another one nothing', async () => {
+  const leadId = randomUUID();
+  const [knows, waits] = [randomUUID(), randomUUID()];
+  for (const id of [knows, waits])
+    await other.query(
+      `INSERT INTO endpoint (id, workspace_id, name, url, secret, events, concurrency)
+       VALUES ($1, $2, $3, 'https://crm.example', '', '{lead.created,lead.updated}', 1)`,
+      [id, workspaceId, id],
+    );
+  await apply(sample(leadId, marked));
+  await other.query(
+    `UPDATE delivery SET due_at = NULL, delivered_at = now(), delivered_version = version
+     WHERE endpoint_id = $1`,
+    [knows],
+  );
+  await other.query(
+    `INSERT INTO delivery_attempt
+       (endpoint_id, lead_id, version, event, message_id, outcome, detail, duration_ms)
+     VALUES ($1, $2, 1, 'lead.created', 'x', 'delivered', $3, 1)`,
+    [knows, leadId, `{"seen":"${workspaceId} ${MARK}"}`],
+  );
+  await erase([leadId]);
+  const { rows } = await other.query(
+    'SELECT endpoint_id AS id, event, version, due_at <= now() AS due FROM delivery WHERE lead_id = $1',
+    [leadId],
+  );
+  expect(rows).toEqual([{ id: knows, event: 'lead.updated', version: 2, due: true }]);
+  expect(await found()).toEqual([]);
+  await erase([leadId]);
+});
+
 test('other people stay as they were', async () => {
   const [leadId, ana] = [randomUUID(), randomUUID()];
   await apply(sample(leadId, marked), sample(ana, { email: 'ana@example.com', name: 'Ana' }));

@@ -3,6 +3,7 @@ import { contactsIn } from '@leadgate/leads';
 import { createHash } from 'node:crypto';
 import { lockLeads } from './apply/lock-leads.ts';
 import { RetryTransaction, transact } from './apply/transact.ts';
+import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
@@ -136,9 +137,7 @@ async function eraseLead(
     keyCheck: keyCheckOf(key),
   };
   await writeTombstones(tx, erasure);
-  // What an endpoint answered may quote what it was sent.
-  await tx.$executeRaw`
-    UPDATE delivery_attempt SET detail = '' WHERE lead_id = ANY (${ids}::uuid[]) AND detail <> ''`;
+  await tellEndpoints(tx, erasure);
   return {
     erasure,
     counts: {
@@ -311,6 +310,34 @@ async function blankLeads(
       UPDATE lead SET merged_into = ${leadId}::uuid
       WHERE workspace_id = ${workspaceId}::uuid AND merged_into = ANY (${others}::uuid[])`;
   return count;
+}
+
+/**
+ * An endpoint that knows the lead is told what it is now, which is nothing; what another one was to be
+ * told is not sent any more. What an endpoint answered may quote what it was sent.
+ */
+async function tellEndpoints(
+  tx: Transaction,
+  { workspaceId, leadId, aliases }: Erasure,
+): Promise<void> {
+  const ids = [leadId, ...aliases];
+  await tx.$executeRaw`
+    UPDATE delivery_attempt SET detail = '' WHERE lead_id = ANY (${ids}::uuid[]) AND detail <> ''`;
+  await tx.$executeRaw`
+    DELETE FROM delivery
+    WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ANY (${ids}::uuid[])
+      AND (delivered_at IS NULL OR lead_id <> ${leadId}::uuid)`;
+  await tx.$queryRaw`
+    WITH told AS (
+      UPDATE delivery SET
+        event = 'lead.updated', version = lead.version, due_at = now(), failed_at = NULL
+      FROM lead
+      WHERE lead.workspace_id = ${workspaceId}::uuid AND lead.id = ${leadId}::uuid
+        AND delivery.workspace_id = lead.workspace_id AND delivery.lead_id = lead.id
+        AND delivery.delivered_version < lead.version
+      RETURNING 1
+    )
+    SELECT count(pg_notify(${DELIVERIES_CHANNEL}, '')) FROM (SELECT FROM told LIMIT 1) AS one`;
 }
 
 async function writeTombstones(tx: Transaction, erasure: Erasure): Promise<void> {
