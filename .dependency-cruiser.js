@@ -19,10 +19,10 @@ const ROOMS = {
   'packages/queue': ['boot', 'contract'],
   'packages/operations': ['boot', 'contract', 'leads', 'store', 'intake', 'queue', 'delivery'],
   'apps/receiver': ['boot', 'capture', 'contract', 'delivery', 'leads', 'intake', 'queue'],
-  'apps/deliverer': ['boot', 'contract', 'delivery', 'store', 'intake'],
+  'apps/deliverer': ['boot', 'delivery', 'store'],
   'apps/worker': ['boot', 'contract', 'store', 'intake', 'queue', 'operations'],
-  'apps/console': ['boot', 'contract', 'store', 'intake', 'queue', 'operations'],
-  'apps/cli': ['boot', 'contract', 'leads', 'store', 'intake', 'queue', 'operations'],
+  'apps/console': ['boot', 'contract', 'delivery', 'store', 'intake', 'queue', 'operations'],
+  'apps/cli': ['boot', 'contract', 'delivery', 'leads', 'store', 'intake', 'queue', 'operations'],
 };
 
 /** What a pure package may import, by its folder under packages/; of itself always. */

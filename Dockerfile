@@ -1,4 +1,4 @@
-# One image for receiver, worker, console and the command line; what runs is the command.
+# One image for receiver, worker, deliverer, console and the command line; what runs is the command.
 #
 #   docker build -t leadgate .
 #
@@ -33,7 +33,7 @@ WORKDIR /leadgate
 COPY --from=manifests /leadgate ./
 RUN --mount=type=cache,target=/root/.npm \
     npm ci --omit=dev --no-progress \
-      --workspace apps/receiver --workspace apps/worker --workspace apps/console --workspace apps/cli \
+      --workspace apps/receiver --workspace apps/worker --workspace apps/deliverer --workspace apps/console --workspace apps/cli \
  # Prisma brings the query compilers of all its databases: 60 MB that are never loaded.
  && find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name '*fast*postgresql*' -delete \
  && rm -rf packages/testkit package-lock.json .npmrc
@@ -52,5 +52,5 @@ RUN ln -s /leadgate/apps/cli/bin/leadgate.js /usr/local/bin/leadgate \
  && install -d -o node -g node -m 0700 /var/lib/leadgate/spool
 # By number, so that Kubernetes can see that it is not root. The image's `node`.
 USER 1000:1000
-EXPOSE 3000 3001 3002
+EXPOSE 3000 3001 3002 3003
 CMD ["node", "apps/receiver/dist/main.js"]

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ConsoleConfig } from '../apps/console/src/config.ts';
+import { DelivererConfig } from '../apps/deliverer/src/config.ts';
 import { ReceiverConfig } from '../apps/receiver/src/config.ts';
 import { WorkerConfig } from '../apps/worker/src/config.ts';
 import { findHelm } from '../scripts/find-helm.js';
@@ -60,6 +61,7 @@ const containersOf = (manifests: Manifest[]) =>
 const settings: Record<string, { properties: object }> = {
   receiver: ReceiverConfig,
   worker: WorkerConfig,
+  deliverer: DelivererConfig,
   console: ConsoleConfig,
   migration: { properties: { DATABASE_URL: null } },
 };

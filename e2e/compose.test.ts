@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { describe, expect, test } from 'vitest';
 import { ConsoleConfig } from '../apps/console/src/config.ts';
+import { DelivererConfig } from '../apps/deliverer/src/config.ts';
 import { ReceiverConfig } from '../apps/receiver/src/config.ts';
 import { WorkerConfig } from '../apps/worker/src/config.ts';
 import { NODE_FLAGS } from '../scripts/launcher/node-flags.js';
@@ -42,6 +43,7 @@ const service = (name: string): Service => {
 const settings: Record<string, { properties: object }> = {
   receiver: ReceiverConfig,
   worker: WorkerConfig,
+  deliverer: DelivererConfig,
   console: ConsoleConfig,
   migrate: { properties: { DATABASE_URL: null } },
 };
@@ -72,7 +74,7 @@ describe('docker-compose.yml', () => {
   });
 
   test('asks for health at the port that is listened on, and starts what the build makes', () => {
-    for (const name of ['receiver', 'worker', 'console']) {
+    for (const name of ['receiver', 'worker', 'deliverer', 'console']) {
       const { environment, healthcheck, command } = service(name);
       const port = environment[`${name.toUpperCase()}_PORT`];
       expect(healthcheck?.test.at(-1)).toMatch(

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ConsoleConfig } from '../apps/console/src/config.ts';
+import { DelivererConfig } from '../apps/deliverer/src/config.ts';
 import { ReceiverConfig } from '../apps/receiver/src/config.ts';
 import { WorkerConfig } from '../apps/worker/src/config.ts';
 
@@ -38,6 +39,7 @@ test('docs/configuration.md names every setting, as it is read', async () => {
     INTRODUCTION,
     rows('Receiver', ReceiverConfig),
     rows('Worker', WorkerConfig),
+    rows('Deliverer', DelivererConfig),
     rows('Console', ConsoleConfig),
   ].join('\n');
   await expect(page).toMatchFileSnapshot('../docs/configuration.md');

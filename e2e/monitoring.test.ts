@@ -3,9 +3,10 @@ import { Redis } from 'ioredis';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { consoleMetrics } from '../apps/console/src/routes/health.ts';
+import { createDelivererMetrics } from '../apps/deliverer/src/metrics.ts';
 import { createReceiverMetrics } from '../apps/receiver/src/metrics.ts';
 import { createWorkerMetrics } from '../apps/worker/src/metrics.ts';
-import { openStore } from '@leadgate/store';
+import { deliveryFigures, openStore } from '@leadgate/store';
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 const no = () => false;
@@ -20,6 +21,11 @@ const registries = [
     .registry,
   createWorkerMetrics({ redis, redisIsReady: no, postgresIsAway: no, jobsLeft: () => 0 }).registry,
   consoleMetrics(redis, store),
+  createDelivererMetrics({
+    figures: () => deliveryFigures(store),
+    lanes: () => 0,
+    postgresIsAway: no,
+  }).registry,
 ];
 const names = new Set([
   ...registries.flatMap((registry) => registry.names()),

@@ -56,6 +56,8 @@ export interface System {
   /** `from`: the folder of another build. */
   startReceiver(env?: Record<string, string>, from?: string): Promise<Receiver>;
   startWorker(env?: Record<string, string>, from?: string): Promise<Member>;
+  /** It may call endpoints on this machine. */
+  startDeliverer(env?: Record<string, string>): Promise<Member>;
   /** Stops it by SIGTERM and starts it again at its address, ready. Resolves to its exit code. */
   restartReceiver(receiver: Receiver, env?: Record<string, string>): Promise<number | null>;
   /** Stops it by SIGTERM and starts another one, ready. Resolves to its exit code. */
@@ -91,6 +93,10 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const receivers: Receiver[] = [];
   const workers: Member[] = [];
   const servers = { DATABASE_URL: database.url, REDIS_URL: redisServer.url, LOG_LEVEL: 'info' };
+  const deliveries = {
+    DELIVERY_KEY: 'a key of thirty-two characters or more',
+    DELIVERY_ALLOW_NETWORKS: '127.0.0.0/8',
+  };
 
   const start = (
     name: string,
@@ -136,8 +142,18 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     return member;
   };
 
+  const startDeliverer: System['startDeliverer'] = async (env = {}) => {
+    const port = await choosePort(undefined);
+    const member = start('deliverer', 'apps/deliverer/dist/main.js', {
+      ...{ DATABASE_URL: servers.DATABASE_URL, LOG_LEVEL: servers.LOG_LEVEL },
+      ...{ ...deliveries, DELIVERER_PORT: String(port), ...env },
+    });
+    await answering(`http://127.0.0.1:${port}/ready`, member);
+    return member;
+  };
+
   const cli = async <Result>(...args: string[]): Promise<Result> => {
-    const env = { ...servers, ...options.cliEnv };
+    const env = { ...servers, ...deliveries, ...options.cliEnv };
     const member = startMember('leadgate', 'apps/cli/bin/leadgate.js', env, {
       args: [...args, '--json'],
     });
@@ -175,6 +191,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     settle,
     startReceiver,
     startWorker,
+    startDeliverer,
     restartReceiver: async (receiver, env = {}) => {
       const code = await receiver.member.stop();
       const { port } = new URL(receiver.url);

@@ -20,7 +20,7 @@ import { runMain } from './run-main.js';
 const USAGE = `npm start
 
 Starts Leadgate here: installs and builds what is missing, gets and starts a private Postgres and
-Redis, migrates, starts the receiver, the worker and the console, and makes a demo capture link at the
+Redis, migrates, starts the receiver, the worker, the deliverer and the console, and makes a demo capture link at the
 first start, when the console prints a one-time code to sign in with.
 Ctrl-C stops all of it. Data, logs and run.json (where everything is) are in .leadgate/.
 
@@ -29,13 +29,14 @@ Ctrl-C stops all of it. Data, logs and run.json (where everything is) are in .le
   CONSOLE_PORT    port of the operators' console (3001; a free one where that is taken)
   CONSOLE_HOST    address it listens on (127.0.0.1)
   WORKER_PORT     port of the worker's /live and /ready (a free one)
+  DELIVERER_PORT  port of the deliverer's (a free one)
   DATABASE_URL    a Postgres to use instead of a private one
   REDIS_URL       a Redis to use instead of a private one
   LEADGATE_HOME   folder for data and logs (.leadgate)
 `;
 
 /** Of the ten seconds that a stop may take, what each stage has before it is killed. */
-const STOP_MS = { receiver: 3500, console: 3500, worker: 3500, server: 2000 };
+const STOP_MS = { receiver: 3500, console: 3500, worker: 3500, deliverer: 3500, server: 2000 };
 
 /** How often it is looked whether npm is still there. */
 const PARENT_LOOK_MS = 500;
@@ -139,8 +140,17 @@ async function launch({ home, ledger, stopping, undo }) {
   await leadgate(servers, ['migrate']);
   stopping.throwIfAborted();
 
-  const worker = await workerAddress(home);
-  for (const name of ['receiver', 'worker', 'console']) {
+  const worker = await innerAddress(home, 'worker');
+  const deliverer = await innerAddress(home, 'deliverer');
+  const delivery = {
+    key: keptSecret(home, 'DELIVERY_KEY', 'deliverer-key.json'),
+    allowNetworks: allowedNetworks(),
+  };
+  const deliverySettings = {
+    DELIVERY_KEY: delivery.key,
+    DELIVERY_ALLOW_NETWORKS: delivery.allowNetworks.join(','),
+  };
+  for (const name of ['receiver', 'worker', 'deliverer', 'console']) {
     const end = watchLog(name, logOf(name));
     undo.push({
       name: `log of ${name}`,
@@ -188,7 +198,22 @@ async function launch({ home, ledger, stopping, undo }) {
         ...servers,
         CONSOLE_HOST: operators.host,
         CONSOLE_PORT: operators.port.toString(),
-        CONSOLE_SECRET: consoleSecret(home),
+        CONSOLE_SECRET: keptSecret(home, 'CONSOLE_SECRET', 'console.json'),
+        ...deliverySettings,
+      },
+      onProcess,
+    });
+  const startDeliverer = () =>
+    startApp({
+      name: 'deliverer',
+      readyUrl: `${deliverer.url}/ready`,
+      log: logOf('deliverer'),
+      env: {
+        DATABASE_URL: databaseUrl,
+        DELIVERER_HOST: deliverer.host,
+        DELIVERER_PORT: deliverer.port.toString(),
+        SHUTDOWN_TIMEOUT_MS: process.env.SHUTDOWN_TIMEOUT_MS ?? '2000',
+        ...deliverySettings,
       },
       onProcess,
     });
@@ -201,13 +226,14 @@ async function launch({ home, ledger, stopping, undo }) {
       return opened;
     }),
     keep('worker', 1, STOP_MS.worker, startWorker),
+    keep('deliverer', 1, STOP_MS.deliverer, startDeliverer),
     keep('console', 2, STOP_MS.console, startConsole),
   ]);
   stopping.throwIfAborted();
 
   const demoUrl = demoCode === null ? null : `${receiver.url}/demo`;
   const urls = { receiverUrl: receiver.url, consoleUrl: operators.url, captureUrl, demoUrl };
-  run = { ...urls, databaseUrl, redisUrl, pids };
+  run = { ...urls, databaseUrl, redisUrl, delivery, pids };
   writeRunFile(runFile, run);
   tell({ home, runFile, ...urls });
 }
@@ -253,17 +279,27 @@ async function consoleAddress() {
 }
 
 /**
- * What signs the console's cookies: the same after a restart, so that nobody is signed out by one.
+ * A secret that is made once and the same after a restart: what signs the console's cookies, so that nobody
+ * is signed out by one, and what secrets of endpoints are encrypted under.
  * @param {string} home
+ * @param {string} variable
+ * @param {string} fileName
  */
-function consoleSecret(home) {
-  const given = process.env.CONSOLE_SECRET?.trim();
+function keptSecret(home, variable, fileName) {
+  const given = process.env[variable]?.trim();
   if (given) return given;
-  const file = join(home, 'console.json');
+  const file = join(home, fileName);
   const known = /** @type {{ secret?: string } | null} */ (readJson(file));
   const secret = known?.secret ?? randomBytes(32).toString('base64url');
   if (known?.secret !== secret) writePrivateJson(file, { secret });
   return secret;
+}
+
+/** What endpoints may be beside the internet: what runs here is tried with this machine's own programs. */
+function allowedNetworks() {
+  const given = process.env['DELIVERY_ALLOW_NETWORKS'];
+  const text = given ?? '127.0.0.0/8,::1/128';
+  return text.split(',').flatMap((network) => network.trim() || []);
 }
 
 /**
@@ -277,16 +313,18 @@ function urlOf(host, port) {
 }
 
 /**
- * Where the worker tells how it is: for this launcher only.
+ * Where an app without a public side tells how it is: for this launcher only.
  * @param {string} home
+ * @param {'worker' | 'deliverer'} name
  */
-async function workerAddress(home) {
+async function innerAddress(home, name) {
   const host = '127.0.0.1';
-  const file = join(home, 'worker.json');
+  const file = join(home, `${name}.json`);
   const known = /** @type {{ port?: number } | null} */ (readJson(file));
-  const wanted = readPort('WORKER_PORT', 0);
+  const variable = `${name.toUpperCase()}_PORT`;
+  const wanted = readPort(variable, 0);
   if (wanted !== 0 && !(await isPortFree(wanted, host)))
-    throw new StartError(`port ${wanted.toString()} is taken: choose another WORKER_PORT`);
+    throw new StartError(`port ${wanted.toString()} is taken: choose another ${variable}`);
   const port = wanted === 0 ? await choosePort(known?.port) : wanted;
   writePrivateJson(file, { port });
   return { host, port, url: `http://${host}:${port.toString()}` };

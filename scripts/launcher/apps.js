@@ -8,7 +8,7 @@ import { startProcess, stopProcess, waitReady } from '../servers/process.js';
 /**
  * Starts one of the apps from its dist/ and waits until it says that it is ready.
  * @param {object} options
- * @param {'receiver' | 'worker' | 'console'} options.name
+ * @param {'receiver' | 'worker' | 'deliverer' | 'console'} options.name
  * @param {string} options.readyUrl
  * @param {string} options.log
  * @param {NodeJS.ProcessEnv} options.env

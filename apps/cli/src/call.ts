@@ -66,6 +66,7 @@ function connectionsOf(session: Session): Connections {
     get erasureLedger() {
       return session.erasureLedger();
     },
+    deliveries: session.deliveries,
     get receiverUrl() {
       return session.servers().receiverUrl;
     },

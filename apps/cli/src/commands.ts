@@ -27,6 +27,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/link.ts')).addLinkCommands,
   },
   {
+    name: 'endpoint',
+    summary: 'Create and change endpoints, which are told of changed leads.',
+    load: async () => (await import('./commands/endpoint.ts')).addEndpointCommands,
+  },
+  {
     name: 'lead',
     summary: 'Show, find and merge the people who were captured.',
     load: async () => (await import('./commands/lead.ts')).addLeadCommands,

@@ -28,6 +28,7 @@ test('without any of it nothing is known, and that is no error yet', () => {
     databaseUrl: null,
     redisUrl: null,
     receiverUrl: null,
+    delivery: null,
   });
 });
 
@@ -35,7 +36,9 @@ test('the nearest run.json above the current folder is read', async () => {
   const cwd = join(folder, 'a', 'b');
   await mkdir(cwd, { recursive: true });
   await writeRun(join(folder, '.leadgate'));
-  expect(findServers({ env: {}, cwd })).toEqual({ ...RUN, receiverUrl: 'http://127.0.0.1:3000' });
+  expect(findServers({ env: {}, cwd })).toEqual({
+    ...{ ...RUN, receiverUrl: 'http://127.0.0.1:3000', delivery: null },
+  });
 });
 
 test('LEADGATE_HOME says where run.json is', async () => {
@@ -53,6 +56,7 @@ test('one server of the environment is never joined with another of npm start', 
     databaseUrl: env.DATABASE_URL,
     redisUrl: null,
     receiverUrl: null,
+    delivery: null,
   });
 });
 

@@ -11,6 +11,8 @@ export interface Servers {
   redisUrl: string | null;
   /** Where senders reach the receiver, without a slash at its end. */
   receiverUrl: string | null;
+  /** What the deliverer of `npm start` runs with. */
+  delivery: { key: string; allowNetworks: string[] } | null;
 }
 
 const Environment = Type.Object({
@@ -29,6 +31,9 @@ const RunFile = Type.Object({
   databaseUrl: Type.String(),
   redisUrl: Type.String(),
   receiverUrl: Type.Optional(Type.String()),
+  delivery: Type.Optional(
+    Type.Object({ key: Type.String(), allowNetworks: Type.Array(Type.String()) }),
+  ),
 });
 
 /**
@@ -45,6 +50,7 @@ export function findServers({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Servers {
     databaseUrl: given.DATABASE_URL ?? run?.databaseUrl ?? null,
     redisUrl: given.REDIS_URL ?? run?.redisUrl ?? null,
     receiverUrl: receiverUrl?.replace(/\/+$/, '') ?? null,
+    delivery: run?.delivery ?? null,
   };
 }
 

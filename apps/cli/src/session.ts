@@ -1,5 +1,5 @@
 import type { RedisConnection } from '@leadgate/boot';
-import type { Servers as OperationServers } from '@leadgate/operations';
+import type { DeliverySettings, Servers as OperationServers } from '@leadgate/operations';
 import type { FailedJobs, Producer } from '@leadgate/queue';
 import { erasureKeyOf, openStore, type Store } from '@leadgate/store';
 import { EXIT, Failure, type Io } from './io.ts';
@@ -22,6 +22,8 @@ export interface Session {
   /** Postgres, and what submissions are reserved and enqueued with. Rejects as `redis` does. */
   operations: () => Promise<OperationServers & { producer: Producer }>;
   failed: () => Promise<FailedJobs>;
+  /** Rejects with a ConfigError when the environment says it wrongly. */
+  deliveries: () => Promise<DeliverySettings>;
   close: () => Promise<void>;
 }
 
@@ -79,6 +81,8 @@ export function openSession(io: Io): Session {
       const client = await getRedis();
       return (failed ??= loadRedis().then(({ openFailedJobs }) => openFailedJobs(client)));
     },
+    deliveries: async () =>
+      (await import('./delivery-settings.ts')).readDeliverySettings(io, find()),
     close: async () => {
       await (await failed)?.close();
       await (await producer?.catch(() => undefined))?.close();

@@ -7,6 +7,7 @@ import {
   redisUrlSetting,
 } from '@leadgate/boot';
 import { erasureKeySetting, erasureLedgerSetting } from '@leadgate/operations';
+import { allowNetworksSetting, deliveryKeySetting } from '@leadgate/delivery';
 import { queueShardsSetting } from '@leadgate/queue';
 
 /** Every setting of the console: its environment variable, meaning, default and limits. */
@@ -41,6 +42,8 @@ export const ConsoleConfig = Type.Object({
   ),
   ERASURE_KEY: erasureKeySetting(),
   ERASURE_LEDGER: erasureLedgerSetting(),
+  DELIVERY_KEY: Type.Optional(deliveryKeySetting()),
+  DELIVERY_ALLOW_NETWORKS: allowNetworksSetting(),
   DATABASE_POOL_SIZE: Type.Integer({
     description: 'connections to Postgres at most',
     default: 5,

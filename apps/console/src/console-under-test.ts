@@ -8,7 +8,7 @@ import {
   openFailedJobs,
   openProducer,
 } from '@leadgate/queue';
-import { createToken, erasureKeyOf, openStore, type Store } from '@leadgate/store';
+import { createToken, endpointKey, erasureKeyOf, openStore, type Store } from '@leadgate/store';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createHash, randomUUID } from 'node:crypto';
 import { consoleApp } from './app.ts';
@@ -76,6 +76,7 @@ export async function consoleUnderTest(servers: {
     connections: connectionsOf({
       ...{ store, redis, reserver, producer, failed, receiverUrl, secret: SECRET },
       erasureLedger: servers.erasureLedger ?? null,
+      deliveries: { key: endpointKey(SECRET), allowNetworks: ['127.0.0.0/8'] },
     }),
     store,
     redis,

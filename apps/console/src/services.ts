@@ -1,5 +1,5 @@
 import type { MetricsRegistry, RedisConnection } from '@leadgate/boot';
-import type { Connections, ImportServers } from '@leadgate/operations';
+import type { Connections, DeliverySettings, ImportServers } from '@leadgate/operations';
 import { secondFactorKey } from '@leadgate/store';
 import type { DashboardQueues, FailedJobs, Producer } from '@leadgate/queue';
 
@@ -32,9 +32,11 @@ export function connectionsOf({
   receiverUrl,
   secret,
   erasureLedger,
+  deliveries,
 }: Omit<ApiServices, 'connections'> & {
   secret: string;
   erasureLedger: string | null;
+  deliveries: DeliverySettings;
 }): Connections {
   return {
     store,
@@ -43,6 +45,7 @@ export function connectionsOf({
     intake: () => Promise.resolve({ reserver, producer }),
     secondFactorKey: secondFactorKey(secret),
     erasureLedger,
+    deliveries: () => Promise.resolve(deliveries),
     receiverUrl,
   };
 }

@@ -1,7 +1,7 @@
 import { awaitRedis, connectRedis, type Logger, type Shutdown } from '@leadgate/boot';
 import { createReserver } from '@leadgate/intake';
 import { openDashboardQueues, openFailedJobs, openProducer } from '@leadgate/queue';
-import { erasureKeyOf, issueFirstCode, openStore, type Store } from '@leadgate/store';
+import { endpointKey, erasureKeyOf, issueFirstCode, openStore, type Store } from '@leadgate/store';
 import type { AddressInfo } from 'node:net';
 import { consoleApp } from './app.ts';
 import type { ConsoleConfig } from './config.ts';
@@ -47,6 +47,10 @@ export async function startConsole(
   const connections = connectionsOf({
     ...{ store, redis, reserver, producer, failed, receiverUrl, secret },
     erasureLedger: config.ERASURE_LEDGER ?? null,
+    deliveries: {
+      key: config.DELIVERY_KEY === undefined ? null : endpointKey(config.DELIVERY_KEY),
+      allowNetworks: config.DELIVERY_ALLOW_NETWORKS,
+    },
   });
 
   const app = createServer({ trustProxy: config.CONSOLE_TRUST_PROXY }, logger);

@@ -92,6 +92,7 @@ test('a dump from before an erasure is rid of the person before the first job, w
     {
       ...{ store, redis: () => Promise.resolve(redis), erasureLedger: ledger, receiverUrl: null },
       ...{ secondFactorKey: null },
+      deliveries: () => Promise.reject(new Error('not asked for')),
       failed: () => Promise.reject(new Error('not asked for')),
       intake: () => Promise.reject(new Error('not asked for')),
     },

@@ -1,14 +1,13 @@
 import {
   awaitRedis,
   durabilityFindings,
-  errorFacts,
   inspectRedis,
   type Logger,
   type RedisConnection,
   StartError,
 } from '@leadgate/boot';
 import { applyErasures, LedgerError } from '@leadgate/operations';
-import { directoryRevision, erasureKeyState, failureOf, type Store } from '@leadgate/store';
+import { erasureKeyState, type Store } from '@leadgate/store';
 
 /**
  * Waits for Redis and looks at how well it keeps leads. Returns what is weaker than it should be.
@@ -23,33 +22,6 @@ export async function requireRedis(
   if (fatal.length > 0) throw new StartError(fatal.join('\n'));
   for (const warning of warnings) logger.warn(warning);
   return warnings;
-}
-
-/**
- * Makes sure that Postgres answers and has its tables. Throws a StartError that says what to do
- * otherwise: a wrong address should not look like an outage that will pass.
- */
-export async function requirePostgres(store: Store, url: string): Promise<void> {
-  try {
-    await directoryRevision(store);
-  } catch (error) {
-    if (failureOf(error) !== 'unavailable') throw error;
-    const { code, message } = errorFacts(error);
-    if (code === '42P01')
-      throw new StartError(
-        'Postgres has no tables of Leadgate yet: apply the migrations first (npm start does).',
-        { cause: error },
-      );
-    throw new StartError(
-      `Postgres cannot be used at ${placeOf(url)} (${code ?? message}): start it, or set DATABASE_URL to where it is.`,
-      { cause: error },
-    );
-  }
-}
-
-function placeOf(url: string): string {
-  const { host, pathname } = new URL(url);
-  return `${host}${pathname}`;
 }
 
 /**

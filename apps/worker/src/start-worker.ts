@@ -1,4 +1,10 @@
-import { awaitRedis, connectRedis, type Logger, type RedisConnection } from '@leadgate/boot';
+import {
+  awaitRedis,
+  connectRedis,
+  type Logger,
+  type RedisConnection,
+  startHealthServer,
+} from '@leadgate/boot';
 import { moveIdentities } from '@leadgate/intake';
 import { shardStandings, startApplyWorker } from '@leadgate/queue';
 import {
@@ -8,6 +14,7 @@ import {
   type GroupResult,
   openStore,
   refillSource,
+  requirePostgres,
   requireWritable,
   saveHeld,
   saveRejected,
@@ -19,14 +26,13 @@ import type { WorkerConfig } from './config.ts';
 import { createGroupCommit } from './groups/group-commit.ts';
 import type { Wait } from './groups/outage.ts';
 import { createHealthChecks } from './health/checks.ts';
-import { startHealthServer } from './health/health-server.ts';
 import { startMaintenance } from './maintenance/maintenance.ts';
 import { createLease } from './maintenance/redis-lock.ts';
 import { createRefillTask } from './maintenance/refill-task.ts';
 import { createRejectedTask } from './maintenance/rejected-task.ts';
 import { createRetentionTask } from './maintenance/retention-task.ts';
 import { createWorkerMetrics } from './metrics.ts';
-import { requireErasures, requirePostgres, requireRedis } from './require-servers.ts';
+import { requireErasures, requireRedis } from './require-servers.ts';
 
 export interface WorkerOptions {
   logger: Logger;

@@ -2,6 +2,7 @@ export { ConfigError, readConfig } from './config.ts';
 export { errorFacts, type ErrorFacts } from './error-facts.ts';
 export { failStart } from './fail-start.ts';
 export { groupCalls } from './group-calls.ts';
+export { startHealthServer, type HealthAnswer, type HealthChecks } from './health-server.ts';
 export { createLogger, type Logger, type LoggerOptions } from './logger.ts';
 export {
   createMetrics,

@@ -1,7 +1,6 @@
 import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { buildConnector } from 'undici';
 
 /** Why a URL is never called. */
 export interface UrlFault {
@@ -20,12 +19,14 @@ export type LookupAll = (
 export interface Guard {
   /** What is wrong with a URL before anything is looked up; null if it may be tried. */
   faultOf(url: string): UrlFault | null;
+  /** Why an address may not be called with a scheme (`https:`, `http:`); null if it may. */
+  whyNot(address: string, protocol: string): string | null;
   /**
-   * Opens the connections of an undici `Agent`. Names are looked up once, and what was judged is what is
-   * connected to: an answer that changes between two look-ups has no second one to change. Fails with an
-   * InsideError when an address is inside.
+   * The look-up to connect by. Names are looked up once, and what was judged is what is connected to: an
+   * answer that changes between two look-ups has no second one to change. Fails with an InsideError when
+   * an address is inside.
    */
-  connect: buildConnector.connector;
+  lookup(protocol: string): LookupFunction;
 }
 
 /** An address that may not be called. The message names host and address. */
@@ -35,7 +36,6 @@ export class InsideError extends Error {
 }
 
 const LONGEST_URL = 2_048;
-const CONNECT_WITHIN_MS = 5_000;
 
 /** Azure answers a machine's metadata and credentials here, in a public range. */
 const AZURE_HOST = '168.63.129.16';
@@ -69,8 +69,7 @@ export function createGuard({
       ([network, bits]) => address.kind() === network.kind() && address.match(network, bits),
     );
 
-  /** Why an address may not be called with this scheme; null if it may. */
-  const whyNot = (text: string, protocol: string): string | null => {
+  const whyNot: Guard['whyNot'] = (text, protocol) => {
     const address = readAddress(text);
     if (isAllowed(address)) return null;
     const kind = insideKind(address);
@@ -78,34 +77,14 @@ export function createGuard({
     return protocol === 'https:' ? null : `${text} is reached by https only`;
   };
 
-  const connectorFor = (protocol: string) =>
-    buildConnector({
-      timeout: CONNECT_WITHIN_MS,
-      lookup: judgedLookup(lookup, (address) => whyNot(address, protocol)),
-      // Its own, not that of the machine's settings: nothing here goes by a proxy or a socket file.
-      socketPath: null,
-    });
-  const connectors = { http: connectorFor('http:'), https: connectorFor('https:') };
-
   return {
     faultOf: (text) => faultOf(text, allowed.length > 0, whyNot),
-    connect: (options, callback) => {
-      const { hostname, protocol } = options;
-      // An address is connected to without a look-up.
-      const reason = isIP(hostname) === 0 ? null : whyNot(hostname, protocol);
-      if (reason !== null) return callback(new InsideError(reason), null);
-      return protocol === 'https:'
-        ? connectors.https(options, callback)
-        : connectors.http(options, callback);
-    },
+    whyNot,
+    lookup: (protocol) => judgedLookup(lookup, (address) => whyNot(address, protocol)),
   };
 }
 
-function faultOf(
-  text: string,
-  hasNetworks: boolean,
-  whyNot: (address: string, protocol: string) => string | null,
-): UrlFault | null {
+function faultOf(text: string, hasNetworks: boolean, whyNot: Guard['whyNot']): UrlFault | null {
   if (text.length > LONGEST_URL)
     return { code: 'too-long', detail: `The URL is longer than ${LONGEST_URL} characters.` };
   if (!URL.canParse(text)) return { code: 'not-a-url', detail: 'This is no URL.' };

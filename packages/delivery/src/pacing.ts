@@ -53,13 +53,18 @@ export function readRetryAfter(value: string | null, now: number): number | null
  * any clock has more.
  */
 export class RateWindow {
-  readonly #perSecond: number;
+  #perSecond = Number.POSITIVE_INFINITY;
   #underWay = 0;
   /** When places come free. Milliseconds, rising. */
   #free: number[] = [];
 
   /** `perSecond`: whole sends, or a part of one (0.5: one in two seconds). Null: as many as may be. */
   constructor(perSecond: number | null) {
+    this.setRate(perSecond);
+  }
+
+  /** Another rate from now on: what was sent before counts. */
+  setRate(perSecond: number | null): void {
     this.#perSecond = perSecond ?? Number.POSITIVE_INFINITY;
   }
 

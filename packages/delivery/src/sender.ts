@@ -1,4 +1,5 @@
-import { Agent, errors, request } from 'undici';
+import { isIP } from 'node:net';
+import { Agent, buildConnector, errors, request } from 'undici';
 import { InsideError, type Guard } from './guard.ts';
 import type { SendResult } from './verdict.ts';
 
@@ -18,11 +19,11 @@ const LARGEST_ANSWER = 8 * 1024;
 
 /** `timeoutMs`: from the start of a send to the end of its answer. */
 export function createSender(
-  guard: Pick<Guard, 'connect'>,
+  guard: Guard,
   { connections, timeoutMs }: { connections: number; timeoutMs: number },
 ): Sender {
   const agent = new Agent({
-    connect: guard.connect,
+    connect: connectorOf(guard),
     connections,
     pipelining: 1,
     headersTimeout: timeoutMs,
@@ -37,6 +38,29 @@ export function createSender(
       return { ...result, durationMs: Math.round(performance.now() - start) };
     },
     close: () => agent.destroy(),
+  };
+}
+
+const CONNECT_WITHIN_MS = 5_000;
+
+/** Opens connections to what the guard lets through, and fails with an InsideError else. */
+function connectorOf(guard: Guard): buildConnector.connector {
+  const by = (protocol: string) =>
+    buildConnector({
+      timeout: CONNECT_WITHIN_MS,
+      lookup: guard.lookup(protocol),
+      // Nothing here goes by a socket file.
+      socketPath: null,
+    });
+  const connectors = { http: by('http:'), https: by('https:') };
+  return (options, callback) => {
+    const { hostname, protocol } = options;
+    // An address is connected to without a look-up.
+    const reason = isIP(hostname) === 0 ? null : guard.whyNot(hostname, protocol);
+    if (reason !== null) return callback(new InsideError(reason), null);
+    return protocol === 'https:'
+      ? connectors.https(options, callback)
+      : connectors.http(options, callback);
   };
 }
 

@@ -4,6 +4,7 @@ export {
   TextFile,
   type Call,
   type Connections,
+  type DeliverySettings,
   type Operation,
   type RefusalCode,
 } from './operation.ts';

@@ -22,8 +22,15 @@ export interface Connections {
   secondFactorKey: Uint8Array | null;
   /** The file where erasures are written down; null: nowhere outside of Postgres. */
   erasureLedger: string | null;
+  /** What secrets of endpoints are encrypted under (null: not known here), and the guard's exceptions. */
+  deliveries: () => Promise<DeliverySettings>;
   /** Where senders reach the receiver, without a slash at its end; null if it is not known. */
   receiverUrl: string | null;
+}
+
+export interface DeliverySettings {
+  key: Uint8Array | null;
+  allowNetworks: readonly string[];
 }
 
 /** Who asks for an operation, and what they hear of it besides its result. */
@@ -85,6 +92,7 @@ export type Scope =
   | 'submissionId'
   | 'heldId'
   | 'rejectedId'
+  | 'endpointId'
   | 'jobId'
   | 'importId'
   | 'replayId'

@@ -1,4 +1,5 @@
 import type { audit } from './audit.ts';
+import type { endpoint } from './endpoint.ts';
 import type { failed } from './failed.ts';
 import type { field } from './field.ts';
 import type { held } from './held.ts';
@@ -18,6 +19,7 @@ export interface Nouns {
   workspace: typeof workspace;
   field: typeof field;
   link: typeof link;
+  endpoint: typeof endpoint;
   lead: typeof lead;
   submission: typeof submission;
   rejected: typeof rejected;
@@ -35,6 +37,7 @@ const LOADERS: { [N in keyof Nouns]: () => Promise<Nouns[N]> } = {
   workspace: async () => (await import('./workspace.ts')).workspace,
   field: async () => (await import('./field.ts')).field,
   link: async () => (await import('./link.ts')).link,
+  endpoint: async () => (await import('./endpoint.ts')).endpoint,
   lead: async () => (await import('./lead.ts')).lead,
   submission: async () => (await import('./submission.ts')).submission,
   rejected: async () => (await import('./rejected.ts')).rejected,

@@ -60,6 +60,7 @@ const KINDS = {
   submissionId: 'submission',
   heldId: 'held',
   rejectedId: 'rejected',
+  endpointId: 'endpoint',
 } as const;
 
 /** Null if there is no such thing, or it says of no workspace: a role for all of them is needed. */

@@ -284,6 +284,20 @@ export async function recordTest(
            ${one.durationMs}::int FROM taken`;
 }
 
+/** What came of a test; null: it was not sent yet. */
+export async function findTest(
+  store: Store,
+  endpointId: string,
+  testId: string,
+): Promise<Pick<DeliveryTry, 'messageId' | 'outcome' | 'status' | 'detail' | 'durationMs'> | null> {
+  const row = await store.prisma.deliveryAttempt.findFirst({
+    where: { endpointId, messageId: `msg_test_${testId}` },
+    select: { messageId: true, outcome: true, status: true, detail: true, durationMs: true },
+  });
+  // The table's check allows these only.
+  return row && { ...row, outcome: row.outcome as DeliveryTry['outcome'] };
+}
+
 /** How deliveries stand, for monitoring. */
 export interface DeliveryFigures {
   waiting: number;

@@ -31,6 +31,7 @@ export {
   type DueDelivery,
   dueDeliveries,
   type EndpointStanding,
+  findTest,
   keepLanes,
   type Lane,
   type LeadContent,
@@ -97,6 +98,7 @@ export {
   updateLink,
 } from './links.ts';
 export { migrate, MigrationError, migrationState } from './migrate.ts';
+export { requirePostgres } from './require-postgres.ts';
 export { openStore, requireWritable, type Store } from './open-store.ts';
 export {
   addOperator,

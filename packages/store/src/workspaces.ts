@@ -105,6 +105,7 @@ const TABLES = {
   submission: 'submission',
   held: 'held_submission',
   rejected: 'rejected_submission',
+  endpoint: 'endpoint',
 } as const;
 
 /** The workspace of something, by its id; null if there is no such thing. */

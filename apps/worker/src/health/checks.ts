@@ -1,5 +1,5 @@
 import type { ApplyWorker, ShardStanding } from '@leadgate/queue';
-import type { HealthChecks } from './health-server.ts';
+import type { HealthChecks } from '@leadgate/boot';
 import { createLiveness, type Liveness } from './liveness.ts';
 
 export interface HealthSources {

@@ -1,4 +1,4 @@
-import type { MetricsRegistry } from '@leadgate/boot';
+import type { MetricsRegistry } from './metrics.ts';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

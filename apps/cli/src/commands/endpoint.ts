@@ -1,0 +1,273 @@
+import { LEAD_EVENTS, type LeadEventType } from '@leadgate/contract';
+import { loadNoun } from '@leadgate/operations';
+import { isUuid, listEndpoints, type Endpoint } from '@leadgate/store';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { call } from '../call.ts';
+import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
+import { EXIT, Failure } from '../io.ts';
+import { findLinkNamed, findWorkspace } from '../named.ts';
+import { showable } from '../print/showable.ts';
+import { pairs, shortTime, table } from '../print/table.ts';
+import { readDuration, readSecret, wholeNumber } from '../read.ts';
+
+interface SettingOptions extends JsonOption {
+  event?: LeadEventType[];
+  link?: string[];
+  anyLink?: boolean;
+  rate?: number | false;
+  concurrency?: number;
+  headersFile?: string;
+}
+
+const ENDPOINT = 'name or id of the endpoint';
+
+export function addEndpointCommands(endpoint: Command, context: Context): void {
+  const create = addCommand(endpoint, 'create', {
+    summary: 'Create an endpoint: it is told of what changes from now on.',
+    details: 'Messages are signed (Standard Webhooks); the secret is shown this once.',
+    examples: [
+      'endpoint create "My agency" crm https://crm.example.com/hooks/leads',
+      'endpoint create "My agency" rd https://rd.example.com/hook --rate 2 --event lead.created',
+    ],
+  })
+    .argument('<workspace>', 'name or id of the workspace')
+    .argument('<name>', 'what it is called; unique in the workspace')
+    .argument('<url>', 'where messages are posted; https');
+  addSettings(create).action(
+    async (named: string, name: string, url: string, options: SettingOptions) => {
+      const { id: workspaceId } = await findWorkspace(context.session.store(), named);
+      const input = { workspaceId, name, url, ...(await settingsOf(context, options)) };
+      const made = await call(context, (await loadNoun('endpoint')).create, input);
+      answer(context.io, options, made, () => withSecret(made));
+    },
+  );
+
+  addCommand(endpoint, 'list', {
+    summary: 'List the endpoints of a workspace, or of all.',
+    examples: ['endpoint list', 'endpoint list "My agency"'],
+  })
+    .argument('[workspace]', 'name or id of the workspace')
+    .action(async (named: string | undefined, options: JsonOption) => {
+      const { store } = context.session;
+      const workspaceId =
+        named === undefined ? undefined : (await findWorkspace(store(), named)).id;
+      const found = await call(context, (await loadNoun('endpoint')).list, { workspaceId });
+      answer(context.io, options, found, () => listText(found));
+    });
+
+  addVerb(context, endpoint, 'show', 'Show an endpoint.', async (endpointId) =>
+    call(context, (await loadNoun('endpoint')).show, { endpointId }),
+  );
+
+  const set = addCommand(endpoint, 'set', {
+    summary: 'Change an endpoint; what is not named stays.',
+    examples: ['endpoint set crm --rate 5', 'endpoint set crm --url https://crm.example.com/v2'],
+  })
+    .argument('<endpoint>', ENDPOINT)
+    .option('--name <name>', 'what it is called')
+    .option('--url <url>', 'where messages are posted; https');
+  addSettings(set)
+    .option('--any-link', 'told of leads that came by any link')
+    .action(async (named: string, options: SettingOptions & { name?: string; url?: string }) => {
+      const { id: endpointId } = await findEndpointNamed(context, named);
+      const { name, url } = options;
+      const input = { endpointId, name, url, ...(await settingsOf(context, options)) };
+      const one = await call(context, (await loadNoun('endpoint')).set, input);
+      answer(context.io, options, one, () => endpointText(one));
+    });
+
+  addVerb(context, endpoint, 'pause', 'Hold deliveries back; they wait.', async (endpointId) =>
+    call(context, (await loadNoun('endpoint')).pause, { endpointId }),
+  );
+  addVerb(
+    context,
+    endpoint,
+    'resume',
+    'Send to a paused or disabled endpoint again, with all that waited.',
+    async (endpointId) => call(context, (await loadNoun('endpoint')).resume, { endpointId }),
+  );
+
+  addCommand(endpoint, 'rotate', {
+    summary: 'Sign with a new secret; with the old one too for the overlap.',
+    examples: ['endpoint rotate crm', 'endpoint rotate crm --overlap 1d'],
+  })
+    .argument('<endpoint>', ENDPOINT)
+    .option('--overlap <duration>', 'how long both secrets sign; a week if not named', duration)
+    .action(async (named: string, { overlap, ...options }: JsonOption & { overlap?: number }) => {
+      const { id: endpointId } = await findEndpointNamed(context, named);
+      const input = { endpointId, overlapSeconds: overlap };
+      const one = await call(context, (await loadNoun('endpoint')).rotate, input);
+      answer(context.io, options, one, () => withSecret(one));
+    });
+
+  addCommand(endpoint, 'test', {
+    summary: 'Have a deliverer send a signed test, and show what is answered.',
+    examples: ['endpoint test crm'],
+  })
+    .argument('<endpoint>', ENDPOINT)
+    .action(async (named: string, options: JsonOption) => {
+      const { id: endpointId } = await findEndpointNamed(context, named);
+      const sent = await call(context, (await loadNoun('endpoint')).test, { endpointId });
+      answer(context.io, options, sent, () =>
+        pairs([
+          ['Outcome', sent.outcome],
+          ['Status', sent.status],
+          ['Answer', showable(sent.detail)],
+          ['Took', `${sent.durationMs} ms`],
+          ['Message', sent.messageId],
+        ]),
+      );
+    });
+
+  addCommand(endpoint, 'remove', {
+    summary: 'Remove an endpoint with all that waits for it, for good.',
+    examples: ['endpoint remove crm'],
+  })
+    .argument('<endpoint>', ENDPOINT)
+    .action(async (named: string, options: JsonOption) => {
+      const { id: endpointId, name } = await findEndpointNamed(context, named);
+      await call(context, (await loadNoun('endpoint')).remove, { endpointId });
+      answer(context.io, options, { removed: endpointId }, () => pairs([['Removed', name]]));
+    });
+}
+
+/** A command that takes an endpoint and shows it. */
+function addVerb(
+  context: Context,
+  endpoint: Command,
+  verb: string,
+  summary: string,
+  run: (endpointId: string) => Promise<Endpoint>,
+): void {
+  addCommand(endpoint, verb, { summary, examples: [`endpoint ${verb} crm`] })
+    .argument('<endpoint>', ENDPOINT)
+    .action(async (named: string, options: JsonOption) => {
+      const one = await run((await findEndpointNamed(context, named)).id);
+      answer(context.io, options, one, () => endpointText(one));
+    });
+}
+
+function addSettings(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--event <event>', 'told of this; may be repeated; of all if not named')
+        .choices(LEAD_EVENTS)
+        .argParser((value: string, before?: LeadEventType[]) => [...(before ?? []), event(value)]),
+    )
+    .option(
+      '--link <link>',
+      'told of leads that came by this link (code, id or URL); may be repeated',
+      collect,
+    )
+    .option('--rate <number>', 'sends a second at most', rate)
+    .option('--no-rate', 'no limit of sends a second')
+    .option('--concurrency <number>', 'sends at once at most', wholeNumber)
+    .option('--headers-file <file>', 'headers to send, one "Name: value" a line; - reads them');
+}
+
+async function settingsOf(
+  { session, io }: Context,
+  { event: events, link, anyLink, rate, concurrency, headersFile }: SettingOptions,
+) {
+  const links = await Promise.all(
+    (link ?? []).map((named) => findLinkNamed(session.store(), named)),
+  );
+  return {
+    events,
+    linkIds: link !== undefined ? links.map(({ id }) => id) : anyLink === true ? [] : undefined,
+    perSecond: rate === false ? null : rate,
+    concurrency,
+    headers:
+      headersFile === undefined ? undefined : headersOf(await readSecret(headersFile, io.cwd)),
+  };
+}
+
+function headersOf(text: string): Record<string, string> {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
+  return Object.fromEntries(
+    lines.map((line, at) => {
+      const [, name = '', value = ''] = /^\s*([^:\s]+)\s*:\s*(.*?)\s*$/.exec(line) ?? [];
+      if (name === '')
+        throw new Failure(`Line ${at + 1} of the headers is not "Name: value".`, EXIT.usage);
+      return [name, value];
+    }),
+  );
+}
+
+/** The endpoint of an id or a name. Rejects with a Failure if there is none, or more than one. */
+export async function findEndpointNamed({ session }: Context, named: string): Promise<Endpoint> {
+  const wanted = named.normalize('NFC').trim();
+  const found = (await listEndpoints(session.store())).filter(({ id, name }) =>
+    isUuid(wanted) ? id === wanted.toLowerCase() : name === wanted,
+  );
+  const [one] = found;
+  if (one === undefined)
+    throw new Failure(
+      `There is no endpoint "${showable(named)}"; leadgate endpoint list shows those there are.`,
+    );
+  if (found.length > 1)
+    throw new Failure(
+      `${found.length} workspaces have an endpoint "${showable(named)}": name it by its id (leadgate endpoint list).`,
+    );
+  return one;
+}
+
+function listText(endpoints: readonly Endpoint[]): string {
+  if (endpoints.length === 0)
+    return 'There is no endpoint: leadgate endpoint create WORKSPACE NAME URL.\n';
+  return table(
+    ['name', 'workspace', 'state', 'URL', 'events', 'rate', 'last delivered', 'id'],
+    endpoints.map((one) => [
+      ...[one.name, one.workspaceName, stateOf(one), one.url],
+      ...[one.events.map((name) => name.replace('lead.', '')).join(', '), rateOf(one)],
+      one.deliveredAt === null ? null : shortTime(one.deliveredAt),
+      one.id,
+    ]),
+  );
+}
+
+const stateOf = ({ state, failingSince }: Endpoint): string =>
+  state === 'active' && failingSince !== null ? 'failing' : state;
+
+const rateOf = ({ perSecond }: Endpoint): string =>
+  perSecond === null ? 'no limit' : `${perSecond} a second`;
+
+function endpointText(one: Endpoint): string {
+  return pairs([
+    ['Name', one.name],
+    ['Workspace', one.workspaceName],
+    ['URL', one.url],
+    ['State', stateOf(one)],
+    ['Why', one.reason],
+    ['Failing since', one.failingSince && shortTime(one.failingSince)],
+    ['Last delivered', one.deliveredAt && shortTime(one.deliveredAt)],
+    ['Events', one.events.join(', ')],
+    ['Links', one.linkIds.length === 0 ? 'any' : one.linkIds.join(', ')],
+    ['Rate', rateOf(one)],
+    ['Concurrency', one.concurrency],
+    ['Headers', one.headers.join(', ')],
+    ['Old secret until', one.oldSecretUntil && shortTime(one.oldSecretUntil)],
+    ['Id', one.id],
+    ['Created', shortTime(one.createdAt)],
+  ]);
+}
+
+const withSecret = (one: Endpoint & { secret: string }): string =>
+  `${endpointText(one)}${pairs([['Secret', `${one.secret}  (shown this once)`]])}`;
+
+function event(text: string): LeadEventType {
+  const found = LEAD_EVENTS.find((one) => one === text);
+  if (found !== undefined) return found;
+  throw new InvalidArgumentError(`It is one of ${LEAD_EVENTS.join(', ')}.`);
+}
+
+function rate(text: string): number {
+  if (/^\d{1,4}(\.\d{1,2})?$/.test(text) && Number(text) > 0) return Number(text);
+  throw new InvalidArgumentError('Write sends a second: 2 or 0.5.');
+}
+
+function duration(text: string): number {
+  const found = readDuration(text);
+  if (found !== null) return found;
+  throw new InvalidArgumentError('Write it as 0, 90s, 30m, 12h, 7d or 2w.');
+}

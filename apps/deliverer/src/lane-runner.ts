@@ -1,0 +1,400 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '@leadgate/boot';
+import {
+  backoffMs,
+  createSender,
+  DISABLED_AFTER_MS,
+  keptAnswer,
+  pauseMs,
+  RateWindow,
+  verdictOn,
+  type Guard,
+  type Sender,
+  type SendResult,
+} from '@leadgate/delivery';
+import {
+  dueDeliveries,
+  recordTest,
+  recordTries,
+  type DeliveryTry,
+  type DueDelivery,
+  type Lane,
+  type SentDelivery,
+  type Store,
+} from '@leadgate/store';
+import { leadMessage, openSigner, testMessage, valuesOf, type Signer } from './message.ts';
+import { SHARES, type DelivererMetrics } from './metrics.ts';
+
+export interface LaneOptions {
+  store: Store;
+  /** The deliverer that holds the lane, and until when it surely does (as `performance.now()`). */
+  owner: string;
+  heldUntil: () => number;
+  guard: Guard;
+  /** What the endpoint's secrets are encrypted under. */
+  key: Uint8Array;
+  timeoutMs: number;
+  metrics: Pick<DelivererMetrics, 'observe'>;
+  logger: Logger;
+}
+
+/** Without a rate, so many times the concurrency are read at once: reading is then no pause. */
+const READ_AHEAD = 4;
+/** What was read is news for so long. */
+const FRESH_MS = 250;
+/** Postgres is away: what came of sends is written when it is back. */
+const WRITE_AGAIN_MS = 500;
+/** At a stop, beyond what sends have. */
+const LAST_WRITE_MS = 1_000;
+/** What is due later than this needs no lane until then. */
+const SOON_MS = 10_000;
+
+/**
+ * Sends the deliveries of one endpoint, at its pace and in its circuit: what happens to one costs the others
+ * nothing. All times are of `performance.now()`.
+ */
+export class LaneRunner {
+  readonly #options: LaneOptions;
+  readonly #window: RateWindow;
+  #lane: Lane;
+  #signer: Signer | null = null;
+  #sender: Sender;
+  /** When the next delivery is due; null: none that is known. */
+  #dueAt: number | null = null;
+  /** Whether a lead may be due again that was in hand at the last look. */
+  #mayHaveChanged = false;
+  #failures = 0;
+  #quietUntil = 0;
+  /** Failures of sends that began before are counted already. */
+  #failedAt = 0;
+  #disabled: string | null = null;
+  #warnedShare = '';
+
+  /** Leads that are being sent, or whose outcome is not written yet. */
+  readonly #inHand = new Set<string>();
+  #underWay = 0;
+  #ready: DueDelivery[] = [];
+  #readAt = 0;
+  #outcomes: SentDelivery[] = [];
+  #writing: Promise<void> | null = null;
+  #wroteAt = 0;
+  #working = false;
+  #again = false;
+  #testing = false;
+  #timer: NodeJS.Timeout | undefined;
+  #idleAt: number | null = null;
+  #closed = false;
+  #givenUp = false;
+  #tellIdle: (() => void)[] = [];
+
+  constructor(lane: Lane, options: LaneOptions) {
+    this.#options = options;
+    this.#lane = lane;
+    this.#window = new RateWindow(lane.perSecond);
+    this.#sender = this.#createSender();
+  }
+
+  /** Goes on with the lane as Postgres had it at a time. */
+  update(lane: Lane, readAt: number): void {
+    const before = this.#lane;
+    this.#lane = lane;
+    this.#openSigner();
+    this.#window.setRate(lane.perSecond);
+    if (lane.concurrency !== before.concurrency) {
+      const old = this.#sender;
+      this.#sender = this.#createSender();
+      void this.#waitForSends().then(() => old.close());
+    }
+    // While something is in hand this process knows better.
+    if (this.#inHand.size === 0 && readAt > this.#wroteAt) {
+      this.#failures = lane.failures;
+      this.#quietUntil = now() + Math.max(lane.quietMs, 0);
+      this.#disabled = null;
+    }
+    this.#dueAt = lane.dueMs === null ? null : now() + Math.max(lane.dueMs, 0);
+    // What is in hand is due until its outcome is written, and again if it changed meanwhile.
+    this.#mayHaveChanged = this.#inHand.size > 0 && this.#dueAt !== null;
+    if (lane.testId !== null) void this.#test(lane.testId);
+    void this.#work();
+  }
+
+  /** Since when there has been nothing to do; null: there is. */
+  get idleSince(): number | null {
+    return this.#idleAt;
+  }
+
+  /** For how long nobody else may send after this one. Milliseconds. */
+  get restMs(): number {
+    const { perSecond } = this.#lane;
+    return perSecond === null ? 0 : Math.max(1_000, 1_000 / perSecond);
+  }
+
+  /**
+   * Starts nothing more, waits for what is under way, for so long, and writes what came of it. What hangs
+   * longer is sent again by the next owner, under the same id.
+   */
+  async close(withinMs: number): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    const late = delay(withinMs, undefined, { ref: false });
+    await Promise.race([this.#waitForSends(), late]);
+    this.#givenUp = true;
+    await this.#sender.close();
+    await Promise.race([this.#write(), delay(LAST_WRITE_MS, undefined, { ref: false })]);
+  }
+
+  /** Starts what can be started, until nothing is due or there is no room. One at a time. */
+  async #work(): Promise<void> {
+    if (this.#working) {
+      this.#again = true;
+      return;
+    }
+    this.#working = true;
+    try {
+      do {
+        this.#again = false;
+        while (this.#room() > 0) {
+          if (this.#ready.length > 0 && now() - this.#readAt > FRESH_MS) {
+            this.#ready = [];
+            this.#dueAt = now();
+          }
+          if (this.#ready.length === 0 && this.#dueAt !== null && this.#dueAt <= now())
+            await this.#read();
+          const due = this.#ready.splice(0, this.#room());
+          if (due.length === 0) break;
+          for (const one of due) void this.#send(one);
+        }
+      } while (this.#again);
+    } catch (error) {
+      // Postgres is away: the next look goes on.
+      this.#options.logger.debug({ err: error }, 'could not read what is due');
+    } finally {
+      this.#working = false;
+    }
+    this.#rest();
+  }
+
+  /** How many sends may start now. */
+  #room(): number {
+    const { active, concurrency } = this.#lane;
+    const may = active && this.#disabled === null && !this.#closed && this.#signer !== null;
+    if (!may || now() >= this.#options.heldUntil() || now() < this.#quietUntil) return 0;
+    // What Postgres has not written yet is bounded too.
+    if (this.#inHand.size >= concurrency * (READ_AHEAD + 1)) return 0;
+    const most = this.#isProbing() ? 1 : concurrency;
+    return Math.max(Math.min(most - this.#underWay, this.#window.places(now())), 0);
+  }
+
+  /** After an endpoint failed too often it is sent one at a time, until it takes one. */
+  #isProbing(): boolean {
+    return pauseMs(this.#failures, 1) > 0;
+  }
+
+  async #read(): Promise<void> {
+    const { store, owner } = this.#options;
+    const { endpointId, perSecond, concurrency } = this.#lane;
+    const freshFirst = this.#isProbing();
+    const limit = perSecond === null && !freshFirst ? concurrency * READ_AHEAD : this.#room();
+    const except = [...this.#inHand];
+    this.#dueAt = null;
+    const lane = { owner, endpointId };
+    this.#ready = await dueDeliveries(store, lane, { limit, except, freshFirst });
+    this.#readAt = now();
+    // There may be more. What is due later, the next look tells.
+    if (this.#ready.length === limit) this.#dueAt = now();
+  }
+
+  /** Goes on by itself when a place of the rate comes free, a pause ends, or something is due. */
+  #rest(): void {
+    clearTimeout(this.#timer);
+    const dueAt = this.#dueAt === null ? null : Math.max(this.#dueAt, this.#quietUntil);
+    const isBusy = this.#inHand.size > 0 || this.#writing !== null || this.#testing;
+    const isSoon = this.#lane.active && dueAt !== null && dueAt < now() + SOON_MS;
+    this.#idleAt = isBusy || isSoon ? null : (this.#idleAt ?? now());
+    if (this.#closed || !isSoon) return;
+    // Without a time of its own, an answer goes on.
+    const next = Math.max(dueAt, this.#window.nextAt(now()) ?? 0);
+    if (next <= now() && this.#room() === 0) return;
+    this.#timer = setTimeout(() => void this.#work(), Math.max(next - now(), 1));
+  }
+
+  async #send(due: DueDelivery): Promise<void> {
+    if (this.#signer === null) return;
+    const { endpointId, url } = this.#lane;
+    const { leadId, event, resends, lead } = due;
+    const startedAt = now();
+    this.#inHand.add(leadId);
+    this.#underWay += 1;
+    this.#window.start();
+    const message = leadMessage(endpointId, due, this.#signer);
+    const result = await this.#sender.post(url, message.headers, message.body);
+    this.#window.answered(now());
+    this.#underWay -= 1;
+    if (!this.#givenUp) {
+      const retryMs = this.#judge(result, due, startedAt);
+      const facts = factsOf(result, () => valuesOf(lead));
+      this.#options.metrics.observe(facts);
+      const of = { leadId, event, resends, version: lead.version, messageId: message.id };
+      this.#outcomes.push({ ...of, ...facts, retryMs });
+      void this.#write();
+    }
+    if (this.#underWay === 0) for (const tell of this.#tellIdle.splice(0)) tell();
+    void this.#work();
+  }
+
+  /** What a result is to the endpoint; how long the delivery waits if it was not taken. */
+  #judge(result: SendResult, { attempts }: DueDelivery, startedAt: number): number {
+    const verdict = verdictOn(result, Date.now());
+    const retryMs = backoffMs(attempts + 1, Math.random());
+    if (verdict.kind === 'delivered') {
+      this.#failures = 0;
+      this.#quietUntil = 0;
+      this.#warnedShare = '';
+      return 0;
+    }
+    if (verdict.kind === 'gone') {
+      this.#failures += 1;
+      this.#disable('It answered 410: it is gone.');
+      return retryMs;
+    }
+    if (verdict.kind === 'later') {
+      this.#failures = Math.max(this.#failures, 1);
+      this.#quietUntil = Math.max(this.#quietUntil, now() + verdict.afterMs);
+    } else if (startedAt >= this.#failedAt) {
+      // What was under way together and fails together is one failure.
+      this.#failedAt = now();
+      this.#failures += 1;
+      const pause = pauseMs(this.#failures, Math.random());
+      this.#quietUntil = Math.max(this.#quietUntil, now() + pause);
+    }
+    this.#watchEnd(result);
+    return verdict.kind === 'later' ? verdict.afterMs : retryMs;
+  }
+
+  /** Disables an endpoint that took nothing for three days, and warns on the way there. */
+  #watchEnd(result: SendResult): void {
+    const { endpointId, failingSince } = this.#lane;
+    const forMs = failingSince === null ? 0 : Date.now() - failingSince.getTime();
+    const last = result.kind === 'answered' ? `status ${result.status}` : result.kind;
+    if (forMs >= DISABLED_AFTER_MS)
+      return this.#disable(`It took nothing for three days; the last try: ${last}.`);
+    const share = SHARES.findLast((one) => forMs >= (Number(one) / 100) * DISABLED_AFTER_MS) ?? '';
+    if (share === '' || share === this.#warnedShare) return;
+    this.#warnedShare = share;
+    const facts = { endpointId, percent: Number(share), last };
+    this.#options.logger.warn(facts, 'an endpoint takes nothing and will be disabled');
+  }
+
+  #disable(reason: string): void {
+    this.#disabled = reason;
+    const { endpointId } = this.#lane;
+    this.#options.logger.error({ endpointId, reason }, 'an endpoint is disabled');
+  }
+
+  /** What comes in while the last ones are written is written together. */
+  #write(): Promise<void> {
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = null;
+      this.#rest();
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    const { store, logger } = this.#options;
+    while (this.#outcomes.length > 0) {
+      const batch = this.#outcomes;
+      this.#outcomes = [];
+      const quietMs = this.#quietUntil - now();
+      const standing = {
+        failures: this.#failures,
+        quietMs: quietMs > 0 ? quietMs : null,
+        disabled: this.#disabled,
+      };
+      try {
+        const { endpointId } = this.#lane;
+        await recordTries(store, endpointId, batch, standing, DISABLED_AFTER_MS);
+      } catch (error) {
+        this.#outcomes = [...batch, ...this.#outcomes];
+        logger.debug({ err: error }, 'could not write what came of sends');
+        if (this.#givenUp) return;
+        await delay(WRITE_AGAIN_MS);
+        continue;
+      }
+      this.#wroteAt = now();
+      for (const { leadId } of batch) this.#inHand.delete(leadId);
+      if (this.#mayHaveChanged) this.#dueAt = now();
+      this.#mayHaveChanged &&= this.#inHand.size > 0;
+      void this.#work();
+    }
+  }
+
+  /** Sends a test that was asked for, whatever the state of the endpoint. */
+  async #test(testId: string): Promise<void> {
+    if (this.#testing || this.#closed || this.#signer === null) return;
+    if (this.#window.places(now()) === 0) return;
+    this.#testing = true;
+    this.#window.start();
+    const { endpointId, url } = this.#lane;
+    const message = testMessage(endpointId, testId, this.#signer);
+    const result = await this.#sender.post(url, message.headers, message.body);
+    this.#window.answered(now());
+    if (!this.#givenUp) {
+      const facts = factsOf(result, () => []);
+      this.#options.metrics.observe(facts);
+      const of = { leadId: null, version: null, event: 'endpoint.test' } as const;
+      await recordTest(this.#options.store, endpointId, testId, {
+        ...{ ...of, messageId: message.id },
+        ...facts,
+      }).catch((error: unknown) => {
+        // It is still asked for, and sent again.
+        this.#options.logger.debug({ err: error }, 'could not write what came of a test');
+      });
+    }
+    this.#testing = false;
+    this.#rest();
+  }
+
+  #openSigner(): void {
+    const { key, logger } = this.#options;
+    try {
+      this.#signer = openSigner(this.#lane, key);
+    } catch {
+      this.#signer = null;
+      const { endpointId } = this.#lane;
+      logger.error(
+        { endpointId },
+        'the secret of an endpoint was encrypted under another DELIVERY_KEY: nothing is sent to it',
+      );
+    }
+  }
+
+  #createSender(): Sender {
+    const { guard, timeoutMs } = this.#options;
+    return createSender(guard, { connections: this.#lane.concurrency, timeoutMs });
+  }
+
+  #waitForSends(): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#tellIdle.push(resolve));
+  }
+}
+
+const now = (): number => performance.now();
+
+type Facts = Pick<DeliveryTry, 'outcome' | 'status' | 'detail' | 'durationMs'>;
+
+/** A result as the log keeps it. `personal`: what an answer must not repeat. */
+function factsOf(result: SendResult, personal: () => readonly string[]): Facts {
+  const { durationMs } = result;
+  if (result.kind !== 'answered')
+    return { outcome: result.kind, status: null, detail: result.detail, durationMs };
+  const { status, answer } = result;
+  const isDelivered = verdictOn(result, 0).kind === 'delivered';
+  return {
+    outcome: isDelivered ? 'delivered' : 'answered',
+    status,
+    detail: answer === '' ? '' : keptAnswer(answer, personal()),
+    durationMs,
+  };
+}

@@ -1,0 +1,155 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, expect, test, vi } from 'vitest';
+import { startSystem, type System } from './system.ts';
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+}, 30_000);
+
+interface Message {
+  at: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+  content: { type: string; data: { leadId: string; version: number; name?: string } };
+}
+
+/** An endpoint that verifies all that it is sent. */
+async function openEndpoint() {
+  const messages: Message[] = [];
+  let answer: (response: ServerResponse) => void = (response) => response.end();
+  const server = createServer((request, response) => {
+    const at = performance.now();
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.on('end', () => {
+      const content = JSON.parse(body) as Message['content'];
+      messages.push({ at, headers: request.headers, body, content });
+      answer(response);
+    });
+  });
+  const listen = (port: number) =>
+    new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  await listen(0);
+  closers.push(close);
+  const { port } = server.address() as AddressInfo;
+  return {
+    ...{ url: `http://127.0.0.1:${port}/hook`, messages, close, listen: () => listen(port) },
+    answerWith: (next: typeof answer) => (answer = next),
+    verify: (secret: string) => {
+      for (const { body, headers } of messages)
+        new Webhook(secret).verify(body, headers as Record<string, string>);
+    },
+  };
+}
+
+const started = async (): Promise<System> => {
+  const system = await startSystem();
+  closers.push(() => system.stop());
+  return system;
+};
+
+async function post(system: System, code: string, body: object): Promise<string> {
+  const response = await fetch(`${system.receivers[0]?.url}/ingest/${code}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBe(202);
+  return ((await response.json()) as { leadId: string }).leadId;
+}
+
+interface Created {
+  id: string;
+  secret: string;
+}
+
+test('a posted lead reaches an endpoint, signed; one that was down or whose deliverer was killed gets it again under the same id', async () => {
+  const system = await started();
+  const { workspace, code } = await system.openLink();
+  const endpoint = await openEndpoint();
+  const name = 'crm';
+  const { secret } = await system.cli<Created>('endpoint', 'create', workspace, name, endpoint.url);
+  let deliverer = await system.startDeliverer({ LANE_LEASE_MS: '1000' });
+
+  expect(await system.cli('endpoint', 'test', name)).toMatchObject({
+    ...{ outcome: 'delivered', status: 200 },
+  });
+  const leadId = await post(system, code, { email: 'ana@example.com', name: 'Ana' });
+  await vi.waitFor(() => expect(endpoint.messages).toHaveLength(2), 10_000);
+  expect(endpoint.messages.map(({ content }) => content.type)).toEqual([
+    'endpoint.test',
+    'lead.created',
+  ]);
+  expect(endpoint.messages[1]?.content.data).toMatchObject({ leadId, version: 1, name: 'Ana' });
+
+  // Killed before the answer.
+  endpoint.answerWith(() => undefined);
+  await post(system, code, { email: 'ana@example.com', name: 'Ana Maria' });
+  await vi.waitFor(() => expect(endpoint.messages).toHaveLength(3), 10_000);
+  await deliverer.stop('SIGKILL');
+  endpoint.answerWith((response) => response.end());
+  deliverer = await system.startDeliverer();
+  await vi.waitFor(() => expect(endpoint.messages).toHaveLength(4), 10_000);
+  const [, , killed, again] = endpoint.messages;
+  expect(again?.headers['webhook-id']).toBe(killed?.headers['webhook-id']);
+  expect(again?.content).toEqual(killed?.content);
+
+  // Down, then up.
+  await endpoint.close();
+  await post(system, code, { email: 'ana@example.com', name: 'Ana Clara' });
+  await vi.waitFor(
+    async () =>
+      expect(
+        await system.query("SELECT 1 FROM delivery_attempt WHERE outcome = 'no-connection'"),
+      ).not.toEqual([]),
+    10_000,
+  );
+  await endpoint.listen();
+  await vi.waitFor(() => expect(endpoint.messages).toHaveLength(5), 15_000);
+  expect(endpoint.messages[4]?.content.data).toMatchObject({
+    leadId,
+    version: 3,
+    name: 'Ana Clara',
+  });
+  endpoint.verify(secret);
+  expect(await deliverer.stop()).toBe(0);
+  expect(deliverer.output()).not.toMatch(/ana@example|Ana|whsec/);
+}, 90_000);
+
+test('a lead that two requests change at once is told as it stands, and a merge names who ended', async () => {
+  const system = await started();
+  const { workspace, code } = await system.openLink();
+  const endpoint = await openEndpoint();
+  const { secret } = await system.cli<Created>(
+    'endpoint',
+    'create',
+    workspace,
+    'crm',
+    endpoint.url,
+  );
+  await system.startDeliverer();
+  const [ana, bia] = await Promise.all([
+    post(system, code, { email: 'ana@example.com', name: 'Ana' }),
+    post(system, code, { email: 'bia@example.com', name: 'Bia' }),
+  ]);
+  await system.settle();
+  await vi.waitFor(() => expect(endpoint.messages.length).toBeGreaterThanOrEqual(2), 10_000);
+  await system.cli('lead', 'merge', ana, bia);
+  await vi.waitFor(
+    () =>
+      expect(endpoint.messages.at(-1)?.content).toMatchObject({
+        type: 'lead.merged',
+        data: { leadId: ana, mergedLeads: [{ leadId: bia, version: 2 }] },
+      }),
+    10_000,
+  );
+  endpoint.verify(secret);
+}, 60_000);

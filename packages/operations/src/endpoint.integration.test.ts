@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { createWorkspace, endpointKey, listAudit, openStore, type Store } from '@leadgate/store';
+import { testDatabase } from '@leadgate/testkit';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { endpoint } from './endpoint.ts';
+import { Refusal, type Call, type Connections, type DeliverySettings } from './operation.ts';
+import { runOperation } from './run.ts';
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let store: Store;
+let workspaceId: string;
+let deliveries: DeliverySettings;
+beforeAll(async () => {
+  database = await testDatabase();
+  store = openStore({ url: database.url, poolSize: 2 });
+});
+afterAll(async () => {
+  await store.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  deliveries = { key: endpointKey('a key of thirty-two characters or more'), allowNetworks: [] };
+  const name = randomUUID().replaceAll('-', ' ');
+  const made = await createWorkspace(store, { name, country: 'BR', dummyPhones: [] });
+  if (made.kind !== 'created') throw new Error(made.kind);
+  workspaceId = made.workspace.id;
+});
+
+const unused = () => Promise.reject(new Error('not used'));
+const connections = (): Connections => ({
+  store,
+  ...{ redis: unused, failed: unused, intake: unused, secondFactorKey: null, receiverUrl: null },
+  erasureLedger: null,
+  deliveries: () => Promise.resolve(deliveries),
+});
+const call = (role: 'operator' | 'administrator' = 'administrator'): Call => ({
+  actor: { kind: 'token', name: 'test', role, workspaces: [] },
+  requestId: null,
+  signal: new AbortController().signal,
+  warn: () => undefined,
+});
+
+const create = (given: object = {}, as = call()) =>
+  runOperation(
+    endpoint.create,
+    { workspaceId, name: 'crm', url: 'https://crm.example/hook', ...given },
+    connections(),
+    as,
+  );
+
+test.each([
+  ['http://crm.example/hook', 'scheme'],
+  ['https://10.1.2.3/hook', 'inside'],
+  ['https://0x7f000001/', 'inside'],
+  ['https://localhost/', 'inside'],
+  ['https://me:secret@crm.example/', 'credentials'],
+  ['crm.example', 'not-a-url'],
+])('%s is refused, and why is said: %s', async (url, code) => {
+  expect(await create({ url })).toMatchObject({
+    ...{ code: 'invalid', errors: [{ pointer: '/url', code }] },
+  });
+});
+
+test('networks that are named for this process may be called', async () => {
+  deliveries = { ...deliveries, allowNetworks: ['10.0.0.0/8'] };
+  expect(await create({ url: 'http://10.1.2.3/hook' })).toMatchObject({ state: 'active' });
+});
+
+test('all that is wrong is named at once', async () => {
+  const headers = { Host: 'x', 'webhook-id': 'x', 'a b': 'x', 'x-key': 'é', authorization: 'ok' };
+  const refusal = await create({ url: 'ftp://x/', headers, perSecond: 2.5 });
+  expect(refusal).toMatchObject({
+    errors: [
+      { pointer: '/url' },
+      { pointer: '/headers/Host', code: 'not-allowed' },
+      { pointer: '/headers/webhook-id', code: 'not-allowed' },
+      { pointer: '/headers/a b', code: 'invalid' },
+      { pointer: '/headers/x-key', code: 'invalid' },
+      { pointer: '/perSecond' },
+    ],
+  });
+});
+
+test('a secret is shown once, and neither it nor a header is in the list or the audit log', async () => {
+  const made = await create({ headers: { Authorization: 'Bearer hunter2' } });
+  if (made instanceof Refusal) throw new Error(made.detail);
+  expect(made.secret).toMatch(/^whsec_/);
+  expect(made.headers).toEqual(['authorization']);
+  const rotated = await runOperation(
+    endpoint.rotate,
+    { endpointId: made.id },
+    connections(),
+    call(),
+  );
+  if (rotated instanceof Refusal) throw new Error(rotated.detail);
+  expect(rotated.secret).not.toBe(made.secret);
+  expect(rotated.oldSecretUntil).not.toBeNull();
+  const seen = JSON.stringify([
+    await runOperation(endpoint.list, { workspaceId }, connections(), call()),
+    await runOperation(endpoint.show, { endpointId: made.id }, connections(), call()),
+    await listAudit(store, { limit: 100 }),
+  ]);
+  for (const secret of [made.secret, rotated.secret, 'hunter2']) expect(seen).not.toContain(secret);
+  expect(seen).toContain('endpoint.create');
+});
+
+test('an operator pauses, resumes and tests; who is told is an administrator’s to say', async () => {
+  expect(await create({}, call('operator'))).toMatchObject({ code: 'not-allowed' });
+  const made = await create();
+  if (made instanceof Refusal) throw new Error(made.detail);
+  const endpointId = made.id;
+  const as = call('operator');
+  expect(await runOperation(endpoint.pause, { endpointId }, connections(), as)).toMatchObject({
+    state: 'paused',
+  });
+  expect(await runOperation(endpoint.resume, { endpointId }, connections(), as)).toMatchObject({
+    state: 'active',
+  });
+  const removed = await runOperation(endpoint.remove, { endpointId }, connections(), as);
+  expect(removed).toMatchObject({ code: 'not-allowed' });
+  expect(await runOperation(endpoint.remove, { endpointId }, connections(), call())).toBeNull();
+  expect(await runOperation(endpoint.test, { endpointId }, connections(), as)).toMatchObject({
+    code: 'not-found',
+  });
+});
+
+test('what is named changes, the rest stays, and a taken name is refused', async () => {
+  const made = await create();
+  if (made instanceof Refusal) throw new Error(made.detail);
+  const set = (changes: object) =>
+    runOperation(endpoint.set, { endpointId: made.id, ...changes }, connections(), call());
+  expect(await set({ perSecond: 2, events: ['lead.created'] })).toMatchObject({
+    ...{ perSecond: 2, events: ['lead.created'], url: made.url, name: 'crm', concurrency: 8 },
+  });
+  expect(await set({})).toMatchObject({ code: 'invalid' });
+  expect(await set({ events: ['lead.deleted'] })).toMatchObject({ code: 'invalid' });
+  await create({ name: 'other' });
+  expect(await set({ name: 'other' })).toMatchObject({ code: 'conflict' });
+});
+
+test('without a key nothing is encrypted, and nothing is made', async () => {
+  deliveries = { ...deliveries, key: null };
+  expect(await create()).toMatchObject({ code: 'unavailable' });
+});

@@ -1,0 +1,351 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LEAD_EVENTS, type FieldError } from '@leadgate/contract';
+import { createGuard, newSecret } from '@leadgate/delivery';
+import {
+  askEndpointTest,
+  createEndpoint,
+  findEndpoint,
+  findTest,
+  listEndpoints,
+  removeEndpoint,
+  rotateEndpointSecret,
+  setEndpointState,
+  updateEndpoint,
+  type Endpoint,
+  type EndpointSettings,
+} from '@leadgate/store';
+import { Type, type Static } from 'typebox';
+import {
+  invalid,
+  NOTHING,
+  NOTHING_NAMED,
+  operation,
+  Refusal,
+  type DeliverySettings,
+} from './operation.ts';
+import { UNKNOWN_WORKSPACE } from './operator.ts';
+import { At, Nullable, Uuid } from './schema.ts';
+
+const members = {
+  id: Uuid,
+  workspaceId: Uuid,
+  workspaceName: Type.String(),
+  name: Type.String(),
+  url: Type.String(),
+  headers: Type.Array(Type.String(), { description: 'Names; values are not shown.' }),
+  events: Type.Array(Type.String()),
+  linkIds: Type.Array(Uuid),
+  perSecond: Nullable(Type.Number()),
+  concurrency: Type.Integer(),
+  state: Type.String({ description: 'active, paused or disabled.' }),
+  reason: Nullable(Type.String({ description: 'Why it is disabled.' })),
+  failingSince: Nullable(At),
+  deliveredAt: Nullable(At),
+  oldSecretUntil: Nullable(At),
+  createdAt: At,
+};
+const EndpointView = Type.Object(members);
+const WithSecret = Type.Object({
+  ...members,
+  secret: Type.String({ description: 'What messages are verified with; shown this once.' }),
+});
+
+const Events = Type.Array(Type.Enum([...LEAD_EVENTS]), {
+  minItems: 1,
+  maxItems: LEAD_EVENTS.length,
+  uniqueItems: true,
+  description: 'What it is told of; everything if left out.',
+});
+
+const settings = {
+  headers: Type.Optional(
+    Type.Record(Type.String(), Type.String({ maxLength: 2_000 }), {
+      maxProperties: 20,
+      description: 'Headers that are sent with each message.',
+    }),
+  ),
+  events: Type.Optional(Events),
+  linkIds: Type.Optional(
+    Type.Array(Uuid, {
+      maxItems: 500,
+      description: 'It is told of leads that came by one of these links; none: by any.',
+    }),
+  ),
+  perSecond: Type.Optional(
+    Nullable(
+      Type.Number({
+        minimum: 0.01,
+        maximum: 1_000,
+        description: 'Sends a second at most: a whole number, or less than 1. Null: no limit.',
+      }),
+    ),
+  ),
+  concurrency: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      description: 'Sends at once at most; 8 if left out.',
+    }),
+  ),
+};
+const input = { name: Type.String(), url: Type.String({ maxLength: 4_000 }), ...settings };
+
+const CONCURRENCY = 8;
+const WEEK_SECONDS = 604_800;
+
+const UNKNOWN = new Refusal('not-found', 'There is no such endpoint.');
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
+// Printable, and nothing that ends the line.
+const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
+/** What decides where a message goes, how it is read, and whether it is genuine is not an operator's. */
+const OWN_HEADERS =
+  /^(host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|proxy-.*|user-agent|webhook-.*)$/i;
+
+/** What is wrong with the parts of an endpoint that are not of the store. */
+function faultsOf(
+  { url, headers = {}, perSecond }: Partial<EndpointSettings>,
+  { allowNetworks }: DeliverySettings,
+): FieldError[] {
+  const fault = url === undefined ? null : createGuard({ allowNetworks }).faultOf(url);
+  const errors: FieldError[] = fault === null ? [] : [{ pointer: '/url', ...fault }];
+  for (const [name, value] of Object.entries(headers)) {
+    const pointer = `/headers/${name.slice(0, 100)}`;
+    if (!HEADER_NAME.test(name))
+      errors.push({ pointer, code: 'invalid', detail: 'A header has a name that is none.' });
+    else if (OWN_HEADERS.test(name))
+      errors.push({ pointer, code: 'not-allowed', detail: `The header ${name} is set by itself.` });
+    else if (!HEADER_VALUE.test(value))
+      errors.push({
+        pointer,
+        code: 'invalid',
+        detail: `The header ${name} holds a character that is not printable ASCII.`,
+      });
+  }
+  if (typeof perSecond === 'number' && perSecond > 1 && !Number.isInteger(perSecond))
+    errors.push({
+      pointer: '/perSecond',
+      code: 'invalid',
+      detail: 'More than one send a second is a whole number.',
+    });
+  return errors;
+}
+
+const lowerCased = (headers: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+type Settings = Partial<Static<ReturnType<typeof Type.Object<typeof input>>>>;
+
+function settingsOf({ headers, ...given }: Settings): Partial<EndpointSettings> {
+  return { ...given, ...(headers !== undefined && { headers: lowerCased(headers) }) };
+}
+
+const NO_KEY = new Refusal(
+  'unavailable',
+  'Secrets of endpoints need a key: set DELIVERY_KEY here, as deliverers have it.',
+);
+
+const setState = (verb: 'pause' | 'resume', state: 'active' | 'paused', summary: string) =>
+  operation({
+    name: `endpoint.${verb}`,
+    id: `${verb}Endpoint`,
+    method: 'POST',
+    path: `/endpoints/:endpointId/${verb}`,
+    summary,
+    scope: 'endpointId',
+    input: Type.Object({ endpointId: Uuid }),
+    output: EndpointView,
+    run: async ({ endpointId }, { store }) =>
+      (await setEndpointState(store, endpointId, state)) ?? UNKNOWN,
+  });
+
+/** A send has 15 seconds, and a deliverer looks once a second. */
+const TEST_WITHIN_MS = 20_000;
+const TEST_LOOK_MS = 200;
+
+/** Endpoints: addresses that are told of changed leads. */
+export const endpoint = {
+  list: operation({
+    name: 'endpoint.list',
+    id: 'listEndpoints',
+    method: 'GET',
+    path: '/endpoints',
+    summary: 'List the addresses that are told of changed leads',
+    role: 'operator',
+    scope: 'workspaceId',
+    input: Type.Object({ workspaceId: Type.Optional(Uuid) }),
+    output: Type.Array(EndpointView),
+    run: ({ workspaceId }, { store }) => listEndpoints(store, workspaceId),
+  }),
+
+  create: operation({
+    name: 'endpoint.create',
+    id: 'createEndpoint',
+    method: 'POST',
+    path: '/workspaces/:workspaceId/endpoints',
+    summary: 'Create an endpoint: it is told of what changes from now on',
+    description: 'Messages are signed as Standard Webhooks says; the secret is shown this once.',
+    role: 'administrator',
+    scope: 'workspaceId',
+    subject: ['name'],
+    input: Type.Object({ workspaceId: Uuid, ...input }),
+    output: WithSecret,
+    status: 201,
+    run: async ({ workspaceId, ...given }, connections) => {
+      const deliveries = await connections.deliveries();
+      const { key } = deliveries;
+      if (key === null) return NO_KEY;
+      const errors = faultsOf(given, deliveries);
+      if (errors.length > 0) return invalid(errors);
+      const secret = newSecret();
+      const defaults = { headers: {}, events: [...LEAD_EVENTS], linkIds: [] };
+      const outcome = await createEndpoint(
+        connections.store,
+        workspaceId,
+        {
+          ...{ ...defaults, perSecond: null, concurrency: CONCURRENCY, ...given },
+          ...settingsOf(given),
+        },
+        { secret, key },
+      );
+      return viewOf(outcome, UNKNOWN_WORKSPACE, (one) => ({ ...one, secret }));
+    },
+  }),
+
+  show: operation({
+    name: 'endpoint.show',
+    id: 'showEndpoint',
+    method: 'GET',
+    path: '/endpoints/:endpointId',
+    summary: 'Show an endpoint',
+    role: 'operator',
+    scope: 'endpointId',
+    input: Type.Object({ endpointId: Uuid }),
+    output: EndpointView,
+    run: async ({ endpointId }, { store }) => (await findEndpoint(store, endpointId)) ?? UNKNOWN,
+  }),
+
+  set: operation({
+    name: 'endpoint.set',
+    id: 'changeEndpoint',
+    method: 'PATCH',
+    path: '/endpoints/:endpointId',
+    summary: 'Change an endpoint; what is not named stays, headers are given whole',
+    role: 'administrator',
+    scope: 'endpointId',
+    input: Type.Object({ endpointId: Uuid, ...Type.Partial(Type.Object(input)).properties }),
+    output: EndpointView,
+    run: async ({ endpointId, ...given }, connections) => {
+      if (Object.keys(given).length === 0) return NOTHING_NAMED;
+      const deliveries = await connections.deliveries();
+      const { key } = deliveries;
+      if (given.headers !== undefined && key === null) return NO_KEY;
+      const errors = faultsOf(given, deliveries);
+      if (errors.length > 0) return invalid(errors);
+      const changes = settingsOf(given);
+      return viewOf(
+        await updateEndpoint(connections.store, endpointId, changes, key),
+        UNKNOWN,
+        (one) => one,
+      );
+    },
+  }),
+
+  pause: setState('pause', 'paused', 'Hold deliveries back; they wait'),
+  resume: setState(
+    'resume',
+    'active',
+    'Send deliveries to a paused or disabled endpoint again, with all that waited',
+  ),
+
+  rotate: operation({
+    name: 'endpoint.rotate',
+    id: 'rotateEndpointSecret',
+    method: 'POST',
+    path: '/endpoints/:endpointId/rotate',
+    summary: 'Sign with a new secret; with the old one too for the overlap',
+    role: 'administrator',
+    scope: 'endpointId',
+    subject: ['overlapSeconds'],
+    input: Type.Object({
+      endpointId: Uuid,
+      overlapSeconds: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 31_536_000, description: 'A week by default.' }),
+      ),
+    }),
+    output: WithSecret,
+    run: async ({ endpointId, overlapSeconds = WEEK_SECONDS }, connections) => {
+      const { key } = await connections.deliveries();
+      if (key === null) return NO_KEY;
+      const secret = newSecret();
+      const rotation = { secret, key, overlapSeconds };
+      const one = await rotateEndpointSecret(connections.store, endpointId, rotation);
+      return one === null ? UNKNOWN : { ...one, secret };
+    },
+  }),
+
+  test: operation({
+    name: 'endpoint.test',
+    id: 'testEndpoint',
+    method: 'POST',
+    path: '/endpoints/:endpointId/test',
+    summary: 'Have a deliverer send a signed test, also to a paused endpoint, and show the answer',
+    scope: 'endpointId',
+    input: Type.Object({ endpointId: Uuid }),
+    output: Type.Object({
+      messageId: Type.String(),
+      outcome: Type.String({
+        description:
+          'delivered, answered (not with 2xx), refused, timeout, no-connection or broken-answer.',
+      }),
+      status: Nullable(Type.Integer()),
+      detail: Type.String({ description: 'The beginning of the answer, or why there is none.' }),
+      durationMs: Type.Integer(),
+    }),
+    run: async ({ endpointId }, { store }, { signal }) => {
+      const testId = randomUUID();
+      if (!(await askEndpointTest(store, endpointId, testId))) return UNKNOWN;
+      for (const end = Date.now() + TEST_WITHIN_MS; Date.now() < end;) {
+        await delay(TEST_LOOK_MS, undefined, { signal });
+        const found = await findTest(store, endpointId, testId);
+        if (found !== null) return found;
+      }
+      return new Refusal(
+        'unavailable',
+        'No deliverer has sent the test: is one running, and has it the same DELIVERY_KEY?',
+      );
+    },
+  }),
+
+  remove: operation({
+    name: 'endpoint.remove',
+    id: 'removeEndpoint',
+    method: 'DELETE',
+    path: '/endpoints/:endpointId',
+    summary: 'Remove an endpoint with all that waits for it, for good',
+    role: 'administrator',
+    scope: 'endpointId',
+    input: Type.Object({ endpointId: Uuid }),
+    output: NOTHING,
+    run: async ({ endpointId }, { store }) =>
+      (await removeEndpoint(store, endpointId)) ? null : UNKNOWN,
+  }),
+};
+
+function viewOf<View>(
+  outcome: Awaited<ReturnType<typeof createEndpoint>>,
+  unknown: Refusal,
+  view: (endpoint: Endpoint) => View,
+): View | Refusal {
+  switch (outcome.kind) {
+    case 'done':
+      return view(outcome.endpoint);
+    case 'unknown':
+      return unknown;
+    case 'name-taken':
+      return new Refusal('conflict', `An endpoint of the workspace is called "${outcome.name}".`);
+    case 'invalid':
+      return invalid(outcome.errors);
+  }
+}
