@@ -112,6 +112,24 @@ test.each([
   expect(violations.join('\n')).toMatch(message);
 });
 
+test('an identity that another lead claimed after a restore is well where the two are kept as a pair, and only then', async () => {
+  const [a, b] = [submissionOf(1), submissionOf(2)];
+  await apply(a, b);
+  const key = a.identities[0]?.key;
+  await admin.query('UPDATE identity SET lead_id = $1 WHERE key = $2', [b.leadId, key]);
+  const found = async (restores: number) => {
+    const thrownAway = { restores, submissions: new Set<string>(), marks: new Set<string>() };
+    return (await audit(database.url, [], sent(), thrownAway)).violations;
+  };
+  expect(await found(1)).toHaveLength(1);
+  await admin.query(
+    'INSERT INTO possible_duplicate (workspace_id, lead_a, lead_b) VALUES ($1, $2, $3)',
+    [workspaceId, ...[a.leadId, b.leadId].sort()],
+  );
+  expect(await found(0)).toHaveLength(1);
+  expect(await found(1)).toEqual([]);
+});
+
 test('an answered id that stands for another lead than the submission’s is found', async () => {
   const [a, b] = [submissionOf(1), submissionOf(2)];
   await apply(a, b);

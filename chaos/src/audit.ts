@@ -104,7 +104,7 @@ function compare(
       resolve,
     ),
     ...unlikeTheModel(stored, resolve),
-    ...strayIdentities(stored, resolve),
+    ...strayIdentities(stored, resolve, thrownAway.restores > 0),
   );
 }
 
@@ -194,25 +194,33 @@ function unlikeTheModel(
   return violations;
 }
 
-/** One owner a key, the one that was reserved; where a post named two leads, their pair is kept. */
+/**
+ * One owner a key, the one that was reserved; where a post named two leads, their pair is kept. After a
+ * restore another lead may have claimed a key whose first job still waited, in another node or in a worker's
+ * hands: then the two are kept as a pair as well.
+ */
 function strayIdentities(
   { submissions, leads, owners, possibleDuplicates }: Stored,
   resolve: (id: string) => string,
+  mayBeClaimedTwice: boolean,
 ): string[] {
   const violations = new Set<string>();
+  const arePaired = (one: string, other: string): boolean =>
+    possibleDuplicates.has([resolve(one), resolve(other)].sort().join(' '));
   for (const { id, leadId, identities } of submissions)
     for (const { key, owner } of identities) {
       if (owner === null) continue;
       // A lead that was reserved and never enqueued, and so never answered, has no row.
       const exists = leads.has(resolve(owner));
       const holder = owners.get(key);
-      if (exists && (holder === undefined || resolve(holder) !== resolve(owner)))
+      const isElsewhere = holder === undefined || resolve(holder) !== resolve(owner);
+      const isPaired = mayBeClaimedTwice && holder !== undefined && arePaired(holder, owner);
+      if (exists && isElsewhere && !isPaired)
         violations.add(
           `a key of submission ${id} (lead ${leadId}) was reserved for lead ${owner} and is held by ${holder ?? 'none'}`,
         );
-      const [a = '', b = ''] = [resolve(owner), resolve(leadId)].sort();
-      if (a !== b && !possibleDuplicates.has(`${a} ${b}`))
-        violations.add(`leads ${a} and ${b} are not kept as possible duplicates`);
+      if (resolve(owner) !== resolve(leadId) && !arePaired(owner, leadId))
+        violations.add(`leads ${owner} and ${leadId} are not kept as possible duplicates`);
     }
   return [...violations];
 }
