@@ -11,7 +11,7 @@ const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 60
 /** Ten years: longer is a slip of the finger. */
 const LONGEST = 10 * 366 * 86_400;
 
-/** Seconds of a duration such as `90s`, `30m`, `12h`, `7d`, `2w` or `0`; null where it is none. */
+/** Seconds of a duration such as `90s`, `30m`, `12h`, `7d`, `2w` or `0`; null if it is none. */
 export function readDuration(text: string): number | null {
   if (text.trim() === '0') return 0;
   const match = /^(\d{1,9})([smhdw])$/.exec(text.trim());
@@ -24,7 +24,7 @@ const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{
 
 /**
  * A moment: an ISO 8601 time with its zone, a date (its start in UTC), or a duration from now
- * (`30d`). Null where the text is none of them, or no date of the calendar.
+ * (`30d`). Null if the text is none of them, or no date of the calendar.
  */
 export function readMoment(text: string, now: Date): Date | null {
   const trimmed = text.trim();
@@ -69,7 +69,7 @@ export function wholeNumber(text: string): number {
   return value;
 }
 
-/** An id as typed; `what` it is of, for the Failure where it is none. */
+/** An id as typed; `what` it is of, for the Failure if it is none. */
 export function readId(text: string, what: string): string {
   const id = text.trim().toLowerCase();
   if (isUuid(id)) return id;

@@ -46,7 +46,7 @@ export function createGate(
   };
 }
 
-/** Who makes a request, by its token or session; null where that is nobody, or nobody any more. */
+/** Who makes a request, by its token or session; null if that is nobody, or nobody any more. */
 export async function findActor(store: Store, request: FastifyRequest): Promise<Actor | null> {
   const { authorization } = request.headers;
   if (authorization !== undefined) {

@@ -25,7 +25,7 @@ export interface ImportRun {
 }
 
 export interface ImportLog {
-  /** Null where one of this id was begun, or as many run as may. */
+  /** Null if one of this id was begun, or as many run as may. */
   begin: (
     run: Pick<ImportRun, 'importId' | 'linkId' | 'startedBy' | 'dryRun' | 'totalBytes'>,
   ) => (ImportRun & { signal: AbortSignal }) | null;

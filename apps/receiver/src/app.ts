@@ -74,7 +74,7 @@ export interface ReceiverServices extends Intake {
   health: Health;
   /** The script for landing pages. */
   snippet: Asset;
-  /** Null where none is served. */
+  /** Null if none is served. */
   demo: Demo | null;
   /** Told what each post came to, and the milliseconds it took. */
   onAnswer: (answer: Answer, ms: number) => void;

@@ -29,7 +29,7 @@ interface NodeLoad {
   /** Bytes; a maxmemory of 0: no limit. */
   usedMemory: number;
   maxmemory: number;
-  /** Null where Redis does not say. */
+  /** Null if Redis does not say. */
   evictionPolicy: string | null;
 }
 

@@ -37,7 +37,7 @@ const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
 const BOUNDARY = /;\s*boundary\s*=\s*[^;\s]/i;
 
 /**
- * How a body is to be read by its Content-Type and Content-Encoding; null where it cannot be: another
+ * How a body is to be read by its Content-Type and Content-Encoding; null if it cannot be: another
  * media type, a charset that is not known, or a compressed body.
  */
 export function readMediaType(

@@ -24,7 +24,7 @@ const TROUBLES = [
 export function createReceiverMetrics(sources: {
   redisIsReady: () => boolean;
   directoryIsComplete: () => boolean;
-  /** Null where there is no spool. */
+  /** Null if there is no spool. */
   spoolStatus: () => Pick<SpoolStatus, 'waiting' | 'bytes' | 'damaged'> | null;
 }): ReceiverMetrics {
   const registry = createMetrics('receiver');

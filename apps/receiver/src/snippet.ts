@@ -7,7 +7,7 @@ import { type Asset, makeAsset, sendAsset } from './asset.ts';
 
 const require = createRequire(import.meta.url);
 
-/** The snippet for landing pages, as built. Throws a StartError where it has not been built. */
+/** The snippet for landing pages, as built. Throws a StartError if it has not been built. */
 export function readSnippet(): Asset {
   try {
     const path = require.resolve('@leadgate/capture/capture.js');

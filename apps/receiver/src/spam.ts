@@ -38,7 +38,7 @@ export async function checkForSpam(
 export interface Signs {
   /** Whether the field that no person sees was filled in. */
   trapped: boolean;
-  /** Milliseconds from the page's opening to the sending of its form; null where it is not said. */
+  /** Milliseconds from the page's opening to the sending of its form; null if it is not said. */
   filledMs: number | null;
   /** Milliseconds since it was filled in, of one that was kept by a browser; null: it is of now. */
   ageMs: number | null;

@@ -14,7 +14,7 @@ interface Labelled<Value extends string> {
   values: readonly Value[];
 }
 
-/** A number that is looked up when somebody asks; null where it is not known now. */
+/** A number that is looked up when somebody asks; null if it is not known now. */
 export interface GaugeDefinition extends Named {
   read: () => Promise<number | null> | number | null;
 }

@@ -3,7 +3,7 @@ import { addressOf, isCluster, mastersOf, type RedisConnection } from './redis-c
 
 /** What a server says of how well it keeps what it was given; `unknown` where it will not say. */
 export interface RedisDurability {
-  /** Host and port of a node of a Cluster; null where Redis is one server. */
+  /** Host and port of a node of a Cluster; null if Redis is one server. */
   node: string | null;
   /** Whether it is a node of a Cluster, and those that connected do not know. */
   isPartOfCluster: boolean;

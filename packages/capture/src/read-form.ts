@@ -37,7 +37,7 @@ function isSendable(input: Input): boolean {
   return !NEVER_SENT.test(input.type) && input.matches(':enabled:not([autocomplete^=cc-])');
 }
 
-/** Of the inputs of one name, in their order; undefined where nothing is filled in. */
+/** Of the inputs of one name, in their order; undefined if nothing is filled in. */
 function valueOf(inputs: Input[]): CustomValue | undefined {
   const [{ name, type }, second] = inputs as [Input, Input?];
   const isList = /\[]$/.test(name) || type === 'select-multiple' || (type === 'checkbox' && second);

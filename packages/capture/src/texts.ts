@@ -4,7 +4,7 @@ export interface Texts {
   kept: string;
   rejected: string;
   identity: string;
-  /** Beside a field; undefined where the service's own words are in this language. */
+  /** Beside a field; undefined if the service's own words are in this language. */
   field?: string;
 }
 

@@ -51,7 +51,7 @@ export function currentVisit(remember: boolean, attribution: boolean): Visit {
   return visit;
 }
 
-/** The utm marks and click ids of an address's query; undefined where there are none: no touch. */
+/** The utm marks and click ids of an address's query; undefined if there are none: no touch. */
 export function touchOf(query: string): Touch | undefined {
   const touch: { [field: string]: unknown } = {};
   new URLSearchParams(query).forEach((mark, name) => {

@@ -7,7 +7,7 @@ import type { Note } from './note.ts';
 export interface OwnedIdentity {
   /** `email:ana@example.com` or `phone:+5511987654321`. */
   key: string;
-  /** Lead id; null where the key was left unowned (the lead has as many identities as it may). */
+  /** Lead id; null if the key was left unowned (the lead has as many identities as it may). */
   owner: string | null;
 }
 

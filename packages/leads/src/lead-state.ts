@@ -22,7 +22,7 @@ export interface TouchOfSubmission extends Provenance {
 export interface LeadState {
   values: Partial<Record<FieldPath, string>>;
   provenance: Partial<Record<FieldPath, Provenance>>;
-  /** The telephone with its country (E.164); null where it is no valid number. */
+  /** The telephone with its country (E.164); null if it is no valid number. */
   telephoneE164: string | null;
   firstTouch: TouchOfSubmission | null;
   lastTouch: TouchOfSubmission | null;

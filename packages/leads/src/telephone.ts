@@ -146,7 +146,7 @@ function withoutMarks(digits: string, of: (mark: Mark) => RegExp | undefined): s
 
 /**
  * The mobile number that an old one of eight digits, the first of them 6 to 9, was renumbered to;
- * undefined where the number is not one. Every area has nine digits since 2016 (Anatel, Resolução
+ * undefined if the number is not one. Every area has nine digits since 2016 (Anatel, Resolução
  * 553/2010).
  */
 function withNinthDigit(number: PhoneNumber): PhoneNumber | undefined {

@@ -18,7 +18,7 @@ export const BIDI_OVERRIDES = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /**
  * A text as it is stored: NFC, trimmed, without control characters but tab and newline, lone
- * surrogates as U+FFFD (Postgres takes neither NUL nor a lone surrogate). Empty where nothing of it
+ * surrogates as U+FFFD (Postgres takes neither NUL nor a lone surrogate). Empty if nothing of it
  * can be seen. `drop` names characters to remove besides.
  */
 export function cleanText(text: string, drop?: RegExp): string {

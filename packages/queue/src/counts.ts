@@ -24,7 +24,7 @@ export interface ShardStanding extends QueueCounts {
   shard: number;
   /** Whether producers write to it; others are left over from a larger QUEUE_SHARDS. */
   inUse: boolean;
-  /** Null where none waits. */
+  /** Null if none waits. */
   oldestWaitingMs: number | null;
 }
 
@@ -50,7 +50,7 @@ export function sumOfShards(
 }
 
 /**
- * Milliseconds that the oldest waiting lead has waited; null where none waits. Rejects when Redis
+ * Milliseconds that the oldest waiting lead has waited; null if none waits. Rejects when Redis
  * does not answer.
  */
 export async function oldestWaiting(redis: RedisConnection): Promise<number | null> {

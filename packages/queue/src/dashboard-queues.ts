@@ -113,7 +113,7 @@ export interface JobContent {
   submissions: Submission[];
 }
 
-/** What a job's data carries; null where this version does not understand it. */
+/** What a job's data carries; null if this version does not understand it. */
 export function readJobData(data: unknown): JobContent | null {
   const reading = readJob(data);
   if (reading.kind !== 'readable') return null;

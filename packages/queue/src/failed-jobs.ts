@@ -19,7 +19,7 @@ export interface FailedJobDetails extends FailedJob {
   attempts: number;
   /** Whether a stored submission was to be applied again. */
   replay: boolean;
-  /** What it carries; null where this version cannot read it. */
+  /** What it carries; null if this version cannot read it. */
   submission: Submission | null;
   /** As Redis holds it. */
   data: unknown;
@@ -60,11 +60,11 @@ export interface FailedJobs {
   reasons(): Promise<FailedReasons>;
   /** Those that fit, page by page. Jobs that leave the list meanwhile hold nothing up. */
   pages(order: 'oldest-first' | 'newest-first', filter?: FailedFilter): AsyncGenerator<FailedJob[]>;
-  /** One job; null where none of this id has failed. */
+  /** One job; null if none of this id has failed. */
   show(jobId: string): Promise<FailedJobDetails | null>;
-  /** Puts a failed job back with all its attempts. False where none of this id has failed. */
+  /** Puts a failed job back with all its attempts. False if none of this id has failed. */
   retry(jobId: string): Promise<boolean>;
-  /** Takes a failed job out of Redis for good. False where none of this id has failed. */
+  /** Takes a failed job out of Redis for good. False if none of this id has failed. */
   remove(jobId: string): Promise<boolean>;
   /** Leaves the connection open: it is the caller's. */
   close(): Promise<void>;

@@ -195,7 +195,7 @@ export async function startShardWorker(
 
 interface Holds {
   add(reason: string): void;
-  /** False where it holds for this reason already. */
+  /** False if it holds for this reason already. */
   addFor(reason: string, ms: number): boolean;
   remove(reason: string): void;
 }

@@ -126,7 +126,7 @@ async function keepName(
 const found = (endpoint: Endpoint | null): EndpointChange =>
   endpoint === null ? { kind: 'unknown' } : { kind: 'done', endpoint };
 
-/** `key`: null where no headers are named. */
+/** `key`: null if no headers are named. */
 function columnsOf(
   { headers, name, ...settings }: Partial<EndpointSettings>,
   key: Uint8Array | null,

@@ -14,7 +14,7 @@ export type Failure =
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly failure: Failure;
-  /** SQLSTATE, or what else names the error; null where nothing does. */
+  /** SQLSTATE, or what else names the error; null if nothing does. */
   readonly code: string | null;
 
   constructor(failure: Failure, code: string | null) {

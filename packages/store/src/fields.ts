@@ -125,7 +125,7 @@ export async function renameField(
 
 /**
  * Archives a field: it keeps its values and its name, and takes no new values. Archiving it again
- * changes nothing. Null where there is no such field.
+ * changes nothing. Null if there is no such field.
  */
 export async function archiveField(store: Store, fieldId: string): Promise<CustomField | null> {
   await store.prisma.customField.updateMany({

@@ -79,7 +79,7 @@ export interface HeldDetails extends HeldSummary {
   submission: Submission;
 }
 
-/** One held submission, decided on or not; null where there is none of this id. */
+/** One held submission, decided on or not; null if there is none of this id. */
 export async function showHeld(store: Store, heldId: string): Promise<HeldDetails | null> {
   const [row] = await store.prisma.$queryRaw<HeldRow[]>`
     SELECT ${heldColumns} FROM held_submission h ${heldJoins} WHERE h.id = ${heldId}::uuid`;
@@ -121,7 +121,7 @@ export async function saveHeld(store: Store, submissions: readonly Submission[])
 
 /**
  * Puts down what became of a held submission. What was released stays so; what was discarded can
- * still be released. Returns what it is now; null where there is none of this id.
+ * still be released. Returns what it is now; null if there is none of this id.
  */
 export async function decideHeld(
   store: Store,

@@ -67,7 +67,7 @@ export interface LeadDetails extends LeadSummary {
   erasure: { at: string; reason: string; by: string } | null;
 }
 
-/** The lead of any id ever answered, aliases followed. Null where no lead has the id. */
+/** The lead of any id ever answered, aliases followed. Null if no lead has the id. */
 export async function showLead(
   store: Store,
   leadId: string,

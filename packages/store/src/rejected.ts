@@ -114,7 +114,7 @@ type DetailsRow = RejectedRow &
     mendedBodyType: BodyType | null;
   };
 
-/** One refused body; null where there is none of this id. */
+/** One refused body; null if there is none of this id. */
 export async function showRejected(
   store: Store,
   rejectedId: string,
@@ -177,7 +177,7 @@ export async function saveRejected(store: Store, bodies: readonly RejectedBody[]
 }
 
 /**
- * Keeps a mended body beside the one that was sent. False where there is none of this id that is
+ * Keeps a mended body beside the one that was sent. False if there is none of this id that is
  * still to be replayed.
  */
 export async function keepMended(

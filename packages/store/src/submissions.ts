@@ -136,7 +136,7 @@ export interface SubmissionDetails extends SubmissionSummary {
   answeredLeadId: string | null;
   /** Identity key and the lead that the reservation said owns it. */
   identities: [key: string, owner: string | null][];
-  /** Null where it brought none. */
+  /** Null if it brought none. */
   consent: ConsentRecord | null;
   /** The body as sent. */
   body: string;
@@ -162,7 +162,7 @@ const readDetails = (row: DetailsRow): SubmissionDetails => ({
   consent: readConsentRecord(row),
 });
 
-/** One submission; null where none of this id has been applied. */
+/** One submission; null if none of this id has been applied. */
 export async function showSubmission(
   store: Store,
   submissionId: string,
@@ -209,7 +209,7 @@ export interface ConsentRow {
   userAgent: string | null;
 }
 
-/** The consent of a submission; null where it brought none. */
+/** The consent of a submission; null if it brought none. */
 export function readConsentRecord(row: ConsentRow): ConsentRecord | null {
   const { submissionId, stamp, consent, page, address, userAgent } = row;
   if (consent === null) return null;
@@ -369,7 +369,7 @@ function readRow(row: Row): StoredSubmission {
   };
 }
 
-/** A failed job that an operator gave up. Ids are null where the job could not be read. */
+/** A failed job that an operator gave up. Ids are null if the job could not be read. */
 export interface DiscardedSubmission {
   jobId: string;
   discardedAt: Date;

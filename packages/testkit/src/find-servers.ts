@@ -104,7 +104,7 @@ async function postgresContainer(): Promise<Server | null> {
 /** As testcontainers names it when nothing else is said. */
 const REAPER = process.env.RYUK_CONTAINER_IMAGE ?? 'testcontainers/ryuk:0.14.0';
 
-/** Null where no engine answers, or has no such image and cannot get it, or cannot run it. */
+/** Null if no engine answers, or has no such image and cannot get it, or cannot run it. */
 async function runContainer(
   image: string,
   describe: (container: GenericContainer) => GenericContainer,

@@ -9,11 +9,11 @@ export interface Finding {
   status: 'ok' | 'warn' | 'fail';
   /** What was found. */
   found: string;
-  /** What to do about it; null where nothing is to be done. */
+  /** What to do about it; null if nothing is to be done. */
   todo: string | null;
 }
 
-/** What Postgres says, to hold Redis against; null where it cannot be asked. */
+/** What Postgres says, to hold Redis against; null if it cannot be asked. */
 export interface PostgresFacts {
   directoryRevision: number;
   workspaces: { id: string; name: string }[];

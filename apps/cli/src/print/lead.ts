@@ -179,7 +179,7 @@ function notesText(notes: readonly Note[]): string {
   return notes.map(({ field, code }) => `${code} ${field}`.trim()).join(', ');
 }
 
-/** Consents with what proves them; nothing where there are none. */
+/** Consents with what proves them; nothing if there are none. */
 export function consentTable(consents: readonly ConsentRecord[]): string {
   if (consents.length === 0) return '';
   return table(

@@ -6,7 +6,7 @@ const LINE_EVERY_MS = 10_000;
 
 /**
  * Shows how far an import is: a bar with rate and time left on a terminal, else a line now and then.
- * `total`: bytes of the file, null where nobody knows.
+ * `total`: bytes of the file, null if nobody knows.
  */
 export function createProgress(
   io: Io,

@@ -5,7 +5,7 @@ export interface LivenessFacts {
   now: number;
   /** Of one shard. */
   progress: Pick<Progress, 'active' | 'lastProgressAt'>;
-  /** Jobs that could be taken; null where Redis does not say. */
+  /** Jobs that could be taken; null if Redis does not say. */
   waiting: number | null;
   /** Whether the worker takes no jobs on purpose, as Postgres is away. */
   holding: boolean;

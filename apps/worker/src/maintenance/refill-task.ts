@@ -27,11 +27,11 @@ export function createRefillTask(
   lease: Lease,
   clock: () => number = () => performance.now(),
 ): MaintenanceTask {
-  /** The Redis on which every workspace was looked at; null where it may be another one by now. */
+  /** The Redis on which every workspace was looked at; null if it may be another one by now. */
   let lookedAt: string | null = null;
   let askedPostgres = -Infinity;
 
-  /** Brings what changed, or else all of it. Returns how much; null where Redis has it, or was not asked. */
+  /** Brings what changed, or else all of it. Returns how much; null if Redis has it, or was not asked. */
   async function followPostgres(
     found: number | null,
   ): Promise<{ links: number } | { changedLinks: number } | null> {

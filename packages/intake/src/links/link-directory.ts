@@ -26,7 +26,7 @@ export interface LinkDirectory {
    * code it does not have, at the latency of that call.
    */
   find(code: string): Promise<Finding>;
-  /** The entry as this process has it, without asking Redis; null where it has none. */
+  /** The entry as this process has it, without asking Redis; null if it has none. */
   peek(code: string): CaptureLink | null;
   /** Every code that is held, with its entry. */
   entries(): Iterable<[code: string, link: CaptureLink]>;
@@ -76,7 +76,7 @@ class Directory implements LinkDirectory {
   readonly #onChange: () => void;
 
   #entries: Entries;
-  /** Of what is held; null where that is not, or perhaps not, all. */
+  /** Of what is held; null if that is not, or perhaps not, all. */
   #revision: number | null = null;
   /** Changes are heard of. */
   #listening = false;

@@ -20,7 +20,7 @@ const compiled = Compile(
   }),
 );
 
-/** A refused body from its text in Redis, or null where the text is not one. */
+/** A refused body from its text in Redis, or null if the text is not one. */
 export function readRejectedBody(text: string): RejectedBody | null {
   try {
     const value: unknown = JSON.parse(text);

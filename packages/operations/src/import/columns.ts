@@ -105,7 +105,7 @@ export function targetOf(column: string, { fields, map = {}, timeColumn }: Mappi
   return customTarget(column, fields) ?? { kind: 'ignored' };
 }
 
-/** A path of a posted body as an operator writes it; null where there is no such field. */
+/** A path of a posted body as an operator writes it; null if there is no such field. */
 function isPath(path: string): boolean {
   return STANDARD_PATHS.includes(path) || /^customFields\..+/.test(path);
 }

@@ -71,7 +71,7 @@ export interface CsvRecord {
   /** Of its first line, from 1. */
   line: number;
   cells: string[];
-  /** Why it is no row, with its place; null where it is one. */
+  /** Why it is no row, with its place; null if it is one. */
   fault: string | null;
 }
 
@@ -289,7 +289,7 @@ class Cutter {
     return { cell: buffer.slice(at, end), next: end };
   }
 
-  /** Null where the quote is not closed, or something stands between its end and the next cell. */
+  /** Null if the quote is not closed, or something stands between its end and the next cell. */
   #endOfQuoted(quote: number): { cell: string; next: number } | null {
     const { buffer } = this.#text;
     const closing = this.#closingOf(quote);

@@ -52,7 +52,7 @@ export interface ImportStart {
   /** Columns of a CSV and where they go; null where each row names its own. */
   columns: { name: string; target: Target; goes: string }[] | null;
   delimiter: string | null;
-  /** How its times are read; null where no column has any. */
+  /** How its times are read; null if no column has any. */
   times: (TimeReading & { decidedBy: 'rows' | 'country' | null }) | null;
 }
 

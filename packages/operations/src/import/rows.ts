@@ -7,7 +7,7 @@ export type RowFormat = 'csv' | 'ndjson' | 'json';
 export interface Row {
   /** From 1: of the line in NDJSON, of the element in an array, of the record under a CSV's head. */
   number: number;
-  /** Columns and their values, in the order of the file; null where it is no row of its form. */
+  /** Columns and their values, in the order of the file; null if it is no row of its form. */
   values: readonly (readonly [column: string, value: unknown])[] | null;
   /** As it stands in the file: the cells of a CSV, else the text. */
   raw: readonly string[] | string;

@@ -36,7 +36,7 @@ interface Parts {
   day: number;
   isUndecided: boolean;
   microseconds: number;
-  /** Minutes ahead of UTC; null where it does not say. */
+  /** Minutes ahead of UTC; null if it does not say. */
   offset: number | null;
 }
 
@@ -44,7 +44,7 @@ interface Parts {
  * A time of a file in microseconds since 1970: ISO 8601 and what is near it (Postgres, Google
  * Sheets), day or month first, names of months, twelve hours or twenty-four, with its zone or
  * without; a number of seconds or milliseconds since 1970, or of days as spreadsheets count them.
- * Null where it is none of them or no real date.
+ * Null if it is none of them or no real date.
  */
 export function readTime(value: unknown, { order, zone }: TimeReading): number | null {
   const parts = partsOf(value);
@@ -57,7 +57,7 @@ export function readTime(value: unknown, { order, zone }: TimeReading): number |
   return time > 0 ? time : null;
 }
 
-/** Which order a time can only be read in; `both` where nothing tells, null where it does not matter. */
+/** Which order a time can only be read in; `both` where nothing tells, null if it does not matter. */
 export function orderOf(value: unknown): DateOrder | 'both' | null {
   const parts = partsOf(value);
   if (parts === null || typeof parts === 'number' || !parts.isUndecided) return null;
@@ -186,7 +186,7 @@ function wholeYear(text: string): number {
   return year < 70 ? 2000 + year : 1900 + year;
 }
 
-/** Microseconds of the beginning of a day in UTC; null where it is no day of the calendar. */
+/** Microseconds of the beginning of a day in UTC; null if it is no day of the calendar. */
 function dateOf({ year, month, day, isUndecided }: Parts, order: DateOrder): number | null {
   const swap = isUndecided && order === 'month-first';
   const [months, days] = swap ? [day, month] : [month, day];
@@ -223,7 +223,7 @@ function offsetOf(zone: string, milliseconds: number): number {
   return (local - Math.floor(milliseconds / 1_000) * 1_000) * 1_000;
 }
 
-/** Minutes ahead of UTC of `-03:00` or `+0530`; null where it is no offset. */
+/** Minutes ahead of UTC of `-03:00` or `+0530`; null if it is no offset. */
 export function readOffset(text: string): number | null {
   const match = /^([+-])(\d{2}):?(\d{2})$/.exec(text.trim());
   if (match === null) return null;

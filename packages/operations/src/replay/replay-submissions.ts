@@ -25,7 +25,7 @@ export interface ReplayOptions {
 
 export interface Replayed {
   enqueued: number;
-  /** The order of the last one, to go on after (`afterOrder`); null where there was none. */
+  /** The order of the last one, to go on after (`afterOrder`); null if there was none. */
   lastOrder: number | null;
   /** Whether `signal` stopped it. */
   stopped: boolean;

@@ -14,7 +14,7 @@ const ATTEMPTS = 10;
  * Runs a transaction in which each statement sees what others committed before it (READ COMMITTED, as
  * connections are opened with), and runs it
  * again from its beginning on RetryTransaction, on a deadlock and on a serialisation failure.
- * Rejects with a StoreError where Postgres failed.
+ * Rejects with a StoreError if Postgres failed.
  */
 export async function transact<T>(
   store: Store,
