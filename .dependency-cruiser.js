@@ -30,7 +30,7 @@ const PURE = {
   contract: { packages: [], modules: ['typebox'], builtins: ['zlib'] },
   leads: {
     packages: ['contract'],
-    modules: ['iconv-lite', 'libphonenumber-js', 'qs'],
+    modules: ['iconv-lite', 'json-p3', 'libphonenumber-js', 'qs'],
     builtins: ['buffer'],
   },
 };

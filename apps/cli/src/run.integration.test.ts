@@ -269,6 +269,50 @@ describe('link', () => {
     });
   });
 
+  test('a link is mapped by a preset and by rules, tried first, and unmapped', async () => {
+    const { link } = await stage();
+    const file = join(mkdtempSync(join(tmpdir(), 'leadgate-')), 'body.json');
+    const answer = { column_id: 'EMAIL', string_value: 'Joana@Example.com' };
+    writeFileSync(
+      file,
+      JSON.stringify({ gcl_id: 'g-1', user_column_data: [answer], tel: '11987650001' }),
+    );
+    const rules = ['--preset', 'google-lead-form', '--rule', 'telephone=$.tel'];
+    const tried = await json('link', 'map', link.code, ...rules, '--try', file);
+    const lead = { email: 'joana@example.com', telephone: '11987650001' };
+    expect(tried).toMatchObject({ lead: { ...lead, attribution: { gclid: 'g-1' } } });
+    expect(await json('link', 'show', link.code)).toMatchObject({ mapping: null });
+
+    const mapped = await json('link', 'map', link.code, ...rules);
+    expect(mapped).toMatchObject({
+      mapping: {
+        preset: 'google-lead-form',
+        rules: { telephone: ['$.tel', expect.any(String), expect.any(String)] },
+      },
+    });
+    await vi.waitFor(async () => {
+      const found = await directory.find(link.code);
+      expect(found.kind === 'found' && found.link.mapping?.preset).toBe('google-lead-form');
+    });
+    expect(await json('link', 'map', link.code, '--try', file)).toMatchObject({ lead });
+    expect((await leadgate(['link', 'show', link.code])).out).toContain(
+      'google-lead-form: address.country',
+    );
+    // Another setting leaves it as it is.
+    expect(await json('link', 'set', link.code, '--label', 'x')).toHaveProperty('mapping.preset');
+
+    for (const wrong of ['emial=$.a', 'email=$.a[', 'email']) {
+      const { status, err } = await failure(['link', 'map', link.code, '--rule', wrong]);
+      expect(status).not.toBe(0);
+      expect(err).not.toBe('');
+    }
+    expect(await json('link', 'map', link.code, '--none')).toMatchObject({ mapping: null });
+    await vi.waitFor(async () => {
+      const found = await directory.find(link.code);
+      expect(found.kind === 'found' && found.link).not.toHaveProperty('mapping');
+    });
+  });
+
   test('settings are changed one by one, and the CAPTCHA’s secret is shown to nobody', async () => {
     const { link } = await stage();
     const folder = mkdtempSync(join(tmpdir(), 'leadgate-'));

@@ -17,7 +17,7 @@ import {
   type RejectedBody,
   type WithinDeadline,
 } from '@leadgate/intake';
-import { parseBody, readLead as readFieldsOf } from '@leadgate/leads';
+import { mapBody, parseBody, readLead as readFieldsOf } from '@leadgate/leads';
 import type { ProblemDetails } from './answer.ts';
 import type { VerifyCaptcha } from './captcha.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
@@ -132,7 +132,8 @@ function readFields(
   const keyed = takeIdempotencyKey(post.idempotencyKey, value);
   const { key } = keyed;
   const { body, signs } = takeSigns(keyed.body, link.guard?.honeypot ?? null);
-  const reading = readFieldsOf(body, link, { lenient: post.lenient, now: post.receivedAt });
+  const own = link.mapping === undefined ? body : mapBody(body, link.mapping);
+  const reading = readFieldsOf(own, link, { lenient: post.lenient, now: post.receivedAt });
   if (key.kind === 'invalid') {
     const errors = [key.error, ...(reading.kind === 'refused' ? reading.errors : [])];
     return { kind: 'refused', code: 'invalid-lead', errors, text };

@@ -187,6 +187,25 @@ describe('an accepted lead', () => {
     },
   );
 
+  test('of a sender with names of its own is read by the mapping of its link, and kept as sent', async () => {
+    const mapping = {
+      preset: null,
+      rules: { email: ['$.contact.mail'], 'customFields.plano': ['$.plan'] },
+    };
+    const receiver = await openApp({ link: { mapping, requireIdentity: true } });
+    const body = '{"contact":{"mail":"Ana@Example.com"},"plan":"ouro","_idempotencyKey":"k-1"}';
+    expect((await receiver.post(body)).statusCode).toBe(202);
+    expect((await receiver.post('{"contact":{"mail":"nobody"}}')).json()).toMatchObject({
+      errors: [{ pointer: '/email' }],
+    });
+    expect(receiver.reserved[0]?.idempotency?.key).toBe('k-1');
+    expect(receiver.submission()).toMatchObject({
+      lead: { email: 'ana@example.com', customFields: { plano: 'ouro' } },
+      body,
+      notes: [],
+    });
+  });
+
   test('carries the consent that came with it, from JSON and from a form', async () => {
     const json = await openApp();
     await json.post({ ...ANA, consent: { given: true, textVersion: '2026-03' } });

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { LinkGuard } from './link-guard.ts';
+import { LinkMapping } from './link-mapping.ts';
 import { LinkRules } from './link-settings.ts';
 
 /**
@@ -32,6 +33,8 @@ export const CaptureLink = Type.Object({
   /** Milliseconds since 1970: the code is closed from then on. Null: never. */
   expiresAt: Type.Union([Type.Integer(), Type.Null()]),
   ...LinkRules.properties,
+  /** Absent if bodies are read by the names of a lead's own fields. */
+  mapping: Type.Optional(LinkMapping),
   /** Absent where nothing is held back. */
   guard: Type.Optional(LinkGuard),
   /** Of the directory, when the entry was read from Postgres: an older one replaces no newer one. Absent: 0. */

@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox';
+import { LinkMapping } from './link-mapping.ts';
 
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
@@ -21,6 +22,7 @@ export const LinkSettings = Type.Object({
   ),
   linkLimit: Nullable(Type.Integer({ description: 'Posts a minute; null: the receiver’s own.' })),
   addressLimit: Nullable(Type.Integer({ description: 'Posts a minute from one address.' })),
+  mapping: Type.Optional(Nullable(LinkMapping)),
 });
 export type LinkSettings = Static<typeof LinkSettings>;
 
@@ -37,7 +39,7 @@ export const LINK_DEFAULTS: LinkSettings = {
 };
 
 /** The settings that receivers read. One that is added is optional for them: entries of before lack it. */
-export const LinkRules = Type.Omit(LinkSettings, ['label']);
+export const LinkRules = Type.Omit(LinkSettings, ['label', 'mapping']);
 
 const honeypot = Nullable(
   Type.String({ description: 'Posts that fill in this field are held: no person sees it.' }),

@@ -1,5 +1,5 @@
 import { type BodyType, type CaptureLink, type FieldError, PROBLEMS } from '@leadgate/contract';
-import { parseBody, readLead } from '@leadgate/leads';
+import { mapBody, parseBody, readLead } from '@leadgate/leads';
 import {
   keepMended,
   linkEntries,
@@ -46,7 +46,7 @@ export async function replayRejected(
   if (rejected.submissionId !== null)
     return { kind: 'already-replayed', submissionId: rejected.submissionId };
 
-  const reading = readRejected(bodyThatCounts(rejected), link, options);
+  const reading = readRejected(bodyThatCounts(rejected, link), link, options);
   if (reading.kind === 'refused') return reading;
   const submissionId = derivedId(timeOfId(rejectedId), ['rejected', rejectedId]);
   if (options.dryRun === true) return { kind: 'acceptable', submissionId };
@@ -63,7 +63,7 @@ export async function replayRejected(
     stamp: rejected.stamp,
     source: 'post',
     background: false,
-    ...bodyThatCounts(rejected),
+    ...bodyThatCounts(rejected, link),
     ...(page !== null && { page }),
     ...(userAgent !== null && { userAgent }),
     ...(address !== null && { address }),
@@ -129,7 +129,10 @@ export async function mendRejected(
   if (rejected.submissionId !== null)
     return { kind: 'already-replayed', submissionId: rejected.submissionId };
 
-  const mended = request.kind === 'body' ? request : setFields(bodyThatCounts(rejected), request);
+  const mended =
+    request.kind === 'body'
+      ? mapped(request, link)
+      : setFields(bodyThatCounts(rejected, link), request);
   if (mended === null) return { kind: 'unparsable' };
   const { body, bodyType } = mended;
   // Replayed in this very moment, it is no longer there to be mended.
@@ -182,12 +185,24 @@ export type RejectedReading =
   /** Still not acceptable, and why: what the sender would be told. */
   | { kind: 'refused'; code: string; errors: FieldError[] };
 
-/** The body that counts: as mended, else as sent. */
-function bodyThatCounts(rejected: Pick<RejectedDetails, 'body' | 'bodyType' | 'mended'>): {
+interface TypedBody {
   body: string;
   bodyType: BodyType;
-} {
-  return rejected.mended ?? { body: rejected.body, bodyType: rejected.bodyType };
+}
+
+/** The body that counts: as mended, else as sent, by the names of a lead's own fields. */
+function bodyThatCounts(
+  { body, bodyType, mended }: Pick<RejectedDetails, 'body' | 'bodyType' | 'mended'>,
+  link: CaptureLink,
+): TypedBody {
+  return mended ?? mapped({ body, bodyType }, link);
+}
+
+/** A body of the sender as its link maps it; one that cannot be parsed as it is. */
+function mapped({ body, bodyType }: TypedBody, { mapping }: CaptureLink): TypedBody {
+  const parsed = parseBody(body, bodyType);
+  if (mapping === undefined || parsed.kind !== 'parsed') return { body, bodyType };
+  return { body: JSON.stringify(mapBody(parsed.value, mapping)), bodyType: 'json' };
 }
 
 /** Reads a refused body again, as the receiver does, under its link as it is today. */

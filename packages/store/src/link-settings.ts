@@ -7,6 +7,7 @@ import {
   CLICK_IDS,
   UTM_FIELDS,
 } from '@leadgate/contract';
+import { mappingFaults } from '@leadgate/leads';
 import type { LinkGuardSettings } from './links.ts';
 import { displayText, displayTextFault } from './text.ts';
 
@@ -49,6 +50,7 @@ export function checkLinkSettings(input: LinkSettings): CheckedLinkSettings {
         `/${field}`,
         `The ${field === 'linkLimit' ? 'link' : 'address'} limit is not a whole number of requests a minute, at least 1.`,
       );
+  if (input.mapping != null) errors.push(...mappingFaults(input.mapping));
   if (errors.length > 0) return { kind: 'invalid', errors };
   return {
     kind: 'valid',

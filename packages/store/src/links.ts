@@ -5,7 +5,7 @@ import {
   LinkSettings,
 } from '@leadgate/contract';
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Prisma } from './generated/client.ts';
+import { Prisma } from './generated/client.ts';
 import { checkLinkGuard, checkLinkSettings, guardColumns } from './link-settings.ts';
 import type { Store } from './open-store.ts';
 import { isUuid } from './text.ts';
@@ -78,7 +78,7 @@ export async function createLink(
     data: {
       id: randomUUID(),
       workspaceId,
-      ...checked.settings,
+      ...columnsOf(checked.settings),
       ...guardColumns(guard),
       codes: { create: { code: captureCode(), expiresAt } },
     },
@@ -134,7 +134,7 @@ export async function updateLink(
     await tx.captureLink.update({
       where: { id: linkId },
       data: {
-        ...checked.settings,
+        ...columnsOf(checked.settings),
         ...guardColumns({ ...simple, ...(captcha !== undefined && { captcha }) }),
       },
     });
@@ -260,6 +260,11 @@ function readLink(row: LinkRow): Link {
     createdAt: row.createdAt,
     codes: row.codes.map(({ code, expiresAt, createdAt }) => ({ code, expiresAt, createdAt })),
   };
+}
+
+/** The columns of settings. JSON's null is a value of its own in Prisma. */
+function columnsOf({ mapping, ...settings }: LinkSettings) {
+  return { ...settings, mapping: mapping ?? Prisma.DbNull };
 }
 
 /** The settings of a link, which are the columns of their names. */

@@ -135,10 +135,11 @@ export async function* linkEntryPages(store: Store, pageSize: number): AsyncGene
   }
 }
 
-interface EntryRow extends Omit<CaptureLink, 'expiresAt' | 'guard'> {
+interface EntryRow extends Omit<CaptureLink, 'expiresAt' | 'guard' | 'mapping'> {
   code: string;
   expiresAt: number | null;
   guard: CaptureLink['guard'] | null;
+  mapping: CaptureLink['mapping'] | null;
 }
 
 /** The settings that receivers read: columns of their names, in the way of Postgres. */
@@ -153,7 +154,7 @@ const RULES = Prisma.raw(
 async function selectEntries(store: Store, filter: Prisma.Sql): Promise<LinkEntry[]> {
   const rows = await store.prisma.$queryRaw<EntryRow[]>`
     SELECT k.code, l.id AS "linkId", w.id AS "workspaceId", w.country,
-           w.dummy_phones AS "dummyPhones", w.dummy_classes AS "dummyClasses", l.state, ${RULES},
+           w.dummy_phones AS "dummyPhones", w.dummy_classes AS "dummyClasses", l.state, l.mapping, ${RULES},
            ceil(extract(epoch FROM k.expires_at) * 1000)::float8 AS "expiresAt",
            CASE WHEN coalesce(l.honeypot, l.min_fill_ms::text, l.captcha_url) IS NOT NULL
              THEN jsonb_build_object(
@@ -167,8 +168,8 @@ async function selectEntries(store: Store, filter: Prisma.Sql): Promise<LinkEntr
     JOIN capture_link l ON l.id = k.link_id
     JOIN workspace w ON w.id = l.workspace_id
     ${filter}`;
-  return rows.map(({ code, guard, ...link }) => ({
+  return rows.map(({ code, guard, mapping, ...link }) => ({
     code,
-    link: { ...link, ...(guard && { guard }) },
+    link: { ...link, ...(mapping && { mapping }), ...(guard && { guard }) },
   }));
 }

@@ -1,7 +1,19 @@
-import type { LinkGuardChanges } from '@leadgate/contract';
-import { type LinkView, loadNoun } from '@leadgate/operations';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { loadNoun, type LinkView } from '@leadgate/operations';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { LinkGuardChanges, LinkMapping } from '@leadgate/contract';
+import {
+  decodeText,
+  mapBody,
+  mappingFaults,
+  parseBody,
+  PRESET_NAMES,
+  PRESETS,
+  readLead,
+} from '@leadgate/leads';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { call } from '../call.ts';
+import { EXIT, Failure } from '../io.ts';
 import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
 import { findLinkNamed, findWorkspace } from '../named.ts';
 import { pairs, shortTime, table } from '../print/table.ts';
@@ -23,6 +35,13 @@ interface SettingOptions extends JsonOption {
   captchaUrl?: string;
   captchaSecretFile?: string;
   captchaFail?: 'open' | 'closed';
+}
+
+interface MapOptions extends JsonOption {
+  preset?: (typeof PRESET_NAMES)[number];
+  rule?: string[];
+  try?: string;
+  none?: boolean;
 }
 
 const LINK = 'code or id of the link, or its capture URL';
@@ -68,6 +87,24 @@ export function addLinkCommands(link: Command, context: Context): void {
       const settings = await settingsOf(options, context.io.cwd);
       await change(context, 'set', named, options, settings);
     });
+
+  addCommand(link, 'map', {
+    summary: 'Have a link read the bodies of a sender that has names of its own.',
+    details:
+      'A rule names a field of a lead and where it stands in the body, as JSONPath (RFC 9535). Rules given here come before those of the preset. What no rule names is not read.',
+    examples: [
+      'link map 3kTn0Yt1oS7cXUoVqj2a8Q --preset google-lead-form',
+      "link map 3kTn0Yt1oS7cXUoVqj2a8Q --rule 'email=$.contact.mail' --rule 'customFields.plano=$.plan' --try body.json",
+    ],
+  })
+    .argument('<link>', LINK)
+    .addOption(new Option('--preset <sender>', 'the rules for a sender').choices([...PRESET_NAMES]))
+    .option('--rule <field=query>', 'where a field stands (may be given again)', collect)
+    .option('--try <file>', 'show what would be read of this body, and change nothing')
+    .addOption(
+      new Option('--none', 'read a lead’s own names again').conflicts(['preset', 'rule', 'try']),
+    )
+    .action((named: string, options: MapOptions) => map(context, named, options));
 
   addCommand(link, 'list', {
     summary: 'List capture links, closed ones too.',
@@ -237,6 +274,60 @@ async function change<V extends 'show' | 'set' | 'disable' | 'enable' | 'rotate'
   answerLink(context, options, await call(context, operation, { linkId, ...input }, { words }));
 }
 
+async function map(context: Context, named: string, options: MapOptions): Promise<void> {
+  const link = await findLinkNamed(context.session.store(), named);
+  if (options.none === true) return change(context, 'set', named, options, { mapping: null });
+  const asked = mappingOf(options);
+  if (options.try === undefined)
+    return change(context, 'set', named, options, { mapping: asked ?? noRule() });
+  const mapping = asked ?? link.mapping ?? noRule();
+  const faults = mappingFaults(mapping);
+  if (faults.length > 0) throw new Failure(faults.map(faultText).join(' '), EXIT.usage);
+  const { text } = decodeText(readFileSync(resolve(context.io.cwd, options.try)));
+  const parsed = parseBody(text, 'form');
+  if (parsed.kind !== 'parsed')
+    throw new Failure('The body is neither JSON nor a form.', EXIT.usage);
+  const rules = { ...link, country: 'BR', dummyPhones: [] };
+  const read = readLead(mapBody(parsed.value, mapping), rules, { lenient: true, now: Date.now() });
+  answer(context.io, options, read, () =>
+    read.kind === 'read'
+      ? table(['field', 'read as'], flat(read.lead))
+      : `Nothing can be read: ${read.errors.map(({ detail }) => detail).join(' ')}\n`,
+  );
+}
+
+const noRule = (): never => {
+  throw new Failure('Give --preset, --rule or --none.', EXIT.usage);
+};
+
+const faultText = ({ pointer, detail }: { pointer: string; detail: string }): string =>
+  `${pointer.split('/').at(-1) ?? ''}: ${detail}`;
+
+function mappingOf({ preset, rule = [] }: MapOptions): LinkMapping | null {
+  if (preset === undefined && rule.length === 0) return null;
+  const rules: LinkMapping['rules'] = {};
+  for (const one of rule) {
+    const at = one.indexOf('=');
+    const field = one.slice(0, at).trim();
+    if (at < 1)
+      throw new Failure('Write a rule as FIELD=QUERY, such as email=$.contact.mail.', EXIT.usage);
+    rules[field] = [...(rules[field] ?? []), one.slice(at + 1).trim()];
+  }
+  const presets: LinkMapping['rules'] = preset === undefined ? {} : PRESETS[preset];
+  for (const [field, queries] of Object.entries(presets))
+    rules[field] = [...(rules[field] ?? []), ...queries].slice(0, 5);
+  return { preset: preset ?? null, rules };
+}
+
+/** The values of a lead by path. */
+function flat(lead: object, under = ''): [string, string][] {
+  return Object.entries(lead).flatMap(([name, value]: [string, unknown]) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? flat(value, `${under}${name}.`)
+      : [[`${under}${name}`, String(value)] as [string, string]],
+  );
+}
+
 function answerLink({ io }: Context, options: JsonOption, link: LinkView): void {
   answer(io, options, link, () => linkText(link));
 }
@@ -264,6 +355,12 @@ function linkText(link: LinkView): string {
       'CAPTCHA',
       captcha &&
         `${captcha.verifyUrl}, ${captcha.fail === 'open' ? 'takes' : 'holds'} what cannot be checked`,
+    ],
+    [
+      'Mapping',
+      link.mapping
+        ? `${link.mapping.preset ?? 'own rules'}: ${Object.keys(link.mapping.rules).sort().join(', ')}`
+        : null,
     ],
     ['Code', link.code],
     ['Id', link.id],
