@@ -31,7 +31,8 @@ export const ReceiverConfig = Type.Object({
     () => 'must be a list of addresses and CIDRs',
   ),
   RATE_LIMIT_LINK: Type.Integer({
-    description: 'the posts a minute that a link takes, where the link does not say',
+    description:
+      'the posts a minute that a link takes, where the link does not say; a body counts as one post for each 2 KiB of it',
     default: 60_000,
     minimum: 1,
   }),

@@ -687,6 +687,20 @@ describe('rate limits', () => {
     ]);
   });
 
+  test('count a body of unknown keys as the posts that would have its length', async () => {
+    const receiver = await openApp({ services: { config: { ...config, RATE_LIMIT_LINK: 40 } } });
+    const large = {
+      ...ANA,
+      ...Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`k${i}`, 'x'.repeat(4_096)])),
+    };
+    const post = (body: object, n: number) =>
+      receiver.post(body, { remoteAddress: `203.0.113.${n}` });
+    expect((await post(large, 1)).statusCode).toBe(202);
+    expect(receiver.reserved[0]?.limits[0]).toMatchObject({ max: 40, weight: 31 });
+    expect((await post(large, 2)).statusCode).toBe(202);
+    expect((await post(ANA, 3)).statusCode).toBe(429);
+  });
+
   test('that the reservation finds exceeded are 429 for as long as it says', async () => {
     const redisUrl = await emptyRedis();
     // Another receiver has let in what its link takes: this one has not heard of it.

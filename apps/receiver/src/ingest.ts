@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CaptureLink } from '@leadgate/contract';
 import {
   createRedisDeadline,
+  MAX_WEIGHT,
   type Limits,
   type LimitUse,
   type WithinDeadline,
@@ -95,7 +96,7 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
         submissionId: request.id,
         code: request.params.code,
         link: arrival.link,
-        limits: [arrival.linkUse, arrival.addressUse],
+        limits: weighed([arrival.linkUse, arrival.addressUse], body),
         joinLimit: joinLimitOf(arrival.addressUse),
         body,
         idempotencyKey: request.headers['idempotency-key'],
@@ -228,6 +229,18 @@ function secondsToWait(
 ): number | null {
   const { current, ttlMs } = limits.count(workspaceId, key, max);
   return current > max ? Math.ceil(ttlMs / 1_000) : null;
+}
+
+/**
+ * What a body may have and count as one post: several times what a lead has. All of it is kept, and
+ * limits are of posts, so a longer one counts as several.
+ */
+const BYTES_OF_A_POST = 2_048;
+
+function weighed(uses: LimitUse[], { text }: BodyText): LimitUse[] {
+  const posts = Math.ceil(Buffer.byteLength(text) / BYTES_OF_A_POST);
+  const weight = Math.min(Math.max(1, posts), MAX_WEIGHT);
+  return weight === 1 ? uses : uses.map((use) => ({ ...use, weight }));
 }
 
 /**

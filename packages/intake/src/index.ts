@@ -36,6 +36,7 @@ export { createLimits, type Limits } from './reservation/limits.ts';
 export { moveIdentities } from './reservation/move-identities.ts';
 export { openWorkspace } from './reservation/open-workspace.ts';
 export {
+  MAX_WEIGHT,
   ReservationError,
   type LimitUse,
   type Reservation,

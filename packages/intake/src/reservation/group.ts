@@ -3,7 +3,12 @@ import { identityRef, shortDigest, type IdentityRef } from '../digest.ts';
 import { claimsKey, identitiesKey, limitsKey, recordKey, stateKey } from '../keys.ts';
 import { PACKED_LENGTH, packUuid, unpackUuid } from '../packed-uuid.ts';
 import type { CarriedLimit } from './limits.ts';
-import type { LimitUse, Reservation, ReservationRequest } from './reservation.ts';
+import {
+  MAX_WEIGHT,
+  type LimitUse,
+  type Reservation,
+  type ReservationRequest,
+} from './reservation.ts';
 import { RECORD_ORDER } from './reserve-script.ts';
 
 /** In a record, before the reason why it was held; no identity begins with it. */
@@ -39,6 +44,10 @@ export function prepareRequest(request: ReservationRequest): PreparedRequest {
   const { identityKeys, held, idempotency, limits, workspaceId } = request;
   if (identityKeys.length > MAX_KEYS || limits.length > MAX_LIMITS)
     throw new RangeError(`a request has at most ${MAX_KEYS} identities and ${MAX_LIMITS} limits`);
+  if (
+    limits.some(({ weight = 1 }) => !Number.isInteger(weight) || weight < 1 || weight > MAX_WEIGHT)
+  )
+    throw new RangeError(`a use of a limit counts as 1 to ${MAX_WEIGHT}`);
   const refs = held === undefined ? identityKeys.map(identityRef) : [];
   return {
     request,
@@ -71,8 +80,8 @@ export function encodeGroup(
   for (const { request, offered, refs, record, joinLimit } of group) {
     const has = (record ? 1 : 0) + (joinLimit ? 2 : 0);
     shape += char(refs.length) + char(has) + char(request.limits.length);
-    for (const { key } of joinLimit ? [...request.limits, joinLimit] : request.limits)
-      shape += limitIndex.get(key) ?? digits(0);
+    for (const { key, weight = 1 } of joinLimit ? [...request.limits, joinLimit] : request.limits)
+      shape += (limitIndex.get(key) ?? digits(0)) + char(weight);
     requestArgs.push(offered);
     for (const { bucket, field } of refs) {
       identityKeys.push(identitiesKey(workspaceId, bucket));

@@ -82,6 +82,19 @@ test('an address over its own limit does not use up that of the link', async () 
   expect(kinds).toEqual([2, 3]);
 });
 
+test('a heavy use passes while any is left, and leaves less for others', async () => {
+  const kinds = await inOneMinute(async (workspaceId) => {
+    const reserver = createReserver(redis);
+    const link = { key: 'link:1', max: 10 };
+    return kindsOf([
+      await reserve(reserver, workspaceId, [{ ...link, weight: 9 }]),
+      await reserve(reserver, workspaceId, [{ ...link, weight: 64 }]),
+      await reserve(reserver, workspaceId, [link]),
+    ]);
+  });
+  expect(kinds).toEqual(['reserved', 'reserved', 'limited']);
+});
+
 test('a repeat of what was accepted is answered over the limit, and counted', async () => {
   const { kinds, counted } = await inOneMinute(async (workspaceId) => {
     const reserver = createReserver(redis);

@@ -25,7 +25,7 @@ interface Position {
 }
 
 /** A limit key as it goes with a group; `extra` uses are counted besides the group's own. */
-export interface CarriedLimit extends LimitUse {
+export interface CarriedLimit extends Omit<LimitUse, 'weight'> {
   extra: number;
 }
 
@@ -82,13 +82,13 @@ export class Limits {
     for (const { request, joinLimit } of group) {
       // Which of them counts is for Redis to find: there is nothing to estimate here.
       if (joinLimit !== null) limits.set(joinLimit.key, { ...joinLimit, extra: 0 });
-      for (const { key, max } of request.limits) {
+      for (const { key, max, weight = 1 } of request.limits) {
         if (!limits.has(key)) limits.set(key, { key, max, extra: 0 });
         const position = this.#follow(workspaceId, key);
         if (position === undefined) continue;
         if (position.recent > 0) position.recent -= 1;
         else if (position.older > 0) position.older -= 1;
-        send(key, position, 1);
+        send(key, position, weight);
       }
     }
     for (const { key, position } of this.#takeRiders(workspaceId)) {

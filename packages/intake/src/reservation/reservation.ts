@@ -1,10 +1,15 @@
 import type { HeldReason, OwnedIdentity } from '@leadgate/contract';
 
-/** One use of something that has a limit of requests a minute. */
+/** What a use of a limit counts as at most. */
+export const MAX_WEIGHT = 64;
+
+/** A use of something that has a limit a minute. */
 export interface LimitUse {
   /** `link:<id>`, `address:<hash>`: never an address itself, as it stands in Redis. */
   key: string;
   max: number;
+  /** How many uses it counts as, 1 to `MAX_WEIGHT`; one without it. It passes while any is left. */
+  weight?: number;
 }
 
 /** What a submission asks of Redis before it is enqueued. Ids are UUIDs in lower case. */

@@ -40,7 +40,7 @@ const RECORD_SECONDS = 24 * 60 * 60;
  *   key: fingerprint, submission, how it was judged (nothing, or '!' and why it is held).
  * Shape, for each request, in characters from '0': number of identities, 1 where it has an
  *   idempotency key and 2 more where it has a limit of joins, number of limit uses, and for each of
- *   those, and for that of joins, the index of its key in two digits of base 64.
+ *   those, and for that of joins, the index of its key in two digits of base 64, and its weight.
  * Returns: time (µs), first order given (the others follow it one by one), the answers joined by
  *   newlines, then the totals of the limit keys. Answers: n (the offered lead owns all), o + lead +
  *   owners, p + record without fingerprint, x (key reused), l (limited), b (behind). Owners: '.'
@@ -118,11 +118,11 @@ for r = 1, requests do
   end
 
   if uses > 0 then
-    local used = {}
+    local used, weights = {}, {}
     for i = 1, uses do
-      local high, low = byte(shape, at, at + 1)
-      used[i] = (high - 48) * 64 + low - 47
-      at = at + 2
+      local high, low, weight = byte(shape, at, at + 2)
+      used[i], weights[i] = (high - 48) * 64 + low - 47, weight - 48
+      at = at + 3
     end
     if not answer then
       for i = 1, uses do
@@ -130,7 +130,7 @@ for r = 1, requests do
       end
     end
     if answer ~= 'l' then
-      for i = 1, uses do counts[used[i]] = counts[used[i]] + 1 end
+      for i = 1, uses do counts[used[i]] = counts[used[i]] + weights[i] end
       counted = true
     end
   end
@@ -138,7 +138,7 @@ for r = 1, requests do
   if joins then
     local high, low = byte(shape, at, at + 1)
     joins = (high - 48) * 64 + low - 47
-    at = at + 2
+    at = at + 3
   end
 
   if not answer and not open then answer = 'b' end

@@ -90,7 +90,8 @@ class Model {
   }
 
   #count({ limits }: Pick<ReservationRequest, 'limits'>): void {
-    for (const { key } of limits) this.#uses.set(key, (this.#uses.get(key) ?? 0) + 1);
+    for (const { key, weight = 1 } of limits)
+      this.#uses.set(key, (this.#uses.get(key) ?? 0) + weight);
   }
 
   #claim(key: string, leadId: string): string | null {
@@ -115,6 +116,7 @@ const requestArb = fc.record({
   bodyHash: fc.constantFrom('x', 'y'),
   linkId: fc.constantFrom('link a', 'link b'),
   address: fc.constantFrom('address:1', 'address:2'),
+  weight: fc.constantFrom(1, 1, 1, 3, 64),
   held: fc.boolean(),
 });
 const stepArb = fc.oneof(
@@ -168,7 +170,7 @@ async function sameAsModel(history: Step[]): Promise<boolean> {
 type Request = typeof requestArb extends fc.Arbitrary<infer T> ? T : never;
 
 function toRequest(workspaceId: string, request: Request): ReservationRequest {
-  const { email, phone, fresh, key, bodyHash, linkId, address, held } = request;
+  const { email, phone, fresh, key, bodyHash, linkId, address, weight, held } = request;
   const identityKeys = [email, phone].filter((k) => k !== null);
   if (fresh > 40) for (let i = 40; i < fresh; i++) identityKeys.push(`phone:${randomUUID()}`);
   return {
@@ -182,7 +184,7 @@ function toRequest(workspaceId: string, request: Request): ReservationRequest {
     joinLimit: { key: `join:${address}`, max: 4 },
     limits: [
       { key: linkId, max: 40 },
-      { key: address, max: 30 },
+      { key: address, max: 30, weight },
     ],
   };
 }
