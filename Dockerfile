@@ -5,8 +5,8 @@
 # Tags move: that is how security fixes arrive. For a build that can be repeated, give the base by its
 # digest (docs/deploy.md):
 #
-#   docker build --build-arg NODE_IMAGE=node:22-bookworm-slim@sha256:… -t leadgate .
-ARG NODE_IMAGE=node:22-bookworm-slim
+#   docker build --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:… -t leadgate .
+ARG NODE_IMAGE=node:24-bookworm-slim
 
 # What decides the dependencies and nothing else, so that a change of code installs nothing again.
 FROM ${NODE_IMAGE} AS manifests

@@ -4,11 +4,13 @@ import { ROOT } from './prepare.js';
 /**
  * Runs vitest to its end, with its output on ours. Resolves with its exit status.
  * @param {readonly string[]} args
- * @param {NodeJS.ProcessEnv} [env] besides this process's own
+ * @param {object} [options]
+ * @param {string} [options.node] the program that runs it
+ * @param {NodeJS.ProcessEnv} [options.env] besides this process's own
  * @returns {Promise<number>}
  */
-export function runVitest(args, env = {}) {
-  const vitest = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args], {
+export function runVitest(args, { node = process.execPath, env = {} } = {}) {
+  const vitest = spawn(node, ['node_modules/vitest/vitest.mjs', 'run', ...args], {
     cwd: ROOT,
     stdio: 'inherit',
     env: { ...process.env, ...env },

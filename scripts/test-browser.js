@@ -32,5 +32,7 @@ await runMain(async () => {
   const purpose = 'to run the examples of docs/integrate.md with';
   for (const [program, packageName] of PROGRAMS) requireProgram(program, packageName, purpose, say);
   const config = ['--config', 'vitest.browser.config.ts'];
-  process.exitCode = await runVitest([...config, ...args], { CHROME_PATH: findChromium(say) });
+  process.exitCode = await runVitest([...config, ...args], {
+    env: { CHROME_PATH: findChromium(say) },
+  });
 });

@@ -12,5 +12,5 @@ const PROGRAM = 'pgbouncer';
 await runMain(async () => {
   await prepareSources();
   requireProgram(PROGRAM, PROGRAM, 'to run the store’s tests through', say);
-  process.exitCode = await runVitest(TESTS, { TEST_PGBOUNCER: PROGRAM });
+  process.exitCode = await runVitest(TESTS, { env: { TEST_PGBOUNCER: PROGRAM } });
 });
