@@ -1,5 +1,6 @@
 import js from '@eslint/js';
 import { defineConfig, globalIgnores } from 'eslint/config';
+import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
 /** Where the environment may be read: at a process's edge, and in what runs around processes. */
@@ -61,6 +62,16 @@ export default defineConfig(
       '@typescript-eslint/unbound-method': 'off',
       // What an interface wants async needs no await in every implementation.
       '@typescript-eslint/require-await': 'off',
+    },
+  },
+  {
+    // A text of strangers never costs its length squared: 64 KB of the right letters would take seconds.
+    files: ['**/*.{ts,js}'],
+    ignores: ['**/*.test.{ts,js}'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential' }],
     },
   },
   {

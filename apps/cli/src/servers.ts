@@ -49,7 +49,7 @@ export function findServers({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Servers {
   return {
     databaseUrl: given.DATABASE_URL ?? run?.databaseUrl ?? null,
     redisUrl: given.REDIS_URL ?? run?.redisUrl ?? null,
-    receiverUrl: receiverUrl?.replace(/\/+$/, '') ?? null,
+    receiverUrl: receiverUrl?.replace(/(?<!\/)\/+$/, '') ?? null,
     delivery: run?.delivery ?? null,
   };
 }

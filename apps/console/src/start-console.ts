@@ -42,7 +42,7 @@ export async function startConsole(
   onClose('failed jobs', () => failed.close());
 
   const reserver = createReserver(redis);
-  const receiverUrl = config.RECEIVER_URL?.replace(/\/+$/, '') ?? null;
+  const receiverUrl = config.RECEIVER_URL?.replace(/(?<!\/)\/+$/, '') ?? null;
   const secret = config.CONSOLE_SECRET;
   const connections = connectionsOf({
     ...{ store, redis, reserver, producer, failed, receiverUrl, secret },

@@ -18,7 +18,7 @@ export function readDemo({ code, consoleUrl }: { code: string; consoleUrl: strin
   const page = read('index.html')
     .toString('utf8')
     .replaceAll('{{code}}', encodeURIComponent(code))
-    .replaceAll('{{console}}', attribute(consoleUrl?.replace(/\/+$/, '') ?? ''));
+    .replaceAll('{{console}}', attribute(consoleUrl?.replace(/(?<!\/)\/+$/, '') ?? ''));
   return {
     page: makeAsset(Buffer.from(page), 'text/html; charset=utf-8'),
     style: makeAsset(read('demo.css'), 'text/css; charset=utf-8'),

@@ -40,7 +40,7 @@ export function keptAddress(
   if (address === null || keep === 'none') return undefined;
   const whole = normalizeIP(address, 128);
   if (keep === 'full') return whole;
-  return isIP(whole) === 4 ? whole.replace(/\d+$/, '0') : normalizeIP(whole, 48);
+  return isIP(whole) === 4 ? whole.replace(/(?<!\d)\d+$/, '0') : normalizeIP(whole, 48);
 }
 
 /** A header as kept with a submission: without control characters, cut, absent where blank. */

@@ -117,7 +117,7 @@ function readNetwork(text: string): [Address, number] {
 /** An address; of one that carries an IPv4 address for a gateway to call, that one. */
 function readAddress(text: string): Address {
   // A zone (`fe80::1%eth0`) is of this machine.
-  const address = ipaddr.process(text.replace(/%.*$/, ''));
+  const address = ipaddr.process(text.replace(/%.*/s, ''));
   if (address.kind() === 'ipv6' && address.match(NAT64))
     return ipaddr.fromByteArray(address.toByteArray().slice(-4));
   return address;

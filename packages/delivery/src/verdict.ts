@@ -42,7 +42,7 @@ export function keptAnswer(answer: string, values: readonly string[]): string {
   let text = answer.slice(0, 4 * KEPT_CHARACTERS);
   for (const value of longestFirst) text = withoutValue(text, value);
   return text
-    .replaceAll(/[^\s@<>"',;:()[\]{}]+@[^\s@<>"',;:()[\]{}]+/g, '…')
+    .replaceAll(/(?<![^\s@<>"',;:()[\]{}])[^\s@<>"',;:()[\]{}]+@[^\s@<>"',;:()[\]{}]+/g, '…')
     .replaceAll(/\d(?:[ ().-]*\d){5,}/g, '…')
     .replaceAll(/\p{C}+/gu, ' ')
     .slice(0, KEPT_CHARACTERS);

@@ -33,7 +33,8 @@ export function readDocument(value: unknown): Reading {
   if (CPF.test(document)) return document;
   // Words of fourteen letters have the form too, and one in a hundred the check digits.
   if (CNPJ.test(document))
-    return /^\d+$/.test(document) || (/\d.*\d\d$/.test(document) && hasRightCheckDigits(document))
+    return /^\d+$/.test(document) ||
+      (/^\D*\d.*\d\d$/.test(document) && hasRightCheckDigits(document))
       ? document
       : NOT_A_DOCUMENT;
   return /^\d{8,13}$/.test(document) ? paddedIfRight(document) : NOT_A_DOCUMENT;

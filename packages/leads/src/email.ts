@@ -21,14 +21,15 @@ export function readEmail(value: unknown): Reading {
   return ADDRESS.test(email) ? email : NOT_AN_EMAIL;
 }
 
-const AROUND = /^[\s"'`<>()[\]\u2018-\u201f]+|[\s"'`<>()[\]\u2018-\u201f.,;:]+$/g;
+const AROUND =
+  /^[\s"'`<>()[\]\u2018-\u201f]+|(?<![\s"'`<>()[\]\u2018-\u201f.,;:])[\s"'`<>()[\]\u2018-\u201f.,;:]+$/g;
 
 /** The address out of what stands around it: `mailto:`, `Ana <ana@…>`, quotes, a trailing dot. */
 function unwrapped(text: string): string {
-  const inner = /<([^<>]*@[^<>]*)>[\s.,;]*$/.exec(text)?.[1] ?? text;
+  const inner = /<([^<>@]*@[^<>]*)>[\s.,;]*$/.exec(text)?.[1] ?? text;
   const bare = inner
     .replace(AROUND, '')
-    .replace(/^mailto:\s*([^?]*).*$/is, '$1')
+    .replace(/^mailto:([^?]*)(?:\?.*)?$/is, '$1')
     .replace(AROUND, '');
   return bare === text ? text : unwrapped(bare);
 }
