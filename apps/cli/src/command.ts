@@ -43,7 +43,7 @@ export function collect(value: string, before: readonly string[] = []): string[]
 
 /** Answers a command: the value as JSON where that was asked for, else the text for people. */
 export function answer(io: Io, options: JsonOption, value: unknown, text: () => string): void {
-  io.out(options.json === true ? `${showableJson(value)}\n` : text());
+  io.out(options.json === true ? `${showableJson(JSON.stringify(value, null, 2))}\n` : text());
 }
 
 /** Tells people something beside the answer, without being in a program's way. */

@@ -51,8 +51,9 @@ export const WorkerConfig = Type.Object({
     minimum: 100,
   }),
   WORKER_HOST: Type.String({
-    description: 'the network address /live, /ready and /metrics listen on',
-    default: '0.0.0.0',
+    description:
+      'the network address /live, /ready and /metrics listen on; there is no sign-in, so one that only a monitor reaches',
+    default: '127.0.0.1',
   }),
   WORKER_PORT: portSetting('the port of /live, /ready and /metrics', 3002),
   RETENTION_DAYS: Type.Optional(

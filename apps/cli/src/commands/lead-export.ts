@@ -8,7 +8,7 @@ import { call } from '../call.ts';
 import { addCommand, type Context, remark } from '../command.ts';
 import { EXIT, Failure } from '../io.ts';
 import { findLinkNamed, findWorkspace } from '../named.ts';
-import { showable } from '../print/showable.ts';
+import { showable, showableJson } from '../print/showable.ts';
 import { count } from '../print/table.ts';
 import { past } from '../read.ts';
 
@@ -57,7 +57,7 @@ async function exportAll(context: Context, options: ExportOptions): Promise<void
   const file = await call(context, write, { workspaceId, format, linkId, since, until, ...utm });
   if (output === undefined)
     for await (const text of file.texts) {
-      io.out(text);
+      io.out(options.format === 'ndjson' ? showableJson(text) : text);
       await io.drained?.();
     }
   else {

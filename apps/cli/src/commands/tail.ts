@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Context, describe, type JsonOption, remark } from '../command.ts';
 import { stopOnInterrupt } from '../io.ts';
 import { findLinkNamed } from '../named.ts';
-import { showable } from '../print/showable.ts';
+import { showable, showableJson } from '../print/showable.ts';
 import { maskText, shortTime } from '../print/table.ts';
 
 interface TailOptions extends JsonOption {
@@ -47,7 +47,7 @@ async function follow(
       },
     );
     for await (const event of events)
-      io.out(json ? `${JSON.stringify(jsonOf(event, show))}\n` : lineOf(event, show));
+      io.out(json ? `${showableJson(JSON.stringify(jsonOf(event, show)))}\n` : lineOf(event, show));
   } finally {
     interrupt.close();
     await failed.close();

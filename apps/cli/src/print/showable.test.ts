@@ -21,9 +21,11 @@ test('no text drives the terminal, and JSON still parses to it', () => {
   fc.assert(
     fc.property(anything, (text) => {
       expect(showable(text)).not.toMatch(DRIVES_A_TERMINAL);
-      const json = showableJson({ [text]: [text] });
+      const json = showableJson(JSON.stringify({ [text]: [text] }, null, 2));
       expect(json.replaceAll('\n', '')).not.toMatch(DRIVES_A_TERMINAL);
       expect(Object.entries(JSON.parse(json) as object)).toEqual([[text, [text]]]);
+      // A line of its own, as `tail --json` and exports write them.
+      expect(showableJson(JSON.stringify({ text }))).not.toMatch(DRIVES_A_TERMINAL);
     }),
   );
 });

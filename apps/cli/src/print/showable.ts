@@ -14,8 +14,8 @@ export function showable(text: string): string {
 }
 
 /** JSON with the same characters escaped. It parses to the same value. */
-export function showableJson(value: unknown): string {
-  return JSON.stringify(value, null, 2).replace(UNSHOWABLE, (character) =>
+export function showableJson(json: string): string {
+  return json.replace(UNSHOWABLE, (character) =>
     // The line breaks are those of the layout: within a text they are escaped already.
     character === '\n' ? character : jsonEscaped(character),
   );

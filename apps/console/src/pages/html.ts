@@ -29,8 +29,13 @@ const ENTITIES: Record<string, string> = {
   "'": '&#39;',
 };
 
+/** What reorders the text around it, so that a page would show another one than is there. */
+const REORDERING = /[\u202a-\u202e\u2066-\u2069]/g;
+
 const escape = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+  text
+    .replace(REORDERING, (character) => `\\u${character.charCodeAt(0).toString(16)}`)
+    .replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 
 /** A time to the second, UTC, as everything in the logs. */
 export function timeOf(at: string | Date): Html {
