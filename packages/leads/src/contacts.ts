@@ -5,7 +5,7 @@ import { foldDigits } from './telephone.ts';
 
 /** Parts of a text that may be an email, whatever stands around them: quotes, `=` and `&` of a URL. */
 const EMAILS =
-  /[^\s@<>,;:"'()[\]{}\\=&?|]+@[^\s@<>,;:"'()[\]{}\\=&?|#/%]+\.[^\s@<>,;:"'()[\]{}\\=&?|#/%]+/g;
+  /(?<![^\s@<>,;:"'()[\]{}\\=&?|])[^\s@<>,;:"'()[\]{}\\=&?|]+@[^\s@<>,;:"'()[\]{}\\=&?|#/%]+\.[^\s@<>,;:"'()[\]{}\\=&?|#/%]+/g;
 const PHONES = /[+(]?\d[\d\s().\-/]{6,24}\d/g;
 /** No field that is a contact is longer; a longer text is only looked through. */
 const LONGEST_CONTACT = 300;

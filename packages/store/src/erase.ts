@@ -277,7 +277,7 @@ function wordsOf(value: unknown): string[] {
       .replaceAll(/\p{M}/gu, '')
       .toLowerCase()
       .split(/[^\p{L}\p{N}@.+_-]+/u)
-      .map((word) => word.replaceAll(/^[.+_-]+|[.+_-]+$/g, ''))
+      .map((word) => word.replaceAll(/^[.+_-]+|(?<![.+_-])[.+_-]+$/g, ''))
       .filter((word) => word.length >= SHORTEST_WORD);
   if (typeof value !== 'object' || value === null) return [];
   return Object.values(value).flatMap(wordsOf);
