@@ -19,5 +19,5 @@ await runMain(async () => {
     return;
   }
   await prepareSources();
-  process.exitCode = await runVitest([...TESTS, ...args], { TEST_REDIS_PROGRAM: program });
+  process.exitCode = await runVitest([...TESTS, ...args], { env: { TEST_REDIS_PROGRAM: program } });
 });
