@@ -186,10 +186,10 @@ function headersOf(text: string): Record<string, string> {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
   return Object.fromEntries(
     lines.map((line, at) => {
-      const [, name = '', value = ''] = /^\s*([^:\s]+)\s*:\s*(.*?)\s*$/.exec(line) ?? [];
+      const [, name = '', value = ''] = /^([^:\s]+)\s*:(.*)$/.exec(line.trim()) ?? [];
       if (name === '')
         throw new Failure(`Line ${at + 1} of the headers is not "Name: value".`, EXIT.usage);
-      return [name, value];
+      return [name, value.trim()];
     }),
   );
 }
