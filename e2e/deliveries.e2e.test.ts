@@ -119,6 +119,25 @@ test('a posted lead reaches an endpoint, signed; one that was down or whose deli
     version: 3,
     name: 'Ana Clara',
   });
+
+  // What its owner lost is told once more, under an id of its own.
+  expect(await system.cli('endpoint', 'resend', name, '--lead', leadId)).toEqual({ resent: 1 });
+  await vi.waitFor(() => expect(endpoint.messages).toHaveLength(6), 10_000);
+  expect(endpoint.messages[5]?.content.data).toEqual(endpoint.messages[4]?.content.data);
+  expect(endpoint.messages[5]?.headers['webhook-id']).not.toBe(
+    endpoint.messages[4]?.headers['webhook-id'],
+  );
+  await vi.waitFor(
+    async () =>
+      expect(await system.cli('endpoint', 'stats', name)).toMatchObject({
+        waiting: 0,
+        setAside: 0,
+      }),
+    10_000,
+  );
+  expect(await system.cli('endpoint', 'tries', name, '--limit', '1')).toMatchObject([
+    { leadId, outcome: 'delivered', status: 200 },
+  ]);
   endpoint.verify(secret);
   expect(await deliverer.stop()).toBe(0);
   expect(deliverer.output()).not.toMatch(/ana@example|Ana|whsec/);

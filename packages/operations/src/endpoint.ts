@@ -5,10 +5,13 @@ import { createGuard, newSecret } from '@leadgate/delivery';
 import {
   askEndpointTest,
   createEndpoint,
+  endpointBacklog,
   findEndpoint,
   findTest,
   listEndpoints,
+  listTries,
   removeEndpoint,
+  resendDeliveries,
   rotateEndpointSecret,
   setEndpointState,
   updateEndpoint,
@@ -25,7 +28,7 @@ import {
   type DeliverySettings,
 } from './operation.ts';
 import { UNKNOWN_WORKSPACE } from './operator.ts';
-import { At, Nullable, Uuid } from './schema.ts';
+import { At, Limit, Nullable, Time, Uuid } from './schema.ts';
 
 const members = {
   id: Uuid,
@@ -315,6 +318,86 @@ export const endpoint = {
         'unavailable',
         'No deliverer has sent the test: is one running, and has it the same DELIVERY_KEY?',
       );
+    },
+  }),
+
+  stats: operation({
+    name: 'endpoint.stats',
+    id: 'endpointStats',
+    method: 'GET',
+    path: '/endpoints/:endpointId/stats',
+    summary: 'Count what of an endpoint waits and what is set aside',
+    role: 'operator',
+    scope: 'endpointId',
+    input: Type.Object({ endpointId: Uuid }),
+    output: Type.Object({
+      waiting: Type.Integer({ description: 'Leads that it is to be told of.' }),
+      setAside: Type.Integer({
+        description: 'Leads that it refused for three days while it took others: see resend.',
+      }),
+      oldestSeconds: Type.Number({
+        description: 'How long the one has waited that is due longest.',
+      }),
+    }),
+    run: ({ endpointId }, { store }) => endpointBacklog(store, endpointId),
+  }),
+
+  tries: operation({
+    name: 'endpoint.tries',
+    id: 'listTries',
+    method: 'GET',
+    path: '/endpoints/:endpointId/tries',
+    summary: 'List what was tried and what was answered in the last 14 days, newest first',
+    role: 'operator',
+    scope: 'endpointId',
+    input: Type.Object({
+      endpointId: Uuid,
+      leadId: Type.Optional(Uuid),
+      before: Type.Optional(
+        Type.String({ pattern: '^\\d{1,18}$', description: 'The id that ended the page before.' }),
+      ),
+      limit: Limit,
+    }),
+    output: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        at: At,
+        leadId: Nullable(Uuid),
+        version: Nullable(Type.Integer()),
+        event: Type.String(),
+        messageId: Type.String(),
+        outcome: Type.String(),
+        status: Nullable(Type.Integer()),
+        detail: Type.String(),
+        durationMs: Type.Integer(),
+      }),
+    ),
+    run: ({ endpointId, limit = 50, ...filter }, { store }) =>
+      listTries(store, endpointId, { ...filter, limit }),
+  }),
+
+  resend: operation({
+    name: 'endpoint.resend',
+    id: 'resendDeliveries',
+    method: 'POST',
+    path: '/endpoints/:endpointId/resend',
+    summary: 'Send deliveries again: of a lead, those set aside, or those of a time on',
+    description:
+      'Each is sent with its lead as it stands, under a new message id. Without a filter, all that the endpoint was ever told of.',
+    scope: 'endpointId',
+    input: Type.Object({
+      endpointId: Uuid,
+      leadId: Type.Optional(Uuid),
+      setAside: Type.Optional(
+        Type.Boolean({ description: 'Only those that are not tried any more.' }),
+      ),
+      since: Type.Optional(Time),
+    }),
+    output: Type.Object({ resent: Type.Integer() }),
+    run: async ({ endpointId, since, ...filter }, { store }, { signal }) => {
+      if ((await findEndpoint(store, endpointId)) === null) return UNKNOWN;
+      const from = since === undefined ? {} : { since: new Date(since) };
+      return { resent: await resendDeliveries(store, endpointId, { ...filter, ...from }, signal) };
     },
   }),
 

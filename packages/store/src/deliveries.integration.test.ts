@@ -10,6 +10,9 @@ import { splitLead } from './apply/split-lead.ts';
 import {
   deliveryFigures,
   dueDeliveries,
+  endpointBacklog,
+  listTries,
+  resendDeliveries,
   keepLanes,
   listenForDeliveries,
   readLanes,
@@ -399,4 +402,52 @@ test('what is committed wakes who listens, also after the connection broke', asy
   await setEndpointState(store, id, 'active');
   await vi.waitFor(() => expect(woken).toHaveBeenCalledTimes(4));
   await listener.close();
+});
+
+test('what an endpoint was told of is told again, by lead, by time, and what was set aside', async () => {
+  const { id } = await endpoint();
+  const other = await endpoint();
+  const owner = randomUUID();
+  const [a, b] = [randomUUID(), randomUUID()];
+  await post(a, { name: 'a' });
+  await post(b, { name: 'b' });
+  const sendAll = async () => {
+    const waiting = await due(id, owner);
+    await recordTries(
+      store,
+      id,
+      waiting.map((one) => tried(one)),
+      WELL,
+      1_000,
+    );
+    return waiting.map(({ leadId, resends }) => [leadId, resends]);
+  };
+  await sendAll();
+  expect(await endpointBacklog(store, id)).toMatchObject({ waiting: 0, setAside: 0 });
+  expect(await resendDeliveries(store, id, { leadId: a })).toBe(1);
+  expect(await sendAll()).toEqual([[a, 1]]);
+  expect(await resendDeliveries(store, id, { since: new Date(Date.now() + 60_000) })).toBe(0);
+  expect(await resendDeliveries(store, id, { setAside: true })).toBe(0);
+  await store.prisma.delivery.updateMany({
+    where: { endpointId: id, leadId: b },
+    data: { failedAt: new Date(), dueAt: null },
+  });
+  expect(await endpointBacklog(store, id)).toMatchObject({ waiting: 0, setAside: 1 });
+  expect(await resendDeliveries(store, id, { setAside: true })).toBe(1);
+  expect(await sendAll()).toEqual([[b, 1]]);
+  expect(await resendDeliveries(store, id, { since: new Date(Date.now() - 60_000) })).toBe(2);
+  expect(await endpointBacklog(store, id)).toMatchObject({ waiting: 2, setAside: 0 });
+  expect((await sendAll()).toSorted()).toEqual(
+    [
+      [a, 2],
+      [b, 2],
+    ].toSorted(),
+  );
+
+  const tries = await listTries(store, id, { limit: 2 });
+  expect(tries).toHaveLength(2);
+  const older = await listTries(store, id, { limit: 10, before: tries[1]?.id ?? '' });
+  expect(older).toHaveLength(4);
+  expect(await listTries(store, id, { limit: 10, leadId: a })).toHaveLength(3);
+  expect(await listTries(store, other.id, { limit: 10 })).toEqual([]);
 });

@@ -298,6 +298,111 @@ export async function findTest(
   return row && { ...row, outcome: row.outcome as DeliveryTry['outcome'] };
 }
 
+/** Which deliveries of an endpoint; all of these have to fit. */
+export interface DeliveryFilter {
+  leadId?: string;
+  /** Those that failed for so long that they are not tried any more. */
+  setAside?: boolean;
+  /** Those that were last delivered at this moment or later. */
+  since?: Date;
+}
+
+/**
+ * Sends deliveries again, the waiting and the set aside ones at once: each with its lead as it stands, under a
+ * new message id. In steps, so that group commits do not wait long. Returns how many.
+ */
+export async function resendDeliveries(
+  store: Store,
+  endpointId: string,
+  { leadId, setAside = false, since }: DeliveryFilter,
+  signal?: AbortSignal,
+): Promise<number> {
+  const fits = Prisma.join(
+    [
+      Prisma.sql`endpoint_id = ${endpointId}::uuid`,
+      ...(leadId === undefined ? [] : [Prisma.sql`lead_id = ${leadId}::uuid`]),
+      ...(setAside ? [Prisma.sql`failed_at IS NOT NULL`] : []),
+      ...(since === undefined ? [] : [Prisma.sql`delivered_at >= ${since}`]),
+    ],
+    ' AND ',
+  );
+  let resent = 0;
+  for (let after = NIL_UUID; ;) {
+    signal?.throwIfAborted();
+    const [step] = await store.prisma.$queryRaw<[{ count: number; last: string | null }]>`
+      WITH next AS (
+        SELECT lead_id FROM delivery WHERE ${fits} AND lead_id > ${after}::uuid
+        ORDER BY lead_id LIMIT ${BATCH}::int FOR UPDATE
+      ), resent AS (
+        UPDATE delivery d SET
+          resends = resends + 1, due_at = now(), failed_at = NULL, failing_since = NULL, attempts = 0
+        FROM next WHERE d.endpoint_id = ${endpointId}::uuid AND d.lead_id = next.lead_id
+        RETURNING d.lead_id
+      )
+      SELECT count(*)::float8 AS count, max(lead_id::text) AS last,
+             pg_notify(${DELIVERIES_CHANNEL}, '')::text
+      FROM resent`;
+    resent += step.count;
+    if (step.last === null || step.count < BATCH) return resent;
+    after = step.last;
+  }
+}
+
+const NIL_UUID = '00000000-0000-0000-0000-000000000000';
+
+/** A try as the log shows it. */
+export interface LoggedTry extends DeliveryTry {
+  id: string;
+  at: Date;
+}
+
+/** The tries of an endpoint, newest first. `before`: the id that ended the page before. */
+export async function listTries(
+  store: Store,
+  endpointId: string,
+  { leadId, before, limit }: { leadId?: string; before?: string; limit: number },
+): Promise<LoggedTry[]> {
+  const rows = await store.prisma.deliveryAttempt.findMany({
+    where: {
+      endpointId,
+      ...(leadId !== undefined && { leadId }),
+      ...(before !== undefined && { id: { lt: BigInt(before) } }),
+    },
+    omit: { endpointId: true },
+    orderBy: { id: 'desc' },
+    take: limit,
+  });
+  return rows.map(({ id, event, outcome, ...row }) => ({
+    ...row,
+    id: String(id),
+    // The table's checks allow these only.
+    event: event as DeliveryTry['event'],
+    outcome: outcome as DeliveryTry['outcome'],
+  }));
+}
+
+/** What of an endpoint waits. */
+export interface EndpointBacklog {
+  waiting: number;
+  setAside: number;
+  /** How long the one has waited that is due longest. Seconds. */
+  oldestSeconds: number;
+}
+
+export async function endpointBacklog(store: Store, endpointId: string): Promise<EndpointBacklog> {
+  const [row] = await store.prisma.$queryRaw<[EndpointBacklog]>`
+    SELECT
+      (SELECT count(*) FROM delivery
+       WHERE endpoint_id = ${endpointId}::uuid AND due_at IS NOT NULL)::float8 AS waiting,
+      (SELECT count(*) FROM delivery
+       WHERE endpoint_id = ${endpointId}::uuid AND failed_at IS NOT NULL)::float8 AS "setAside",
+      coalesce(greatest(extract(epoch FROM clock_timestamp() - (
+        SELECT min(due_at) FROM delivery
+        WHERE endpoint_id = ${endpointId}::uuid AND due_at IS NOT NULL)), 0), 0)::float8
+        AS "oldestSeconds"`;
+  return row;
+}
+
 /** How deliveries stand, for monitoring. */
 export interface DeliveryFigures {
   waiting: number;

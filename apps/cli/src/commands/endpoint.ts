@@ -8,7 +8,7 @@ import { EXIT, Failure } from '../io.ts';
 import { findLinkNamed, findWorkspace } from '../named.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, shortTime, table } from '../print/table.ts';
-import { readDuration, readSecret, wholeNumber } from '../read.ts';
+import { past, readDuration, readId, readSecret, wholeNumber } from '../read.ts';
 
 interface SettingOptions extends JsonOption {
   event?: LeadEventType[];
@@ -17,6 +17,19 @@ interface SettingOptions extends JsonOption {
   rate?: number | false;
   concurrency?: number;
   headersFile?: string;
+}
+
+interface TriesOptions extends JsonOption {
+  lead?: string;
+  before?: string;
+  limit: number;
+}
+
+interface ResendOptions extends JsonOption {
+  lead?: string;
+  setAside?: true;
+  since?: Date;
+  all?: true;
 }
 
 const ENDPOINT = 'name or id of the endpoint';
@@ -117,6 +130,78 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
           ['Message', sent.messageId],
         ]),
       );
+    });
+
+  addCommand(endpoint, 'stats', {
+    summary: 'Count what of an endpoint waits and what is set aside.',
+    examples: ['endpoint stats crm'],
+  })
+    .argument('<endpoint>', ENDPOINT)
+    .action(async (named: string, options: JsonOption) => {
+      const { id: endpointId } = await findEndpointNamed(context, named);
+      const stats = await call(context, (await loadNoun('endpoint')).stats, { endpointId });
+      answer(context.io, options, stats, () =>
+        pairs([
+          ['Waiting', stats.waiting],
+          ['Set aside', stats.setAside],
+          ['Oldest waits', `${Math.round(stats.oldestSeconds)} s`],
+        ]),
+      );
+    });
+
+  addCommand(endpoint, 'tries', {
+    summary: 'List what was tried and what was answered in the last 14 days, newest first.',
+    examples: [
+      'endpoint tries crm',
+      'endpoint tries crm --lead 7c9e6679-7425-40de-944b-e07fc1f90ae7',
+    ],
+  })
+    .argument('<endpoint>', ENDPOINT)
+    .option('--lead <id>', 'only of this lead')
+    .option('--before <id>', 'only those before this one in the list: the next page')
+    .option('--limit <n>', 'how many at most', wholeNumber, 50)
+    .action(async (named: string, { lead, before, limit, ...options }: TriesOptions) => {
+      const { id: endpointId } = await findEndpointNamed(context, named);
+      const input = { endpointId, before, limit, leadId: lead && readId(lead, 'lead') };
+      const tries = await call(context, (await loadNoun('endpoint')).tries, input);
+      answer(context.io, options, tries, () =>
+        table(
+          ['at', 'event', 'lead', 'version', 'outcome', 'status', 'answer', 'id'],
+          tries.map((one) => [
+            ...[shortTime(one.at), one.event, one.leadId, one.version],
+            ...[one.outcome, one.status, showable(one.detail.slice(0, 60)), one.id],
+          ]),
+        ),
+      );
+    });
+
+  addCommand(endpoint, 'resend', {
+    summary: 'Send deliveries again: of a lead, those set aside, or those of a time on.',
+    details:
+      'Each is sent with its lead as it stands, under a new message id, at the pace of the endpoint.',
+    examples: [
+      'endpoint resend crm --set-aside',
+      'endpoint resend crm --since 1d',
+      'endpoint resend crm --lead 7c9e6679-7425-40de-944b-e07fc1f90ae7',
+      'endpoint resend crm --all',
+    ],
+  })
+    .argument('<endpoint>', ENDPOINT)
+    .option('--lead <id>', 'of this lead')
+    .option('--set-aside', 'those that it refused for three days while it took others')
+    .option(
+      '--since <time>',
+      'those last delivered from then on: a time, a date, or how long ago',
+      past,
+    )
+    .option('--all', 'all that it was ever told of')
+    .action(async (named: string, { lead, setAside, since, all, ...options }: ResendOptions) => {
+      if ([lead, setAside, since, all].every((one) => one === undefined))
+        throw new Failure('Say which: --lead, --set-aside, --since or --all.', EXIT.usage);
+      const { id: endpointId } = await findEndpointNamed(context, named);
+      const input = { endpointId, setAside, since, leadId: lead && readId(lead, 'lead') };
+      const outcome = await call(context, (await loadNoun('endpoint')).resend, input);
+      answer(context.io, options, outcome, () => pairs([['Sent again', outcome.resent]]));
     });
 
   addCommand(endpoint, 'remove', {
