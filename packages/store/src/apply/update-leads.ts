@@ -48,7 +48,8 @@ export async function updateLeads(
         instagram = new.instagram, birthday = new.birthday, address = new.address,
         provenance = new.provenance, first_touch = new."firstTouch", last_touch = new."lastTouch",
         creator_id = new."creatorId", creator_order = new."creatorOrder",
-        custom_fields = new."customFields", updated_at = now(),
+        custom_fields = new."customFields",
+        updated_at = CASE WHEN new.event IS NULL THEN lead.updated_at ELSE now() END,
         version = lead.version + (new.event IS NOT NULL)::integer
       FROM jsonb_to_recordset(${JSON.stringify(leads.map(newRow))}::jsonb) AS new (
         "workspaceId" uuid, id uuid, email text, name text, telephone text,
