@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { startHealthServer, type HealthChecks, type Logger } from '@leadgate/boot';
+import { answerWithin, startHealthServer, type HealthChecks, type Logger } from '@leadgate/boot';
 import { createGuard } from '@leadgate/delivery';
 import {
   deliveryFigures,
@@ -75,7 +75,7 @@ export async function startDeliverer(
       return Promise.resolve({ ok: forMs < STUCK_MS, body: { lanes: lanes.size } });
     },
     ready: async () => {
-      const answers = await within(requireWritable(store));
+      const answers = (await answerWithin(requireWritable(store), ANSWER_WITHIN_MS)) !== null;
       return { ok: answers, body: { postgres: answers ? 'ok' : 'away', lanes: lanes.size } };
     },
   };
@@ -217,22 +217,4 @@ function repeat(
       await running;
     },
   };
-}
-
-async function within(answer: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ANSWER_WITHIN_MS);
-  });
-  try {
-    return await Promise.race([
-      answer.then(
-        () => true,
-        () => false,
-      ),
-      late,
-    ]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

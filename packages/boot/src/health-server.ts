@@ -1,5 +1,5 @@
 import type { MetricsRegistry } from './metrics.ts';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** An answer of a health check: whether it is good, and what to show. */
@@ -39,6 +39,32 @@ export async function startHealthServer(
       () => answer(response, 503, { error: 'the check failed' }),
     );
   });
+  return listen(server, { host, port });
+}
+
+/** Serves GET /metrics on a port of its own, for a network that the public does not reach. */
+export async function serveMetrics(
+  metrics: MetricsRegistry,
+  { host, port }: { host: string; port: number },
+): Promise<{ port: number; close: () => Promise<void> }> {
+  const server = createServer((request, response) => {
+    if (request.url !== '/metrics' || request.method !== 'GET') {
+      response.writeHead(404).end();
+      return;
+    }
+    metrics.text().then(
+      (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  return listen(server, { host, port });
+}
+
+/** Rejects when the port is taken. */
+async function listen(
+  server: Server,
+  { host, port }: { host: string; port: number },
+): Promise<{ port: number; close: () => Promise<void> }> {
   server.requestTimeout = 5_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -2,11 +2,16 @@ export { ConfigError, readConfig } from './config.ts';
 export { errorFacts, type ErrorFacts } from './error-facts.ts';
 export { failStart } from './fail-start.ts';
 export { groupCalls } from './group-calls.ts';
-export { startHealthServer, type HealthAnswer, type HealthChecks } from './health-server.ts';
+export {
+  serveMetrics,
+  startHealthServer,
+  type HealthAnswer,
+  type HealthChecks,
+} from './health-server.ts';
 export { createLogger, type Logger, type LoggerOptions } from './logger.ts';
 export {
+  answerWithin,
   createMetrics,
-  serveMetrics,
   type GaugeDefinition,
   type GaugesDefinition,
   type MetricsRegistry,

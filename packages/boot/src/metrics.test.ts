@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { createMetrics, serveMetrics } from './metrics.ts';
+import { serveMetrics } from './health-server.ts';
+import { createMetrics } from './metrics.ts';
 
 const lines = (text: string, name: string) =>
   text.split('\n').filter((line) => line.startsWith(name));

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 interface Named {
@@ -73,7 +71,7 @@ export function createMetrics(service: string): MetricsRegistry {
         help,
         registers,
         collect: async () => {
-          gauge.set((await within(read)) ?? Number.NaN);
+          gauge.set((await answerWithin(asked(read), READ_TIMEOUT_MS)) ?? Number.NaN);
         },
       });
     },
@@ -84,7 +82,7 @@ export function createMetrics(service: string): MetricsRegistry {
         labelNames: [label],
         registers,
         collect: async () => {
-          const numbers = await within(read);
+          const numbers = await answerWithin(asked(read), READ_TIMEOUT_MS);
           for (const value of values) gauge.set({ [label]: value }, numbers?.[value] ?? Number.NaN);
         },
       });
@@ -95,46 +93,18 @@ export function createMetrics(service: string): MetricsRegistry {
   };
 }
 
-async function within<T>(read: () => Promise<T | null> | T | null): Promise<T | null> {
+/** Asks so that what is thrown at once fails as what is thrown later. */
+const asked = async <T>(read: () => Promise<T> | T): Promise<T> => read();
+
+/** The answer; null if it fails, or does not come within `ms` milliseconds. */
+export async function answerWithin<T>(answer: Promise<T>, ms: number): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), READ_TIMEOUT_MS);
+    timer = setTimeout(() => resolve(null), ms);
   });
   try {
-    return await Promise.race([Promise.resolve(read()), late]);
-  } catch {
-    return null;
+    return await Promise.race([answer.catch(() => null), late]);
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Serves GET /metrics on a port of its own, for a network that the public does not reach. */
-export async function serveMetrics(
-  metrics: MetricsRegistry,
-  { host, port }: { host: string; port: number },
-): Promise<{ port: number; close: () => Promise<void> }> {
-  const server = createServer((request, response) => {
-    if (request.url !== '/metrics' || request.method !== 'GET') {
-      response.writeHead(404).end();
-      return;
-    }
-    metrics.text().then(
-      (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
-      () => response.writeHead(500).end(),
-    );
-  });
-  server.requestTimeout = 5_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve, reject) => {
-        server.close((error) => (error ? reject(error) : resolve()));
-        server.closeAllConnections();
-      }),
-  };
 }

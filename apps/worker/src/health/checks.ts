@@ -1,5 +1,5 @@
 import type { ApplyWorker, ShardStanding } from '@leadgate/queue';
-import type { HealthChecks } from '@leadgate/boot';
+import { answerWithin, type HealthChecks } from '@leadgate/boot';
 import { createLiveness, type Liveness } from './liveness.ts';
 
 export interface HealthSources {
@@ -91,18 +91,7 @@ function refusalInWords(refusal: string): string {
   return refusal === 'OOM' ? 'full: raise maxmemory' : `refuses (${refusal})`;
 }
 
-/** The answer, or null where there is none in time. */
-async function answerOf<T>(answer: Promise<T>): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), ANSWER_TIMEOUT_MS);
-  });
-  try {
-    return await Promise.race([answer.catch(() => null), late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const answerOf = <T>(answer: Promise<T>) => answerWithin(answer, ANSWER_TIMEOUT_MS);
 
 /** Asks anew only when the question before has its answer: however many want it, they share it. */
 function oneAtATime<T>(ask: () => Promise<T>): () => Promise<T> {
