@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, expect, test, vi } from 'vitest';
-import { startSystem, type System } from './system.ts';
+import { startSystem, type System, type SystemOptions } from './system.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -50,8 +50,8 @@ async function openEndpoint() {
   };
 }
 
-const started = async (): Promise<System> => {
-  const system = await startSystem();
+const started = async (options: SystemOptions = {}): Promise<System> => {
+  const system = await startSystem(options);
   closers.push(() => system.stop());
   return system;
 };
@@ -143,8 +143,9 @@ test('a posted lead reaches an endpoint, signed; one that was down or whose deli
   expect(deliverer.output()).not.toMatch(/ana@example|Ana|whsec/);
 }, 90_000);
 
-test('a lead that two requests change at once is told as it stands, and a merge names who ended', async () => {
-  const system = await started();
+test('a lead that two requests change at once is told as it stands, a merge names who ended, and an erasure says so', async () => {
+  const env = { ERASURE_KEY: 'a key of thirty-two characters or more' };
+  const system = await started({ workerEnv: env, cliEnv: { ...env, LEADGATE_OPERATOR: 'tests' } });
   const { workspace, code } = await system.openLink();
   const endpoint = await openEndpoint();
   const { secret } = await system.cli<Created>(
@@ -170,5 +171,15 @@ test('a lead that two requests change at once is told as it stands, and a merge 
       }),
     10_000,
   );
+  await system.cli('lead', 'erase', ana, '--reason', 'a test');
+  await vi.waitFor(
+    () =>
+      expect(endpoint.messages.at(-1)?.content).toMatchObject({
+        type: 'lead.erased',
+        data: { leadId: ana, version: 3, mergedLeads: [{ leadId: bia }] },
+      }),
+    10_000,
+  );
+  expect(endpoint.messages.at(-1)?.body).not.toMatch(/ana|bia/i);
   endpoint.verify(secret);
 }, 60_000);

@@ -154,33 +154,49 @@ test('an export of a person has every part of what is kept, and of an erased one
   expect(after?.lead.erasure).toMatchObject({ reason: 'asked for by mail' });
 });
 
-test('an endpoint that knows the person is told that nothing is left, and another one nothing', async () => {
-  const leadId = randomUUID();
-  const [knows, waits] = [randomUUID(), randomUUID()];
-  for (const id of [knows, waits])
+test('an endpoint that was sent the person, or may be at this moment, is told of the erasure, and another one nothing', async () => {
+  const [leadId, alias] = [randomUUID(), randomUUID()];
+  const [knows, knewTheOther, tried, sends, waits, doesNotAsk] = Array.from({ length: 6 }, () =>
+    randomUUID(),
+  );
+  const events = '{lead.created,lead.updated,lead.erased}';
+  for (const id of [knows, knewTheOther, tried, sends, waits, doesNotAsk])
     await other.query(
-      `INSERT INTO endpoint (id, workspace_id, name, url, secret, events, concurrency)
-       VALUES ($1, $2, $3, 'https://crm.example', '', '{lead.created,lead.updated}', 1)`,
-      [id, workspaceId, id],
+      `INSERT INTO endpoint (id, workspace_id, name, url, secret, events, concurrency, lane_until)
+       VALUES ($1, $2, $3, 'https://crm.example', '', $4, 1, $5)`,
+      [
+        ...[id, workspaceId, id, id === doesNotAsk ? '{lead.created}' : events],
+        id === sends ? new Date(Date.now() + 60_000) : null,
+      ],
     );
   await apply(sample(leadId, marked));
-  await other.query(
-    `UPDATE delivery SET due_at = NULL, delivered_at = now(), delivered_version = version
-     WHERE endpoint_id = $1`,
-    [knows],
-  );
+  await apply(sample(alias, { name: MARK, city: 'Recife' }));
+  const sent = (id: string | undefined, lead: string) =>
+    other.query(
+      `UPDATE delivery SET due_at = NULL, delivered_at = now(), delivered_version = version
+       WHERE endpoint_id = $1 AND lead_id = $2`,
+      [id, lead],
+    );
+  await sent(knows, leadId);
+  await sent(doesNotAsk, leadId);
+  await sent(knewTheOther, alias);
+  await other.query(`UPDATE delivery SET attempts = 1 WHERE endpoint_id = $1`, [tried]);
   await other.query(
     `INSERT INTO delivery_attempt
        (endpoint_id, lead_id, version, event, message_id, outcome, detail, duration_ms)
      VALUES ($1, $2, 1, 'lead.created', 'x', 'delivered', $3, 1)`,
     [knows, leadId, `{"seen":"${workspaceId} ${MARK}"}`],
   );
-  await erase([leadId]);
-  const { rows } = await other.query(
-    'SELECT endpoint_id AS id, event, version, due_at <= now() AS due FROM delivery WHERE lead_id = $1',
-    [leadId],
+  await erase([leadId, alias]);
+  const { rows } = await other.query<{ id: string }>(
+    `SELECT endpoint_id AS id, event, lead_id = $2 AS root, version, due_at <= now() AS due
+     FROM delivery WHERE lead_id = ANY ($1)`,
+    [[leadId, alias], leadId],
   );
-  expect(rows).toEqual([{ id: knows, event: 'lead.updated', version: 2, due: true }]);
+  const told = { event: 'lead.erased', root: true, version: 2, due: true };
+  expect(rows.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual(
+    [knows, knewTheOther, tried, sends].toSorted().map((id) => ({ id, ...told })),
+  );
   expect(await found()).toEqual([]);
   await erase([leadId]);
 });

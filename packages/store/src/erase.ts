@@ -313,8 +313,8 @@ async function blankLeads(
 }
 
 /**
- * An endpoint that knows the lead is told what it is now, which is nothing; what another one was to be
- * told is not sent any more. What an endpoint answered may quote what it was sent.
+ * An endpoint that was sent the lead, or may be sent it at this moment, is told that it is erased if it wants to
+ * be; what another one was to be told is not sent any more. What an endpoint answered may quote what it was sent.
  */
 async function tellEndpoints(
   tx: Transaction,
@@ -323,14 +323,31 @@ async function tellEndpoints(
   const ids = [leadId, ...aliases];
   await tx.$executeRaw`
     UPDATE delivery_attempt SET detail = '' WHERE lead_id = ANY (${ids}::uuid[]) AND detail <> ''`;
+  // What an endpoint was sent of a lead that is an alias now, it was sent of this one.
   await tx.$executeRaw`
-    DELETE FROM delivery
-    WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ANY (${ids}::uuid[])
-      AND (delivered_at IS NULL OR lead_id <> ${leadId}::uuid)`;
+    WITH gone AS (
+      DELETE FROM delivery
+      WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ANY (${aliases}::uuid[]) RETURNING *
+    )
+    INSERT INTO delivery
+      (endpoint_id, lead_id, workspace_id, event, version, attempts, delivered_at)
+    SELECT endpoint_id, ${leadId}::uuid, ${workspaceId}::uuid, 'lead.erased', 0, max(attempts),
+           max(delivered_at)
+    FROM gone GROUP BY endpoint_id ORDER BY endpoint_id
+    ON CONFLICT (endpoint_id, lead_id) DO UPDATE SET
+      attempts = greatest(delivery.attempts, excluded.attempts),
+      delivered_at = coalesce(delivery.delivered_at, excluded.delivered_at)`;
+  await tx.$executeRaw`
+    DELETE FROM delivery d
+    WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ${leadId}::uuid AND NOT EXISTS (
+      SELECT FROM endpoint e
+      WHERE e.id = d.endpoint_id AND 'lead.erased' = ANY (e.events)
+        -- A try that failed may have been read; a lane that is held may be sending.
+        AND (d.delivered_at IS NOT NULL OR d.attempts > 0 OR e.lane_until > clock_timestamp()))`;
   await tx.$queryRaw`
     WITH told AS (
       UPDATE delivery SET
-        event = 'lead.updated', version = lead.version, due_at = now(), failed_at = NULL
+        event = 'lead.erased', version = lead.version, due_at = now(), failed_at = NULL
       FROM lead
       WHERE lead.workspace_id = ${workspaceId}::uuid AND lead.id = ${leadId}::uuid
         AND delivery.workspace_id = lead.workspace_id AND delivery.lead_id = lead.id
