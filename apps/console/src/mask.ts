@@ -11,7 +11,7 @@ const SHOWN = new Set(
     'leadId lead_id id workspaceId workspace workspaceName submissionId linkId linkLabel jobId queueName leads',
     'createdAt updatedAt acceptedAt at since appliedAt order stamp timestamp createdBy reservedFor',
     'answeredLeadId owner requestId source stands kind code mode state bodyType type label archived',
-    'aliases erased submissions total attempts attempt reason status',
+    'action language aliases erased submissions total attempts attempt reason status',
     'heldId decidedAt rejectedId bytes mendedAt replayedAt failedAt oldest newest jobs replay',
   ].flatMap((line) => line.split(' ')),
 );

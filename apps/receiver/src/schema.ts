@@ -91,11 +91,12 @@ export const LeadBody = Type.Object(
       Type.Unsafe<unknown>({
         type: ['object', 'null'],
         description:
-          'Kept with the submission, with the time, page and sender, and never changed. Given only where `given` says so.',
+          'Kept as proof with the time, page and sender, longer than the submission, and never changed. Given only if `given` says so.',
         properties: {
           given: { type: ['boolean', 'string', 'null'] },
           text: { type: ['string', 'null'], maxLength: 10_000 },
           textVersion: { type: ['string', 'integer', 'null'], maxLength: 200 },
+          language: { type: ['string', 'null'], description: 'A BCP 47 tag: pt-BR.' },
         },
       }),
     ),

@@ -26,6 +26,7 @@ import type { WorkerConfig } from './config.ts';
 import { createGroupCommit } from './groups/group-commit.ts';
 import type { Wait } from './groups/outage.ts';
 import { createHealthChecks } from './health/checks.ts';
+import { createConsentsTask } from './maintenance/consents-task.ts';
 import { startMaintenance } from './maintenance/maintenance.ts';
 import { createLease } from './maintenance/redis-lock.ts';
 import { createRefillTask } from './maintenance/refill-task.ts';
@@ -112,6 +113,7 @@ export async function startWorker(
         failureOf,
         logger,
       }),
+      createConsentsTask(store),
       retention,
     ],
     pauseMs: CARETAKER_PAUSE_MS,

@@ -44,6 +44,8 @@ export interface Consent {
   given: boolean;
   text?: string;
   textVersion?: string;
+  /** Of those words: `pt-BR`. */
+  language?: string;
 }
 
 /** The body of `POST /ingest/{link}`. Every field is optional; a blank one counts as not sent. */

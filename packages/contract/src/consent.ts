@@ -9,6 +9,7 @@ export const Consent = Type.Object(
     given: Type.Boolean(),
     text: Type.Optional(Type.String({ description: 'The words that were agreed to.' })),
     textVersion: Type.Optional(Type.String({ description: 'The name of those words.' })),
+    language: Type.Optional(Type.String({ description: 'Of those words, as a BCP 47 tag.' })),
   },
   { additionalProperties: false },
 );

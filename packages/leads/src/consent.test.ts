@@ -23,7 +23,12 @@ describe('consent', () => {
       { given: 'on', textVersion: 3 },
       { given: true, textVersion: '3' },
     ],
+    [
+      { given: true, language: 'pt-BR' },
+      { given: true, language: 'pt-BR' },
+    ],
     [{ given: 'Sim' }, { given: true }],
+    [{ given: 'Sim', language: 'Português, por favor' }, { given: true }],
     [{ given: 0 }, { given: false }],
     ['on', { given: true }],
     [false, { given: false }],

@@ -18,7 +18,10 @@ const TEXT_LIMIT = 10_000;
 
 const NOT_A_BOOLEAN: Refusal = { code: 'not-a-boolean', detail: 'Send true or false.' };
 
-const KNOWN = new Set(['given', 'text', 'textVersion']);
+const KNOWN = new Set(['given', 'text', 'textVersion', 'language']);
+
+/** The form of a BCP 47 tag (RFC 5646, 2.1), as long as any that is in use. */
+const LANGUAGE = /^[a-z]{2,8}(?:-[a-z0-9]{1,8}){0,4}$/i;
 
 /**
  * The consent of a body; absent where nothing of it was sent. It counts as given only where that is
@@ -45,6 +48,7 @@ export function readConsent(value: unknown, findings: Findings): Consent | undef
     readTextOrInteger(own(value, 'textVersion')),
     '/consent/textVersion',
   );
+  const language = readLanguage(own(value, 'language'), findings);
   for (const key of Object.keys(value))
     if (!KNOWN.has(key)) findings.unknownKey(() => jsonPointer('consent', key));
   if (given === undefined && text === undefined && textVersion === undefined) return undefined;
@@ -52,7 +56,17 @@ export function readConsent(value: unknown, findings: Findings): Consent | undef
     given: given ?? false,
     ...(text !== undefined && { text }),
     ...(textVersion !== undefined && { textVersion }),
+    ...(language !== undefined && { language }),
   };
+}
+
+/** It proves nothing by itself: what is no tag is set aside. */
+function readLanguage(sent: unknown, findings: Findings): string | undefined {
+  if (isBlank(sent)) return undefined;
+  const tag = typeof sent === 'string' ? sent.trim() : '';
+  if (LANGUAGE.test(tag)) return tag;
+  findings.note('/consent/language', 'set-aside', 'Send a BCP 47 tag: pt-BR.');
+  return undefined;
 }
 
 function booleanOf(value: unknown): boolean | undefined {

@@ -25,6 +25,7 @@ const FIELDS = new Set<string>([
   ...UTM_FIELDS,
   ...ATTRIBUTION_FIELDS.map((field) => `attribution.${field}`),
   ...['consent', 'consent.given', 'consent.text', 'consent.textVersion'],
+  'consent.language',
 ]);
 const CUSTOM_FIELD = /^customFields\.\S/;
 

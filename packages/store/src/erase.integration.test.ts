@@ -1,13 +1,13 @@
 import type { Lead, Submission } from '@leadgate/contract';
 import { testDatabase } from '@leadgate/testkit';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { applyGroup } from './apply/apply-group.ts';
 import { mergeLeads } from './apply/merge-leads.ts';
 import { successorOf } from './apply/plan-workspace.ts';
 import { keysOf, sampleSubmission } from './apply/sample-submission.ts';
-import { erasePerson, type Erasure, proofOf } from './erase.ts';
+import { erasePerson, type Erasure } from './erase.ts';
 import { saveHeld } from './held.ts';
 import { showLead } from './lead-details.ts';
 import { openStore, type Store } from './open-store.ts';
@@ -350,14 +350,29 @@ describe('at the same time', () => {
 });
 
 describe('a proof of consent', () => {
-  test('keeps the words of the form, and of words about the person their digest', () => {
-    const sent = { name: 'Ana Souza', email: EMAIL };
+  test('keeps the words of the form, and of words about the person their digest', async () => {
+    const leadId = randomUUID();
+    const sent = { ...marked, name: 'Ana Souza' };
     const text = 'Aceito receber novidades da Loja.';
-    expect(proofOf({ given: true, text, textVersion: 'v2' }, sent)).toEqual({
-      ...{ given: true, text, textVersion: 'v2' },
+    await apply(
+      sample(leadId, sent, { consent: { given: true, text, textVersion: 'v2', language: 'pt' } }),
+      sample(leadId, sent, {
+        consent: { given: false, text: 'Eu, ANÁ, aceito.', textVersion: EMAIL },
+      }),
+    );
+    // Its words outlive what said that they are about the person.
+    await other.query('DELETE FROM submission WHERE lead_id = $1', [leadId]);
+    await erase([leadId]);
+    const lead = await showLead(store, leadId, { historyLimit: 1 });
+    const [told, kept] = lead?.consents ?? [];
+    expect(kept).toMatchObject({ given: true, text, textVersion: 'v2', language: 'pt' });
+    expect(told).toMatchObject({
+      given: false,
+      textSha256: createHash('sha256').update('Eu, ANÁ, aceito.').digest('hex'),
+      textVersionSha256: createHash('sha256').update(EMAIL).digest('hex'),
     });
-    const told = proofOf({ given: true, text: 'Eu, ANA, aceito.', textVersion: EMAIL }, sent);
-    expect(Object.keys(told)).toEqual(['given', 'textSha256', 'textVersionSha256']);
+    expect(told).not.toHaveProperty('text');
+    expect(told).not.toHaveProperty('textVersion');
   });
 
   test('stays with the erased lead', async () => {

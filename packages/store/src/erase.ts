@@ -1,9 +1,8 @@
-import type { Consent } from '@leadgate/contract';
 import { contactsIn } from '@leadgate/leads';
-import { createHash } from 'node:crypto';
 import { lockLeads } from './apply/lock-leads.ts';
 import { RetryTransaction, transact } from './apply/transact.ts';
 import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
+import { eraseConsents } from './consents.ts';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
@@ -51,7 +50,7 @@ export interface ErasedCounts {
   leads: number;
   identities: number;
   submissions: number;
-  /** Of the submissions, those whose proof of consent stays, without what is about the person. */
+  /** Proofs of consent that stay, without what is about the person. */
   consents: number;
   possibleDuplicates: number;
   rejected: number;
@@ -122,6 +121,9 @@ async function eraseLead(
   const identities = await tx.$queryRaw<{ key: string }[]>`
     DELETE FROM identity WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ANY (${ids}::uuid[])
     RETURNING key`;
+  const consents = await eraseConsents(tx, {
+    ...{ workspaceId, leadIds: ids, erasedAt, said: await saidBy(tx, workspaceId, ids) },
+  });
   const sent = await blankHistory(tx, workspaceId, ids);
   const order = Math.max(request.order, sent.latest);
   const known = [...request.identities, ...identities.map((one) => one.key), ...sent.identities];
@@ -142,7 +144,7 @@ async function eraseLead(
     erasure,
     counts: {
       ...{ leads, identities: identities.length },
-      ...{ submissions: sent.submissions, consents: sent.consents },
+      ...{ submissions: sent.submissions, consents },
       ...{ possibleDuplicates: duplicates.pairs, rejected: 0, held: 0, discarded: 0 },
     },
     others: duplicates.others,
@@ -214,9 +216,22 @@ interface SentRow {
   order: number;
   stamp: number;
   identities: [key: string, owner: string | null][];
-  lead: unknown;
-  consent: Consent | null;
   blank: boolean;
+}
+
+/** What the person ever sent of themselves, as far as it is kept. */
+async function saidBy(
+  tx: Transaction,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<unknown> {
+  return tx.$queryRaw`
+    SELECT jsonb_build_array(email, name, telephone, telephone_e164, document, profession, city,
+             state, instagram, birthday, address, custom_fields) AS said
+    FROM lead WHERE workspace_id = ${workspaceId}::uuid AND id = ANY (${ids}::uuid[])
+    UNION ALL
+    SELECT lead FROM submission
+    WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ANY (${ids}::uuid[])`;
 }
 
 /** Takes what is about the person out of their submissions, and says what they were known by. */
@@ -224,63 +239,25 @@ async function blankHistory(
   tx: Transaction,
   workspaceId: string,
   ids: readonly string[],
-): Promise<{ submissions: number; consents: number; identities: string[]; latest: number }> {
+): Promise<{ submissions: number; identities: string[]; latest: number }> {
   const rows = await tx.$queryRaw<SentRow[]>`
-    SELECT id, "order"::float8 AS "order", stamp::float8 AS stamp, identities, lead, consent,
+    SELECT id, "order"::float8 AS "order", stamp::float8 AS stamp, identities,
            body = '' AND lead = '{}' AS blank
     FROM submission
     WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ANY (${ids}::uuid[])`;
   const full = rows.filter(({ blank }) => !blank);
-  const proofs = full.map(({ id, consent, lead }) => ({
-    id,
-    consent: consent === null ? null : proofOf(consent, lead),
-  }));
   await tx.$executeRaw`
     UPDATE submission
-    SET identities = '[]', lead = '{}', notes = '[]', consent = new.consent, body = '', page = NULL,
+    SET identities = '[]', lead = '{}', notes = '[]', consent = NULL, body = '', page = NULL,
         user_agent = NULL, address = NULL
-    FROM jsonb_to_recordset(${JSON.stringify(proofs)}::jsonb) AS new (id uuid, consent jsonb)
-    WHERE submission.id = new.id`;
+    WHERE id = ANY (${full.map(({ id }) => id)}::uuid[])`;
   return {
     submissions: full.length,
-    consents: proofs.filter(({ consent }) => consent !== null).length,
     identities: full.flatMap((row) =>
       row.identities.flatMap(([key, owner]) => (owner !== null && ids.includes(owner) ? key : [])),
     ),
     latest: rows.reduce((latest, { order, stamp }) => Math.max(latest, order, stamp), 0),
   };
-}
-
-/** Words of a person that a text about anything else has too. */
-const SHORTEST_WORD = 3;
-
-/**
- * A consent as proof: whether, to which words and under which name. A text that says anything that the
- * person sent is kept as its SHA-256 only: whoever has the words can show that they are these.
- */
-export function proofOf(consent: Consent, sent: unknown): object {
-  const said = new Set(wordsOf(sent));
-  const digest = (text: string) => createHash('sha256').update(text).digest('hex');
-  const kept = Object.entries(consent).map(([name, value]): [string, unknown] => {
-    if (typeof value !== 'string' || !wordsOf(value).some((word) => said.has(word)))
-      return [name, value];
-    return [`${name}Sha256`, digest(value)];
-  });
-  return Object.fromEntries(kept);
-}
-
-function wordsOf(value: unknown): string[] {
-  if (typeof value === 'number') return wordsOf(String(value));
-  if (typeof value === 'string')
-    return value
-      .normalize('NFKD')
-      .replaceAll(/\p{M}/gu, '')
-      .toLowerCase()
-      .split(/[^\p{L}\p{N}@.+_-]+/u)
-      .map((word) => word.replaceAll(/^[.+_-]+|(?<![.+_-])[.+_-]+$/g, ''))
-      .filter((word) => word.length >= SHORTEST_WORD);
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(wordsOf);
 }
 
 /** Returns how many had not been erased up to then. */

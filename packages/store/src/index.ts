@@ -153,7 +153,6 @@ export {
   signInFirst,
 } from './sign-in.ts';
 export {
-  type ConsentRecord,
   countStoredSubmissions,
   keepDiscarded,
   listSubmissions,
@@ -166,6 +165,12 @@ export {
   submissionsThere,
   type SubmissionSummary,
 } from './submissions.ts';
+export {
+  type ConsentAction,
+  type ConsentRecord,
+  consentsOfLead,
+  fillConsents,
+} from './consents.ts';
 export { displayText, isUuid } from './text.ts';
 export { erasureKeyOf, erasureKeyState, keyCheckOf } from './tombstones.ts';
 export {

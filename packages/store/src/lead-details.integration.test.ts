@@ -41,6 +41,7 @@ test('a consent stands as it came, though a later one says no and its submission
   const lead = await showLead(store, leadId, { historyLimit: 1 });
   expect(lead?.consents).toEqual([
     {
+      action: 'refused',
       given: false,
       text: 'Aceito.',
       submissionId: no.id,
@@ -50,6 +51,7 @@ test('a consent stands as it came, though a later one says no and its submission
       userAgent: null,
     },
     {
+      action: 'granted',
       given: true,
       textVersion: '2026-03',
       submissionId: yes.id,

@@ -8,16 +8,11 @@ import type {
   Touch,
 } from '@leadgate/contract';
 import type { TouchOfSubmission } from '@leadgate/leads';
+import { type ConsentRecord, consentsOfLead } from './consents.ts';
 import { fieldsOfWorkspaces } from './fields.ts';
 import { readProvenance, type LeadRow } from './lead-row.ts';
 import { type LeadSummary, listedColumns, type ListedLeadRow, readLeadSummary } from './leads.ts';
 import type { Store } from './open-store.ts';
-import {
-  consentColumns,
-  type ConsentRecord,
-  type ConsentRow,
-  readConsentRecord,
-} from './submissions.ts';
 import { isoTime } from './time.ts';
 
 /** What set a value: the submission, and the time its facts are from. */
@@ -57,7 +52,7 @@ export interface LeadDetails extends LeadSummary {
     value: CustomValue;
   })[];
   possibleDuplicates: PossibleDuplicate[];
-  /** Every consent that a submission brought, given or not, newest first. None is ever changed. */
+  /** Every consent, granted, refused or withdrawn, newest first. None is ever changed. */
   consents: ConsentRecord[];
   /** Submissions, newest first, at most as many as asked for. */
   history: HistoryEntry[];
@@ -262,22 +257,4 @@ function readEntry(row: HistoryRow, lead: LeadRow): HistoryEntry {
     ],
     notes: row.notes,
   };
-}
-
-/** Nobody is asked more often; a sender that repeats itself does not make an answer endless. */
-const MOST = 1_000;
-
-/** Every consent of a lead and of its aliases, given or refused, newest first. */
-async function consentsOfLead(
-  store: Store,
-  { workspaceId, id }: Pick<LeadRow, 'workspaceId' | 'id'>,
-): Promise<ConsentRecord[]> {
-  const rows = await store.prisma.$queryRaw<ConsentRow[]>`
-    SELECT ${consentColumns}
-    FROM submission s
-    WHERE s.consent IS NOT NULL AND s.workspace_id = ${workspaceId}::uuid AND s.lead_id IN (
-      SELECT id FROM lead WHERE workspace_id = ${workspaceId}::uuid
-        AND (id = ${id}::uuid OR merged_into = ${id}::uuid))
-    ORDER BY s.stamp DESC, s."order" DESC LIMIT ${MOST}`;
-  return rows.flatMap((row) => readConsentRecord(row) ?? []);
 }

@@ -10,6 +10,11 @@ const EXPORTED: Readonly<Record<string, string>> = {
   'Identity.key Identity.createdAt': 'lead.identities',
   'PossibleDuplicate.leadA PossibleDuplicate.leadB PossibleDuplicate.createdAt':
     'lead.possibleDuplicates',
+  'Consent.submissionId Consent.action Consent.text Consent.textVersion Consent.language':
+    'lead.consents',
+  'Consent.textSha256 Consent.textVersionSha256 Consent.page Consent.userAgent Consent.address':
+    'lead.consents',
+  'Consent.stamp': 'lead.consents',
   'Submission.id Submission.leadId Submission.answeredLeadId Submission.order Submission.stamp':
     'submissions',
   'Submission.source Submission.identities Submission.lead Submission.notes Submission.consent':
@@ -47,11 +52,13 @@ const REASONS: Readonly<Record<string, string>> = {
   'FirstCode.*': 'as operators',
   'SignInAttempt.*': 'as operators, by a digest',
   'AuditEntry.*': 'what operators did: ids, no data of the person',
+  'ConsentFill.*': 'how far a table was filled',
   'ImportedRow.*': 'a digest, so that a row is not imported twice',
   'Tombstone.*': 'a keyed hash, of a person who was erased',
   'Lead.*': 'ids and counts of this service',
   'Identity.*': 'ids',
   'PossibleDuplicate.*': 'ids',
+  'Consent.*': 'ids, and when it was recorded and blanked',
   'Submission.*': 'ids',
   'RejectedSubmission.*': 'ids and when it was moved',
   'HeldSubmission.*': 'what an operator decided, and ids',
@@ -66,6 +73,7 @@ const JUDGED: Readonly<Record<string, readonly string[]>> = {
   Lead: ['workspaceId', 'id', 'creatorOrder', 'version'],
   Identity: ['workspaceId', 'leadId'],
   PossibleDuplicate: ['workspaceId'],
+  Consent: ['workspaceId', 'leadId', 'linkId', 'recordedAt', 'erasedAt'],
   Submission: ['workspaceId'],
   RejectedSubmission: ['workspaceId', 'linkId', 'createdAt'],
   HeldSubmission: ['workspaceId', 'linkId', 'reason', 'state', 'decidedAt', 'createdAt'],

@@ -1,3 +1,4 @@
+import { keepConsents } from './consents.ts';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
@@ -67,8 +68,7 @@ export async function allowRetention(
  * Nothing is lost by it: a submission is stored in the transaction that applies it, what waits is in
  * the queue, and what is held is in a table of its own. A job that comes after its submission went,
  * or comes again, changes nothing that is newer: the joins compare stamps and orders, which the lead
- * keeps. Leads, identities and the highest order of each
- * workspace stay; consents go with the submissions that brought them.
+ * keeps. Leads, identities, consents and the highest order of each workspace stay.
  *
  * Rejects with a StoreError, of the code 55P03 when the table could not be had for a moment.
  */
@@ -117,7 +117,10 @@ async function drop(
   for (const name of await listPartitions(store.prisma, table)) {
     const month = monthOfName(name);
     const ended = month !== null && startOfMonth(month + 1) <= horizon;
-    if (table === 'submission') await keepOrders(store, name, horizon);
+    if (table === 'submission') {
+      await keepOrders(store, name, horizon);
+      await keepConsents(store, name, horizon);
+    }
     if (ended && (await dropOld(store, table, name, horizon))) partitions.push(name);
     // A month that it cuts stays until it ended.
     else if (ended || month === null) rows += await deleteOld(store, table, name, horizon);

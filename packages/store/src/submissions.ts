@@ -8,6 +8,12 @@ import type {
   Submission,
   SubmissionSource,
 } from '@leadgate/contract';
+import {
+  consentOfSubmission,
+  type ConsentRecord,
+  type ConsentRow,
+  readConsent,
+} from './consents.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { storableTexts } from './text.ts';
@@ -150,16 +156,16 @@ export interface SubmissionDetails extends SubmissionSummary {
 }
 
 type DetailsRow = SubmissionRow &
-  Omit<SubmissionDetails, keyof SubmissionSummary | 'consent'> & { consent: Consent | null };
+  Omit<SubmissionDetails, keyof SubmissionSummary | 'consent'> & { consent: ConsentRow | null };
 
 const detailsColumns = Prisma.sql`
   ${submissionColumns}, s.lead_id AS "reservedFor", s.answered_lead_id AS "answeredLeadId",
-  s.identities, s.consent, s.body, s.body_type AS "bodyType", s.page, s.user_agent AS "userAgent",
+  s.identities, ${consentOfSubmission}, s.body, s.body_type AS "bodyType", s.page, s.user_agent AS "userAgent",
   s.address, s.request_id AS "requestId", s.applied_at AS "appliedAt"`;
 
 const readDetails = (row: DetailsRow): SubmissionDetails => ({
   ...readSubmissionSummary(row),
-  consent: readConsentRecord(row),
+  consent: row.consent && readConsent(row.consent),
 });
 
 /** One submission; null if none of this id has been applied. */
@@ -182,38 +188,6 @@ export async function submissionsOfLead(
     SELECT ${detailsColumns} FROM submission s ${submissionJoins}
     WHERE ${ofLead(leadId)} ORDER BY s."order"`;
   return rows.map(readDetails);
-}
-
-/** A consent with what proves it: when it reached the service, on which page, from where. */
-export interface ConsentRecord extends Consent {
-  submissionId: string;
-  /** By the service's clock, the stamp of its submission: ISO 8601, UTC. */
-  at: string;
-  page: string | null;
-  /** The sender's network address, as far as it is kept. */
-  address: string | null;
-  userAgent: string | null;
-}
-
-/** What is read of a submission `s` for it. */
-export const consentColumns = Prisma.sql`
-  s.id AS "submissionId", s.stamp::float8 AS stamp, s.consent, s.page, s.address,
-  s.user_agent AS "userAgent"`;
-
-export interface ConsentRow {
-  submissionId: string;
-  stamp: number;
-  consent: Consent | null;
-  page: string | null;
-  address: string | null;
-  userAgent: string | null;
-}
-
-/** The consent of a submission; null if it brought none. */
-export function readConsentRecord(row: ConsentRow): ConsentRecord | null {
-  const { submissionId, stamp, consent, page, address, userAgent } = row;
-  if (consent === null) return null;
-  return { ...consent, submissionId, at: isoTime(stamp), page, address, userAgent };
 }
 
 /** A submission as it was accepted, and what its lead is today. */

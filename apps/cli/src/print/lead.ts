@@ -184,14 +184,16 @@ export function consentTable(consents: readonly ConsentRecord[]): string {
   if (consents.length === 0) return '';
   return table(
     ['consent', 'to', 'at', 'page', 'address', 'user agent', 'by submission'],
-    consents.map(({ given, text, textVersion, at, page, address, userAgent, submissionId }) => [
-      given ? 'given' : 'not given',
-      [textVersion, text].filter((words) => words !== undefined).join(': '),
-      shortTime(at),
-      page,
-      address,
-      userAgent,
-      submissionId,
+    consents.map((one) => [
+      one.action,
+      [one.textVersion ?? one.textVersionSha256, one.text ?? one.textSha256]
+        .filter((words) => words !== undefined)
+        .join(': '),
+      shortTime(one.at),
+      one.page,
+      one.address,
+      one.userAgent,
+      one.submissionId,
     ]),
   );
 }

@@ -24,10 +24,13 @@ export async function redirectSubmissions(
 ): Promise<void> {
   if (routes.length === 0) return;
   await tx.$executeRaw`
-    UPDATE submission SET lead_id = new.lead_id
-    FROM unnest(${routes.map(({ submission }) => submission.id)}::uuid[],
-                ${routes.map(({ leadId }) => leadId)}::uuid[]) AS new (id, lead_id)
-    WHERE submission.id = new.id`;
+    WITH new AS (
+      SELECT * FROM unnest(${routes.map(({ submission }) => submission.id)}::uuid[],
+                           ${routes.map(({ leadId }) => leadId)}::uuid[]) AS new (id, lead_id)
+    ), consented AS (
+      UPDATE consent SET lead_id = new.lead_id FROM new WHERE submission_id = new.id
+    )
+    UPDATE submission SET lead_id = new.lead_id FROM new WHERE submission.id = new.id`;
 }
 
 /**
@@ -40,6 +43,10 @@ export async function blankSubmissions(
 ): Promise<void> {
   if (routes.length === 0) return;
   await tx.$executeRaw`
+    WITH consented AS (
+      DELETE FROM consent
+      WHERE submission_id = ANY (${routes.map(({ submission }) => submission.id)}::uuid[])
+    )
     UPDATE submission
     SET lead_id = new.lead_id, identities = '[]', lead = '{}', notes = '[]', consent = NULL, body = '',
         page = NULL, user_agent = NULL, address = NULL

@@ -1,9 +1,10 @@
 import type { Note, Submission } from '@leadgate/contract';
-import type { Prisma } from '../generated/client.ts';
+import { recordConsents } from '../consents.ts';
+import { Prisma } from '../generated/client.ts';
 
 /**
  * Stores the submissions that are not there yet, in the order of their ids, and returns the ids of
- * those it stored. One that another transaction is storing is waited for. An imported row is
+ * those it stored, with the consents that they brought. One that another transaction is storing is waited for. An imported row is
  * remembered by its id, and not stored again after retention let it go.
  */
 export async function insertSubmissions(
@@ -30,12 +31,15 @@ export async function insertSubmissions(
       INSERT INTO imported_row SELECT id FROM new WHERE source = 'import'
       ON CONFLICT (id) DO NOTHING
       RETURNING id
-    )
-    INSERT INTO submission
-      (id, workspace_id, link_id, lead_id, answered_lead_id, "order", stamp, source, identities,
-       lead, notes, consent, body, body_type, page, user_agent, address, request_id)
-    SELECT * FROM new WHERE source <> 'import' OR id IN (SELECT id FROM remembered)
-    ON CONFLICT (id) DO NOTHING
-    RETURNING id`;
+    ), stored AS (
+      INSERT INTO submission
+        (id, workspace_id, link_id, lead_id, answered_lead_id, "order", stamp, source, identities,
+         lead, notes, consent, body, body_type, page, user_agent, address, request_id)
+      SELECT * FROM new WHERE source <> 'import' OR id IN (SELECT id FROM remembered)
+      ON CONFLICT (id) DO NOTHING
+      RETURNING id, workspace_id, lead_id, link_id, consent, page, user_agent, address, stamp,
+                applied_at
+    ), recorded AS (${recordConsents(Prisma.sql`stored`)})
+    SELECT id FROM stored`;
   return new Set(inserted.map(({ id }) => id));
 }

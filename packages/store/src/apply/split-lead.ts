@@ -205,6 +205,10 @@ async function moveSubmissions(
     ),
   );
   await tx.$executeRaw`
+    WITH consented AS (
+      UPDATE consent SET lead_id = ${leadId}::uuid
+      WHERE submission_id = ANY (${submissions.map(({ id }) => id)}::uuid[])
+    )
     UPDATE submission SET lead_id = ${leadId}::uuid, identities = new.identities
     FROM unnest(${submissions.map(({ id }) => id)}::uuid[], ${identities}::jsonb[])
       AS new (id, identities)
