@@ -23,7 +23,7 @@ export {
   type ImportStart,
   type RefusedRow,
 } from './import/import-rows.ts';
-export { UnreadableInput } from './import/open-text.ts';
+export { UnreadableInput } from './import/open-input.ts';
 export type { RowFormat } from './import/rows.ts';
 export { isTimeZone, readOffset } from './import/times.ts';
 export {

@@ -1,3 +1,4 @@
+export { excelFile, type ExcelParts } from './excel-file.ts';
 export { startRedisCluster, type OwnCluster } from './own-cluster.ts';
 export { startPostgresServer, startRedisServer, type OwnServer } from './own-server.ts';
 export { sampleLink } from './sample-link.ts';

@@ -29,6 +29,7 @@ interface ImportCommandOptions extends JsonOption {
   format?: RowFormat;
   encoding?: string;
   delimiter?: string;
+  sheet?: string;
   map?: string[];
   timeColumn?: string;
   timeOffset?: number;
@@ -43,7 +44,7 @@ interface ImportCommandOptions extends JsonOption {
 export function addImport(command: Command, context: Context): void {
   describe(command, {
     details:
-      'CSV, JSON line by line, or a JSON array; packed with gzip or not. The same row twice changes nothing, so a run that was stopped is run again. Rows that are refused are written to a file, to be mended and imported.',
+      'CSV, JSON line by line, a JSON array, packed with gzip or not; or an Excel file (xlsx). The same row twice changes nothing, so a run that was stopped is run again. Rows that are refused are written to a file, to be mended and imported.',
     examples: [
       'import leads.csv --link summer-sale --dry-run',
       'import old-crm.csv.gz --link summer-sale --time-column "criado em" --time-zone Europe/Lisbon --map Fone=telephone',
@@ -61,6 +62,7 @@ export function addImport(command: Command, context: Context): void {
     )
     .option('--encoding <name>', 'of a text that is not UTF-8: windows-1252, iso-8859-1, …')
     .option('--delimiter <character>', 'of a CSV; told by its head', delimiter)
+    .option('--sheet <name>', 'of an Excel file; the first that is not hidden, unless given')
     .option(
       '--map <column=field>',
       'where a column goes: email, address.city, customFields.plan, time; - to ignore it; may be repeated',
@@ -160,11 +162,12 @@ async function openInput(
 }
 
 function settingsOf(options: ImportCommandOptions): Partial<ImportOptions> {
-  const { format, encoding, timeColumn, lenient, dryRun, maxWaiting } = options;
+  const { format, encoding, sheet, timeColumn, lenient, dryRun, maxWaiting } = options;
   return {
     ...(format !== undefined && { format }),
     ...(encoding !== undefined && { encoding }),
     ...(options.delimiter !== undefined && { delimiter: options.delimiter }),
+    ...(sheet !== undefined && { sheet }),
     ...(options.map !== undefined && { map: Object.fromEntries(options.map.map(mapping)) }),
     ...(timeColumn !== undefined && { timeColumn }),
     ...(lenient !== undefined && { lenient }),
@@ -206,17 +209,18 @@ function errorsName(file: string, format: RowFormat): string {
   const name =
     file === '-'
       ? 'import'
-      : basename(file).replace(/(\.(csv|tsv|txt|json|ndjson|jsonl))?(\.gz)?$/i, '');
+      : basename(file).replace(/(\.(csv|tsv|txt|xlsx|json|ndjson|jsonl))?(\.gz)?$/i, '');
   return `${name}.errors.${format}`;
 }
 
 /** Says how the file is read, before anything of it is taken. */
 function tellReading(
   { io }: Context,
-  { columns, times }: ImportStart,
+  { sheet, columns, times }: ImportStart,
   { json }: ImportCommandOptions,
 ): void {
   if (json === true) return;
+  if (sheet !== null) io.err(`${showable(sheetText(sheet))}\n`);
   if (columns !== null)
     io.err(
       `${table(
@@ -225,6 +229,12 @@ function tellReading(
       )}\n`,
     );
   if (times !== null) io.err(`${timesText(times)}\n`);
+}
+
+function sheetText({ name, all }: NonNullable<ImportStart['sheet']>): string {
+  const others = all.filter((other) => other !== name);
+  const beside = others.length === 0 ? '' : ` Not read: ${others.join(', ')} (--sheet).`;
+  return `Sheet ${name}.${beside}`;
 }
 
 function timesText({ order, zone, decidedBy }: NonNullable<ImportStart['times']>): string {

@@ -144,7 +144,8 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, 
         config: { action: 'import', subject: ['linkId', 'importId', 'dryRun', 'lenient'] },
         schema: {
           operationId: 'importLeads',
-          summary: 'Import a file: CSV, JSON lines or a JSON array, plain or gzip, as the body',
+          summary:
+            'Import a file: CSV, JSON lines or a JSON array, plain or gzip, or xlsx, as the body',
           description:
             'Answers JSON lines while it reads: {"reading"} how columns and times are read, before anything is taken; {"progress"} every second, {"refused"} for rows that are not taken, then {"result"} or {"error"}. The same row twice changes nothing, so an import that was cut off is sent again.',
           querystring: Type.Object({
@@ -156,6 +157,9 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, 
             format: Type.Optional(Format),
             encoding: Type.Optional(Type.String()),
             delimiter: Type.Optional(Type.String({ minLength: 1, maxLength: 1 })),
+            sheet: Type.Optional(
+              Type.String({ description: 'Of an Excel file; else the first that is not hidden.' }),
+            ),
             timeColumn: Type.Optional(Type.String()),
             timeOffset: Type.Optional(
               Type.Integer({

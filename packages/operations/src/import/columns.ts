@@ -185,11 +185,17 @@ export function mapRow(
     if (to.kind === 'time') time ??= { column, value };
     if (to.kind !== 'field') continue;
     if (to.part !== undefined && typeof value === 'string') parts[to.part] ??= value.trim();
-    else setPath(body, to.path, typed === null ? value : asWritten(to.path, value, typed));
+    else setPath(body, to.path, asWritten(to.path, sent(to.path, value), typed));
   }
   const name = wholeName(body.get('name'), parts);
   if (name !== undefined) body.set('name', name);
   return { body: Object.fromEntries(body), time };
+}
+
+/** No standard field is a number with a fraction: it is a text that looks like one. */
+function sent(path: string, value: unknown): unknown {
+  const isFraction = typeof value === 'number' && !Number.isInteger(value);
+  return isFraction && !path.startsWith('customFields.') ? String(value) : value;
 }
 
 /** What programs and spreadsheets write for nothing. */
@@ -225,10 +231,10 @@ function wholeName(whole: unknown, { first, last }: { first?: string; last?: str
 }
 
 /** A custom field's cell of an export: `leadsAsCsv` wrote it. */
-function asWritten(path: string, value: unknown, fields: readonly CustomField[]): unknown {
+function asWritten(path: string, value: unknown, fields: readonly CustomField[] | null): unknown {
   if (typeof value !== 'string' || !path.startsWith('customFields.')) return value;
   const name = path.slice('customFields.'.length);
-  switch (fields.find((field) => field.name === name)?.type) {
+  switch (fields?.find((field) => field.name === name)?.type) {
     case 'number':
       return Number.isFinite(Number(value)) ? Number(value) : value;
     case 'boolean':

@@ -1,4 +1,4 @@
-import { UnreadableInput } from './open-text.ts';
+import { UnreadableInput } from './open-input.ts';
 
 /** Columns that only files of our own have: an export, and the rows that an import refused. */
 const EXPORT_HEAD = ['leadId', 'workspace'];
@@ -104,11 +104,20 @@ export async function readCsv(
   const head = await cutter.next();
   if (head === null) throw new UnreadableInput('It is empty.');
   if (head.fault !== null) throw new UnreadableInput(`Its head cannot be read. ${head.fault}`);
-  const isExport = EXPORT_HEAD.every((name, at) => head.cells[at]?.trim() === name);
-  const isOurs = isExport || head.cells.includes(REASON_COLUMN);
+  const { plain, ...told } = readHead(head.cells);
+  return { ...told, delimiter, records: records(cutter, told.columns, plain) };
+}
+
+/** The names of columns, whether an export of ours has them, and how a cell below them is read. */
+export function readHead(cells: readonly string[]): {
+  columns: string[];
+  isExport: boolean;
+  plain: (cell: string) => string;
+} {
+  const isExport = EXPORT_HEAD.every((name, at) => cells[at]?.trim() === name);
+  const isOurs = isExport || cells.includes(REASON_COLUMN);
   const plain = isOurs ? fromNeutral : withoutFormula;
-  const columns = head.cells.map((name) => plain(name).trim());
-  return { columns, delimiter, isExport, records: records(cutter, columns, plain) };
+  return { columns: cells.map((name) => plain(name).trim()), isExport, plain };
 }
 
 async function* records(

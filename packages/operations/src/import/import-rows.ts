@@ -10,9 +10,8 @@ import { createPace } from '../pace.ts';
 import type { Servers } from '../servers.ts';
 import { canonicalText } from './canonical-text.ts';
 import { describeColumns, mapRow, targetOf, type MappingRules, type Target } from './columns.ts';
-import { keepText } from './kept-text.ts';
-import { openText } from './open-text.ts';
-import { readRows, type Row, type RowFormat, type Rows } from './rows.ts';
+import { openInput } from './open-input.ts';
+import { openRows, type Row, type RowFormat, type Rows, type RowSource } from './rows.ts';
 import { decideOrder, orderOf, readTime, type DateOrder, type TimeReading } from './times.ts';
 
 export interface ImportServers extends Servers {
@@ -28,6 +27,8 @@ export interface ImportOptions extends Omit<MappingRules, 'fields'> {
   format?: RowFormat;
   encoding?: string;
   delimiter?: string;
+  /** Of an Excel file; else the first that is not hidden. */
+  sheet?: string;
   /** Of times that do not say it: an IANA zone, or minutes ahead of UTC. */
   timeZone: string | number;
   /** Sets wrong fields aside with a note, besides where the link says so. */
@@ -49,9 +50,10 @@ export interface ImportOptions extends Omit<MappingRules, 'fields'> {
 
 export interface ImportStart {
   format: RowFormat;
-  /** Columns of a CSV and where they go; null where each row names its own. */
+  /** Columns of a CSV or a sheet and where they go; null if each row names its own. */
   columns: { name: string; target: Target; goes: string }[] | null;
   delimiter: string | null;
+  sheet: Rows['sheet'];
   /** How its times are read; null if no column has any. */
   times: (TimeReading & { decidedBy: 'rows' | 'country' | null }) | null;
 }
@@ -120,19 +122,20 @@ export async function importRows(
     refused: 0,
     waiting: false,
   };
-  const text = openText(source, {
+  const input = await openInput(source, {
     ...(options.encoding !== undefined && { encoding: options.encoding }),
     onBytes: (bytes) => (progress.bytes = bytes),
   });
   const targets = createTargets(options);
   const breathe = createBreathing();
-  const opened = await openRows(text, targets, breathe, options);
+  const rows = await openRows(input, options);
   try {
-    const result = await takeRows(servers, opened, { options, targets, breathe, progress });
+    const decided = await decideReading(rows, targets, breathe, options);
+    const result = await takeRows(servers, decided, { options, targets, breathe, progress });
     source.destroy();
     return result;
   } finally {
-    await opened.close();
+    await rows.close();
   }
 }
 
@@ -172,60 +175,53 @@ function createBreathing(): () => Promise<void> | undefined {
 
 const BREATHE_AFTER_MS = 10;
 
-interface OpenedRows extends Rows {
+interface DecidedRows extends Rows {
   reading: TimeReading;
-  close: () => Promise<void>;
 }
 
 /**
- * Opens the rows, and says how they are read. Where a column has times, all of it is read before: in
- * one of its rows may stand what decides which of two numbers is the day.
+ * Decides how rows are read, and says so. If a column has times, all of it is read before: in one of
+ * its rows may stand what decides which of two numbers is the day.
  */
-async function openRows(
-  text: AsyncGenerator<string>,
+async function decideReading(
+  source: RowSource,
   targets: Targets,
   breathe: () => Promise<void> | undefined,
   options: ImportOptions,
-): Promise<OpenedRows> {
+): Promise<DecidedRows> {
   const { timeZone: zone, link, onStart } = options;
   const isTime = (column: string): boolean => targets.of(column).kind === 'time';
-  const tell = (rows: Rows, times: ImportStart['times']): void =>
+  const { columns, sheet, format, delimiter } = source.rows;
+  const tell = (times: ImportStart['times']): void =>
     onStart?.({
-      format: rows.format,
-      delimiter: rows.delimiter,
+      format,
+      delimiter,
+      sheet,
       times,
       columns:
-        rows.columns === null
+        columns === null
           ? null
-          : describeColumns(rows.columns.map((name) => ({ name, target: targets.of(name) }))),
+          : describeColumns(columns.map((name) => ({ name, target: targets.of(name) }))),
     });
   const hasTimes =
     options.timeColumn !== undefined || Object.values(options.map ?? {}).includes('time');
+  await source.keep(hasTimes);
   if (!hasTimes) {
-    const rows = await readRows(text, options);
-    tell(rows, null);
-    const reading: TimeReading = { order: 'day-first', zone };
-    return { ...rows, reading, close: () => Promise.resolve() };
+    tell(null);
+    return { ...source.rows, reading: { order: 'day-first', zone } };
   }
-  const kept = await keepText(text);
-  try {
-    const seen: Record<DateOrder | 'both', number> = { both: 0, 'day-first': 0, 'month-first': 0 };
-    for await (const { values } of (await readRows(kept.first, options)).rows) {
-      if (options.signal?.aborted === true) break;
-      for (const [column, value] of values ?? []) {
-        const order = isTime(column) ? orderOf(value) : null;
-        if (order !== null) seen[order] += 1;
-      }
-      await breathe();
+  const seen: Record<DateOrder | 'both', number> = { both: 0, 'day-first': 0, 'month-first': 0 };
+  for await (const { values } of source.rows.rows) {
+    if (options.signal?.aborted === true) break;
+    for (const [column, value] of values ?? []) {
+      const order = isTime(column) ? orderOf(value) : null;
+      if (order !== null) seen[order] += 1;
     }
-    const { order, decidedBy } = decideOrder(seen, link.country);
-    const rows = await readRows(kept.again(), options);
-    tell(rows, { order, zone, decidedBy });
-    return { ...rows, reading: { order, zone }, close: kept.close };
-  } catch (error) {
-    await kept.close();
-    throw error;
+    await breathe();
   }
+  const { order, decidedBy } = decideOrder(seen, link.country);
+  tell({ order, zone, decidedBy });
+  return { ...(await source.again()), reading: { order, zone } };
 }
 
 interface RowsTaking {
@@ -237,7 +233,7 @@ interface RowsTaking {
 
 async function takeRows(
   servers: ImportServers,
-  { rows, reading, isExport }: OpenedRows,
+  { rows, reading, isExport }: DecidedRows,
   { options, targets, breathe, progress }: RowsTaking,
 ): Promise<ImportResult> {
   const reasons = new Map<string, ImportResult['reasons'][number]>();

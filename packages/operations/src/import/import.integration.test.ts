@@ -14,7 +14,8 @@ import {
   type ImportResult,
   type ImportStart,
 } from './import-rows.ts';
-import { UnreadableInput } from './open-text.ts';
+import { UnreadableInput } from './open-input.ts';
+import { excelFile } from '@leadgate/testkit';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let house: OperationsUnderTest;
@@ -103,6 +104,65 @@ test('NDJSON, an array, gzip, a byte order mark and other encodings are read ali
   }
   expect(ids.size).toBe(2);
   expect(house.queue[0]).toMatchObject({ lead: { name: 'João' }, source: 'import' });
+});
+
+test('an Excel file is read as people see it, and says which sheet and columns', async () => {
+  await addField('plano', 'Plano');
+  const head = ['Nome', 'E-mail', 'Telefone', 'CPF', 'Plano', 'Data', 'X'];
+  const cell = (text: string) => `<c t="inlineStr"><is><t>${text}</t></is></c>`;
+  const rows = `<row r="2">${head.map(cell).join('')}</row>
+    <row r="3">${cell('Ana')}${cell('ana@x.example')}<c><v>5.511987654321E+12</v></c><c s="1"><v>1234567890</v></c><c><v>1.5</v></c><c s="2"><v>45981.5</v></c><c t="e"><v>#N/A</v></c></row>
+    <row r="4">${cell('Bia')}${cell('b@')}<c/><c/><c/><c s="2"><v>45981</v></c></row>
+    <row r="5">${cell('Caio')}${cell('caio@x.example')}<c/><c/><c/><c/><c/><c/>${cell('?')}</row>`;
+  const bytes = excelFile({
+    sheets: [{ name: 'opções', state: 'hidden' }, { name: 'Leads' }, { name: 'Antigos' }],
+    formats: ['00000000000', 'dd/mm/yyyy hh:mm'],
+    rows,
+  });
+  const to = new PassThrough();
+  const reading = textOf(to);
+  let told: ImportStart | undefined;
+  let report: ErrorReport | undefined;
+  const result = await bring(Buffer.from(bytes), {
+    timeColumn: 'Data',
+    timeZone: -180,
+    onStart: (start) => {
+      told = start;
+      report = createErrorReport(to, start);
+    },
+    onRefused: (row) => report?.add(row),
+  });
+  await report?.close();
+  expect(result).toMatchObject({ rows: 3, imported: 1, refused: 2, ignored: ['X'] });
+  expect(told?.sheet).toEqual({ name: 'Leads', all: ['Leads', 'Antigos'] });
+  expect(told?.columns?.map(({ goes }) => goes).slice(0, 4)).toEqual([
+    'name',
+    'email',
+    'telephone',
+    'document',
+  ]);
+  expect(house.queue).toMatchObject([
+    {
+      stamp: Date.UTC(2025, 10, 20, 15) * 1_000,
+      lead: {
+        name: 'Ana',
+        telephone: '5511987654321',
+        document: '01234567890',
+        customFields: { Plano: 1.5 },
+      },
+    },
+  ]);
+  // The rows to be mended are a CSV, told of by the numbers that Excel shows.
+  const written = await reading;
+  expect(written).toContain('"Bia","b@","","","","2025-11-20","","row 4: /email');
+  expect(written).toContain('Row 5: it has cells to the right');
+  await house.forget();
+  expect(
+    await bring(written.replace('"b@"', '"b@x.example"'), { timeColumn: 'Data' }),
+  ).toMatchObject({
+    imported: 1,
+    refused: 1,
+  });
 });
 
 test('the same rows twice change nothing and reserve nothing', async () => {
@@ -291,11 +351,12 @@ test('no upload holds the process up, whatever it is made of', async () => {
     'a head of many columns': `${Array.from({ length: 20_000 }, (_, n) => n).join(',')}\n`,
     'quotes left open': `a,b\n${'"x,y\n'.repeat(50_000)}`,
     'line breaks and nothing else': `a,b\n${'\n'.repeat(500_000)}`,
+    'a sheet of blank rows': excelFile({ rows: '<row><c s="1"/></row>'.repeat(200_000) }),
   };
-  for (const [what, text] of Object.entries(uploads)) {
+  for (const [what, content] of Object.entries(uploads)) {
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();
-    const source = Readable.from([...cut(Buffer.from(text), 65_536)]);
+    const source = Readable.from([...cut(Buffer.from(content as string), 65_536)]);
     const result = await bring(source, { dryRun: true }).catch((error: unknown) => error);
     delay.disable();
     // Of a machine with others at work; the promise is 50 ms.

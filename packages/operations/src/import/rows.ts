@@ -1,11 +1,17 @@
-import { readCsv } from './csv.ts';
-import { UnreadableInput } from './open-text.ts';
+import { readCsv, readHead } from './csv.ts';
+import { keepBytes, keepText } from './kept-file.ts';
+import { UnreadableInput, type Input } from './open-input.ts';
+import { openWorkbook, type SheetRow, type Workbook } from './xlsx.ts';
 
+/** The form of rows as text. Rows of a sheet are told of, and written, as those of a CSV. */
 export type RowFormat = 'csv' | 'ndjson' | 'json';
 
 /** One row of a file. */
 export interface Row {
-  /** From 1: of the line in NDJSON, of the element in an array, of the record under a CSV's head. */
+  /**
+   * From 1: of the line in NDJSON, of the element in an array, of the record under a CSV's head, of the
+   * row in a sheet.
+   */
   number: number;
   /** Columns and their values, in the order of the file; null if it is no row of its form. */
   values: readonly (readonly [column: string, value: unknown])[] | null;
@@ -17,10 +23,12 @@ export interface Row {
 
 export interface Rows {
   format: RowFormat;
-  /** Names of a CSV's columns; null where each row names its own. */
+  /** Names of the columns of a CSV or a sheet; null if each row names its own. */
   columns: readonly string[] | null;
   delimiter: string | null;
-  /** A CSV that was exported here. */
+  /** Which sheet of a workbook it is, and which there are to be seen. */
+  sheet: { name: string; all: readonly string[] } | null;
+  /** Of a file that was exported here. */
   isExport: boolean;
   rows: AsyncGenerator<Row>;
 }
@@ -28,22 +36,91 @@ export interface Rows {
 /** Characters of one JSON value: a posted body may have as many. */
 const LONGEST = 64 * 1024;
 
+export interface RowSource {
+  rows: Rows;
+  /** Whether its rows are to be read again; asked before the first of them is read. */
+  keep: (isNeeded: boolean) => Promise<void>;
+  again: () => Promise<Rows>;
+  close: () => Promise<void>;
+}
+
+interface RowOptions {
+  format?: RowFormat;
+  delimiter?: string;
+  /** The name of a sheet; else it is the first that is not hidden. */
+  sheet?: string;
+}
+
+/** The rows of a file, which can be read twice. Throws an UnreadableInput if it has none to speak of. */
+export async function openRows(input: Input, options: RowOptions = {}): Promise<RowSource> {
+  if (input.kind === 'zip') {
+    const file = await keepBytes(input.bytes);
+    const close = () => file.close();
+    try {
+      const workbook = await openWorkbook(file, options.sheet);
+      const again = () => sheetRows(workbook);
+      return { rows: await again(), keep: () => Promise.resolve(), again, close };
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  }
+  const kept = keepText(input.chunks);
+  const again = () => readRows(kept.again(), options);
+  const rows = await readRows(kept.first, options);
+  return { rows, keep: kept.keep, again, close: kept.close };
+}
+
+/**
+ * The rows of a sheet below its first, which is the head. One that has something beyond the head's
+ * columns is at fault, as it is in a CSV.
+ */
+async function sheetRows(workbook: Workbook): Promise<Rows> {
+  const all = workbook.rows();
+  const first = await all.next();
+  if (first.done === true) throw new UnreadableInput(`Its sheet "${workbook.sheet}" is empty.`);
+  const head = Array.from(first.value.cells, (cell = '') => String(cell));
+  const { plain, ...told } = readHead(head);
+  async function* rows(): AsyncGenerator<Row> {
+    for await (const row of all) yield sheetRow(row, told.columns, plain);
+  }
+  const sheet = { name: workbook.sheet, all: workbook.visible };
+  return { format: 'csv', delimiter: null, sheet, ...told, rows: rows() };
+}
+
+function sheetRow(
+  { number, cells }: SheetRow,
+  columns: readonly string[],
+  plain: (cell: string) => string,
+): Row {
+  const values = columns.map((name, at) => {
+    const cell = cells[at] ?? '';
+    return [name, typeof cell === 'string' ? plain(cell) : cell] as const;
+  });
+  const raw = values.map(([, value]) => String(value));
+  if (cells.length <= columns.length) return { number, values, raw, fault: null };
+  // Far to the right is mostly nothing.
+  const beyond = Object.entries(cells).flatMap(([at, cell]) =>
+    Number(at) >= columns.length ? [String(cell)] : [],
+  );
+  const fault = `Row ${number}: it has cells to the right of the head's ${columns.length}.`;
+  return { number, values: null, raw: [...raw, ...beyond], fault };
+}
+
 /**
  * The rows of a text, whose form is told by how it begins: `[` is a JSON array, `{` is JSON line by
- * line, anything else is CSV with a head. Reads little further than its rows are taken. Throws an
- * UnreadableInput where the text has no rows to speak of.
+ * line, anything else is CSV with a head. Reads little further than its rows are taken.
  */
-export async function readRows(
+async function readRows(
   chunks: AsyncGenerator<string>,
-  { format, delimiter }: { format?: RowFormat; delimiter?: string } = {},
+  { format, delimiter }: RowOptions,
 ): Promise<Rows> {
   const { first, all } = await peek(chunks);
   if (first === null) throw new UnreadableInput('It is empty.');
   const found = format ?? (first === '[' ? 'json' : first === '{' ? 'ndjson' : 'csv');
-  if (found !== 'csv') {
-    const rows = found === 'json' ? arrayRows(all) : lineRows(all);
-    return { format: found, columns: null, delimiter: null, isExport: false, rows };
-  }
+  const plain = { format: found, columns: null, delimiter: null, sheet: null, isExport: false };
+  if (found === 'json') return { ...plain, rows: arrayRows(all) };
+  if (found === 'ndjson') return { ...plain, rows: lineRows(all) };
   const { records, ...csv } = await readCsv(all, delimiter);
   async function* rows(): AsyncGenerator<Row> {
     let number = 0;
@@ -52,7 +129,7 @@ export async function readRows(
       yield { number: (number += 1), values: fault === null ? values : null, raw: cells, fault };
     }
   }
-  return { format: found, ...csv, rows: rows() };
+  return { ...plain, ...csv, rows: rows() };
 }
 
 /** The first character of a text that is not blank, and the text, blank pieces before that aside. */

@@ -8,16 +8,21 @@ export class UnreadableInput extends Error {
   override readonly name = 'UnreadableInput';
 }
 
+export type Input =
+  | { kind: 'text'; chunks: AsyncGenerator<string> }
+  /** A zip, as Excel files are: what it holds is listed at its end. */
+  | { kind: 'zip'; bytes: AsyncGenerator<Buffer> };
+
 /**
- * A file's text, piece by piece in constant memory: unpacked where it is gzip, and decoded. A byte
+ * A file's text, piece by piece in constant memory: unpacked if it is gzip, and decoded. A byte
  * order mark decides the encoding, else `encoding`, else UTF-8, of which a wrong byte is an
  * UnreadableInput and not a question mark in somebody's name. `onBytes` is told how many bytes were
  * read of the file.
  */
-export async function* openText(
+export async function openInput(
   source: Readable,
   { encoding, onBytes }: { encoding?: string; onBytes?: (bytes: number) => void } = {},
-): AsyncGenerator<string> {
+): Promise<Input> {
   // A guard of its type would leave nothing to name in the message.
   const isKnown: boolean = encoding === undefined || iconv.encodingExists(encoding);
   if (!isKnown)
@@ -26,12 +31,15 @@ export async function* openText(
     );
   const chunks = countBytes(source, onBytes)[Symbol.asyncIterator]();
   const first = await firstBytes(chunks);
-  const packed = PACKED.find(({ begins }) => begins.every((byte, i) => first[i] === byte));
-  if (packed !== undefined) throw new UnreadableInput(packed.said);
-  const raw =
-    first[0] === 0x1f && first[1] === 0x8b ? gunzip(first, chunks) : joined(first, chunks);
-  yield* decode(raw, encoding);
+  const begins = (...bytes: number[]) => bytes.every((byte, i) => first[i] === byte);
+  if (begins(0xd0, 0xcf, 0x11, 0xe0)) throw new UnreadableInput(OLD_EXCEL);
+  if (begins(0x50, 0x4b)) return { kind: 'zip', bytes: joined(first, chunks) };
+  const raw = begins(0x1f, 0x8b) ? gunzip(first, chunks) : joined(first, chunks);
+  return { kind: 'text', chunks: decode(raw, encoding) };
 }
+
+const OLD_EXCEL =
+  'It is an Excel file of before 2007 (xls), or has a password. In the program that opens it, save it as xlsx without one, and import that.';
 
 async function* countBytes(
   source: Readable,
@@ -45,12 +53,6 @@ async function* countBytes(
     yield bytes;
   }
 }
-
-const SAVE_AS_CSV = 'In the program that opens it, save it as "CSV UTF-8", and import that.';
-const PACKED = [
-  { begins: [0x50, 0x4b], said: `It is an Excel file (xlsx) or another zip. ${SAVE_AS_CSV}` },
-  { begins: [0xd0, 0xcf, 0x11, 0xe0], said: `It is an Excel file (xls). ${SAVE_AS_CSV}` },
-];
 
 /** Enough to tell a byte order mark or gzip by. */
 async function firstBytes(chunks: AsyncIterator<Buffer>): Promise<Buffer> {
