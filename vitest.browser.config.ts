@@ -20,13 +20,12 @@ const given =
 
 const SERVERS = 'packages/testkit/src/global-setup.ts';
 
-// Run by scripts/test-browser.js, which finds the browser.
+// Run by npm run test:browser, which finds the browser.
 export default defineConfig({
   ...fromSources,
   test: {
     reporters: ['default', './scripts/test-count.js'],
-    // One browser at a time is enough for two cores.
-    maxWorkers: 1,
+    maxWorkers: 2,
     // As in vitest.config.ts.
     retry: 1,
     testTimeout: 60_000,

@@ -14,7 +14,7 @@ const ON_A_CLUSTER = [
   'e2e/{many-processes,public-cases}.e2e.test.ts',
 ];
 
-// Run by scripts/test-cluster.js, which finds the programs.
+// Run by npm run test:cluster, which finds the programs.
 export default defineConfig({
   ...fromSources,
   test: {

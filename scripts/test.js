@@ -1,6 +1,10 @@
-import { prepare } from './prepare.js';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { ROOT, prepare, say } from './prepare.js';
+import { findChromium, requireProgram } from './programs.js';
 import { runMain } from './run-main.js';
-import { runVitest } from './run-vitest.js';
+import { StartError } from './servers/process.js';
 
 const USAGE = `npm test [-- <vitest arguments>]
 
@@ -11,14 +15,136 @@ All tests, after installing and building what they need:
 
 Servers: TEST_REDIS_URL and TEST_DATABASE_URL when given (tests make databases of their own on them),
 else containers where Docker answers, else private servers as npm start has them.
+
+Suites of their own, which take vitest's arguments too. Root on Debian or Ubuntu has the programs that are
+missing installed.
+  npm run test:browser      what runs in a headless Chromium (CHROME_PATH, or one that is installed), and
+                            the examples of the documentation with curl, PHP and Python. The snippet's run
+                            against a real receiver that is given, too:
+                            RECEIVER_URL=… RECEIVER_OPEN_LINK=… RECEIVER_CLOSED_LINK=…
+  npm run test:cluster      on a Redis Cluster of three masters and three replicas that this starts: the
+                            tests named *.cluster.test.ts, which kill a master, move slots under load and
+                            restart every process behind HAProxy, and those of npm test that say what a
+                            Cluster could break
+  npm run test:lts          packages and apps on the Node that is recommended, which npm brings
+  npm run test:pgbouncer    the store's tests through a PgBouncer that pools transactions
+  npm run test:redis -- valkey-server
+                            what runs in Redis, on another Redis or Valkey: a program on the PATH, or where
+                            it is
 `;
 
+/** The current long-term support of Node, which the image runs on. */
+const LTS = '24.22.3';
+
+/**
+ * What vitest runs, and on what; `tests`: when its arguments name none.
+ * @typedef {{ tests?: string[], config?: string, node?: string, env?: NodeJS.ProcessEnv }} Suite
+ */
+
+/** @type {Record<string, (args: string[]) => Suite | Promise<Suite>>} */
+const SUITES = {
+  all: () => ({}),
+  browser: () => {
+    for (const [program, name] of /** @type {const} */ ([
+      ['bash', 'bash'],
+      ['curl', 'curl'],
+      ['openssl', 'openssl'],
+      ['php', 'php-cli'],
+      ['python3', 'python3'],
+    ]))
+      requireProgram(program, name, 'to run the examples of the documentation with');
+    return { config: 'vitest.browser.config.ts', env: { CHROME_PATH: findChromium() } };
+  },
+  cluster: () => {
+    requireProgram('haproxy', 'haproxy', 'to put in front of receivers');
+    return { config: 'vitest.cluster.config.ts' };
+  },
+  lts: async () => {
+    const node = await nodeOf(LTS);
+    return {
+      node,
+      env: { PATH: [dirname(node), process.env.PATH].join(delimiter) },
+      // Not whole systems (e2e, chaos, the launcher), which take longest.
+      tests: ['packages/', 'apps/'],
+    };
+  },
+  pgbouncer: () => {
+    requireProgram('pgbouncer', 'pgbouncer', 'to run the store’s tests through');
+    return {
+      env: { TEST_PGBOUNCER: 'pgbouncer' },
+      // What writes and what changes tables: what a pool of transactions could break.
+      tests: ['packages/store/src/apply/apply-group.integration', 'packages/store/src/partitions'],
+    };
+  },
+  redis: (args) => {
+    const program = args.shift();
+    if (program === undefined || program.startsWith('-'))
+      throw new StartError('say on what: npm run test:redis -- valkey-server');
+    return {
+      env: { TEST_REDIS_PROGRAM: program },
+      // Whole processes need no other Redis than these do.
+      tests: ['packages/boot/src', 'packages/intake/src', 'packages/queue/src'],
+    };
+  },
+};
+
 await runMain(async () => {
-  const args = process.argv.slice(2);
+  const [name = 'all', ...args] = process.argv.slice(2);
   if (args.includes('--help')) {
     process.stdout.write(USAGE);
     return;
   }
   await prepare();
-  process.exitCode = await runVitest(args);
+  const { tests = [], config, node, env } = (await SUITES[name]?.(args)) ?? {};
+  const chosen = args.length > 0 ? args : tests;
+  process.exitCode = await runVitest([...(config ? ['--config', config] : []), ...chosen], {
+    node,
+    env,
+  });
 });
+
+/**
+ * Runs vitest to its end, with its output on ours. Resolves with its exit status.
+ * @param {readonly string[]} args
+ * @param {{ node?: string | undefined, env?: NodeJS.ProcessEnv | undefined }} options the program that
+ *   runs it, and its environment besides this process's own
+ * @returns {Promise<number>}
+ */
+function runVitest(args, { node = process.execPath, env = {} }) {
+  const vitest = spawn(node, ['node_modules/vitest/vitest.mjs', 'run', ...args], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  });
+  // A terminal sends Ctrl-C to both; vitest ends its servers, and this waits for it.
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+    process.on(signal, () => signal !== 'SIGINT' && vitest.kill(signal));
+  return new Promise((resolve) => {
+    vitest.once('exit', (code) => {
+      resolve(code ?? 1);
+    });
+  });
+}
+
+/**
+ * The program of a version, from npm's package of this platform, which has it whole and runs no script;
+ * fetched once.
+ * @param {string} version
+ * @returns {Promise<string>}
+ */
+async function nodeOf(version) {
+  const name = `node-${process.platform}-${process.arch}`;
+  const folder = join(ROOT, '.leadgate', `node-${version}`);
+  const node = join(folder, 'node_modules', name, 'bin/node');
+  if (existsSync(node)) return node;
+  say(`fetching Node ${version}`);
+  mkdirSync(folder, { recursive: true });
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund'];
+  const npm = spawn('npm', ['install', '--prefix', folder, ...flags, `${name}@${version}`], {
+    cwd: folder,
+    stdio: ['ignore', process.stderr, process.stderr],
+  });
+  const status = await new Promise((resolve) => npm.once('close', resolve));
+  if (status === 0 && existsSync(node)) return node;
+  throw new StartError(`could not fetch ${name}@${version} with npm: see its message above`);
+}
