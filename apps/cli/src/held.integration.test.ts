@@ -1,3 +1,4 @@
+import { LINK_DEFAULTS } from '@leadgate/contract';
 import { connectRedis } from '@leadgate/boot';
 import { openWorkspace } from '@leadgate/intake';
 import { createLink, createWorkspace, openStore, saveHeld, type Store } from '@leadgate/store';
@@ -23,14 +24,8 @@ beforeAll(async () => {
   await openWorkspace(redis, workspaceId);
   redis.disconnect();
   const link = await createLink(store, workspaceId, {
+    ...LINK_DEFAULTS,
     label: 'Spring',
-    mode: 'strict',
-    requireIdentity: false,
-    origins: [],
-    allowServers: true,
-    redirectUrl: null,
-    linkLimit: null,
-    addressLimit: null,
     expiresAt: null,
   });
   if (link.kind !== 'created') throw new Error(link.kind);

@@ -1,6 +1,6 @@
 import { awaitRedis, connectRedis, StartError } from '@leadgate/boot';
 import { createReserver, directoryRevision as revisionInRedis } from '@leadgate/intake';
-import type { Submission } from '@leadgate/contract';
+import { LINK_DEFAULTS, type Submission } from '@leadgate/contract';
 import type { Producer } from '@leadgate/queue';
 import {
   createLink,
@@ -283,14 +283,7 @@ describe('the maintenance', () => {
 
   async function makeLink(workspaceId: string): Promise<void> {
     const created = await createLink(store, workspaceId, {
-      label: '',
-      mode: 'strict',
-      requireIdentity: false,
-      origins: [],
-      allowServers: true,
-      redirectUrl: null,
-      linkLimit: null,
-      addressLimit: null,
+      ...LINK_DEFAULTS,
       expiresAt: null,
     });
     expect(created.kind).toBe('created');

@@ -1,17 +1,11 @@
-import type { LinkSettings } from '@leadgate/contract';
+import { LINK_DEFAULTS, type LinkSettings } from '@leadgate/contract';
 import { describe, expect, test } from 'vitest';
 import { checkLinkGuard, checkLinkSettings } from './link-settings.ts';
 import type { LinkGuardSettings } from './links.ts';
 
 const settings: LinkSettings = {
+  ...LINK_DEFAULTS,
   label: 'Instagram',
-  mode: 'strict',
-  requireIdentity: false,
-  origins: [],
-  allowServers: true,
-  redirectUrl: null,
-  linkLimit: null,
-  addressLimit: null,
 };
 
 const origins = (...list: string[]) => checkLinkSettings({ ...settings, origins: list });

@@ -1,3 +1,4 @@
+import { LINK_DEFAULTS } from '@leadgate/contract';
 import { testDatabase } from '@leadgate/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
@@ -27,14 +28,7 @@ afterAll(async () => {
 });
 
 const plain = {
-  label: '',
-  mode: 'strict' as const,
-  requireIdentity: false,
-  origins: [],
-  allowServers: true,
-  redirectUrl: null,
-  linkLimit: null,
-  addressLimit: null,
+  ...LINK_DEFAULTS,
   expiresAt: null,
 };
 
