@@ -1,26 +1,16 @@
-import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { NODE_FLAGS } from '../scripts/launcher/node-flags.js';
-import { choosePort } from '../scripts/servers/process.js';
+import { answersOk, freeAddress, startApp } from '../scripts/launcher/apps.js';
+import { processLedger } from '../scripts/servers/private-home.js';
+import { startProcess, stopProcess, waitReady } from '../scripts/servers/process.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/**
- * @typedef {object} Running
- * @property {string} name
- * @property {number} pid
- * @property {string} url of its HTTP port, where it has one
- * @property {() => Promise<void>} stop
- */
+/** @typedef {{ name: string, pid: number, url: string, stop: () => Promise<void> }} Running */
 
-/** @type {Set<import('node:child_process').ChildProcess>} */
-const children = new Set();
-process.once('exit', () => {
-  for (const child of children) child.kill('SIGKILL');
-});
+/** How long one of them may take to finish what it holds. */
+const STOP_MS = 60_000;
 
 /**
  * Starts one of Leadgate's processes as it runs in production, from dist/, and waits for /ready.
@@ -29,21 +19,16 @@ process.once('exit', () => {
  * @returns {Promise<Running>}
  */
 export async function startLeadgate(name, { log, env, profiles = null }) {
-  const port = (await choosePort(undefined)).toString();
-  const url = `http://127.0.0.1:${port}`;
-  const running = launch(name, [...NODE_FLAGS, `apps/${name}/dist/main.js`], {
-    log,
-    profiles,
-    env: {
-      NODE_ENV: 'production',
-      ...(name === 'receiver'
-        ? { RECEIVER_HOST: '127.0.0.1', RECEIVER_PORT: port }
-        : { WORKER_HOST: '127.0.0.1', WORKER_PORT: port }),
-      ...env,
-    },
-  });
-  await answering(`${url}/ready`, running, log);
-  return { ...running, url };
+  const { add } = await processLedger();
+  if (profiles !== null) mkdirSync(profiles, { recursive: true });
+  const flags =
+    profiles === null
+      ? []
+      : ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-name=${name}.cpuprofile`];
+  const settings = { NODE_ENV: 'production', ...env };
+  const running = await startApp({ app: name, log, env: settings, flags, onProcess: add });
+  const stop = () => running.stop(STOP_MS).then(() => undefined);
+  return { name, pid: running.process.pid, url: running.url, stop };
 }
 
 /**
@@ -53,62 +38,16 @@ export async function startLeadgate(name, { log, env, profiles = null }) {
  * @returns {Promise<Running>}
  */
 export async function startService(name, { log, settings }) {
-  const port = await choosePort(undefined);
-  const url = `http://127.0.0.1:${port.toString()}`;
-  const running = launch(
-    name,
-    [`bench/services/${name}.js`, JSON.stringify({ ...settings, port })],
-    { log, profiles: null, env: { NODE_ENV: 'production' } },
-  );
-  await answering(`${url}/ready`, running, log);
-  return { ...running, url };
-}
-
-/**
- * @param {string} name
- * @param {string[]} args
- * @param {{ log: string, env: Record<string, string>, profiles: string | null }} options
- */
-function launch(name, args, { log, env, profiles }) {
-  const output = openSync(log, 'a', 0o600);
-  if (profiles !== null) mkdirSync(profiles, { recursive: true });
-  const flags =
-    profiles === null
-      ? []
-      : ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-name=${name}.cpuprofile`];
-  const child = spawn(process.execPath, [...flags, ...args], {
-    cwd: ROOT,
-    env,
-    stdio: ['ignore', output, output],
+  const { add } = await processLedger();
+  const { port, url } = await freeAddress();
+  const running = await startProcess({
+    ...{ name, log, cwd: ROOT, env: { NODE_ENV: 'production' }, command: process.execPath },
+    args: [`bench/services/${name}.js`, JSON.stringify({ ...settings, port })],
   });
-  closeSync(output);
-  children.add(child);
-  const ended = new Promise((resolve) => child.once('close', resolve));
-  void ended.then(() => children.delete(child));
-  return {
-    name,
-    pid: child.pid ?? 0,
-    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
-    stop: async () => {
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
-}
-
-/**
- * @param {string} url
- * @param {{ name: string, hasEnded: () => boolean }} running
- * @param {string} log
- */
-async function answering(url, { name, hasEnded }, log) {
-  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await delay(50)) {
-    if (hasEnded()) break;
-    const answer = await fetch(url).catch(() => null);
-    if (answer?.ok) return;
-  }
-  const end = readFileSync(log, 'utf8').trimEnd().split('\n').slice(-8).join('\n');
-  throw new Error(`${name} did not become ready; its log ends with:\n${end}`);
+  add(running);
+  await waitReady(running, { ready: () => answersOk(`${url}/ready`), timeoutMs: 20_000, log });
+  const stop = () => stopProcess(running, { timeoutMs: STOP_MS }).then(() => undefined);
+  return { name, pid: running.pid, url, stop };
 }
 
 /** @param {string} file in this folder */

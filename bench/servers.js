@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
+import { LINK_DEFAULTS } from '@leadgate/contract';
 import { openWorkspace, putLinks, refillAll } from '@leadgate/intake';
 import {
   applyGroup,
@@ -37,14 +38,8 @@ import { modelSubmission, seedPeople } from './seed.js';
 const DURABLE = { fsync: 'on', full_page_writes: 'on' };
 
 const LINK = {
+  ...LINK_DEFAULTS,
   label: 'bench',
-  mode: /** @type {const} */ ('strict'),
-  requireIdentity: false,
-  origins: [],
-  allowServers: true,
-  redirectUrl: null,
-  linkLimit: null,
-  addressLimit: null,
   expiresAt: null,
 };
 

@@ -1,27 +1,12 @@
 import { createLogger, readConfig, type Shutdown } from '@leadgate/boot';
-import type { CaptureLink } from '@leadgate/contract';
 import { refillAll } from '@leadgate/intake';
-import { startRedisServer } from '@leadgate/testkit';
+import { sampleLink, startRedisServer } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import type { TestProject } from 'vitest/node';
 import { ReceiverConfig } from '../apps/receiver/src/config.ts';
 import { startReceiver } from '../apps/receiver/src/start-receiver.ts';
 
-const LINK: CaptureLink = {
-  linkId: '0d5b6b44-6a3e-4a55-9b4d-6a8c1f1d0a01',
-  workspaceId: '5c1f2c1e-5d0a-4c39-8c52-8a8d3f0b7a02',
-  country: 'BR',
-  dummyPhones: [],
-  state: 'open',
-  expiresAt: null,
-  mode: 'strict',
-  requireIdentity: false,
-  origins: [],
-  allowServers: true,
-  redirectUrl: null,
-  linkLimit: null,
-  addressLimit: null,
-};
+const LINK = sampleLink();
 
 /** For the snippet's own tests: a receiver that runs, with an open and a disabled link. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

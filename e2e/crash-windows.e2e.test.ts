@@ -256,7 +256,7 @@ test('a worker that stalls while another takes its job: both run it, and it is a
   const { leadId, submissionId } = await post(system.receivers[0], code, ANA);
   await expect.poll(() => waitingForLock(system), { timeout: 10_000 }).toBe(1);
   const [stalled] = system.workers;
-  stalled?.child.kill('SIGSTOP');
+  stalled?.send('SIGSTOP');
   try {
     const other = await system.startWorker();
     await expect
@@ -265,13 +265,13 @@ test('a worker that stalls while another takes its job: both run it, and it is a
       })
       .toEqual([1, 1]);
     await blocker.query('ROLLBACK');
-    stalled?.child.kill('SIGCONT');
+    stalled?.send('SIGCONT');
     await system.settle();
     await expect
       .poll(() => [stalled, other].map((worker) => outcomeIn(worker?.output() ?? '')).sort())
       .toEqual(['already-applied', 'created']);
   } finally {
-    stalled?.child.kill('SIGCONT');
+    stalled?.send('SIGCONT');
   }
   const { submissions, leads } = await stored(system);
   expect(submissions).toEqual([{ id: submissionId, lead_id: leadId }]);
@@ -305,7 +305,7 @@ describe('the worker stopped by SIGTERM', () => {
     const [worker] = system.workers;
     const stopped = worker?.stop('SIGTERM');
     await expect.poll(() => worker?.output()).toContain('stopping');
-    worker?.child.kill('SIGTERM');
+    worker?.send('SIGTERM');
     expect(await stopped).toBe(1);
     await blocker.query('ROLLBACK');
     await system.startWorker();

@@ -1,5 +1,5 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
@@ -17,16 +17,21 @@ import {
 } from '@leadgate/store';
 import { testDatabase, testRedis, type OwnCluster, type OwnServer } from '@leadgate/testkit';
 import { vi } from 'vitest';
-import { choosePort } from '../scripts/servers/process.js';
+import { leadgate, startApp, type Address, type AppOptions } from '../scripts/launcher/apps.js';
+import { processLedger } from '../scripts/servers/private-home.js';
+import { send } from '../scripts/servers/process.js';
 
+const { PATH } = process.env;
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** A process of the system under test. */
 export interface Member {
   readonly name: string;
-  readonly child: ChildProcess;
+  readonly url: string;
   /** All that it printed, for messages and for grepping. */
   output(): string;
+  /** Sends a signal that it outlives, or whose end is waited for otherwise. */
+  send(signal: NodeJS.Signals): void;
   /** Sends a signal and waits for the end. Resolves to the exit code, null after a kill. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -89,6 +94,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const pool = new pg.Pool({ connectionString: database.url, max: 4 });
   pool.on('error', () => undefined);
   const store = openStore({ url: database.url, poolSize: 2 });
+  const logs = mkdtempSync(join(tmpdir(), 'leadgate-e2e-'));
+  let started = 0;
   const members: Member[] = [];
   const receivers: Receiver[] = [];
   const workers: Member[] = [];
@@ -98,72 +105,48 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     DELIVERY_ALLOW_NETWORKS: '127.0.0.0/8',
   };
 
-  const start = (
-    name: string,
-    script: string,
-    env: Record<string, string>,
-    from?: string,
-  ): Member => {
-    const member = startMember(name, script, env, { from });
+  const start = async (
+    app: AppOptions['app'],
+    own: Pick<AppOptions, 'env' | 'from' | 'address'>,
+  ): Promise<Member> => {
+    const log = join(logs, `${app}-${++started}.log`);
+    const member = await startMember({ app, log, ...own });
     members.push(member);
     return member;
   };
 
   const runReceiver = async (
-    port: number,
     env: Record<string, string>,
-    from?: string,
+    where: Pick<AppOptions, 'from' | 'address'>,
   ): Promise<Receiver> => {
-    const url = `http://127.0.0.1:${port}`;
-    const settings = {
-      REDIS_URL: servers.REDIS_URL,
-      LOG_LEVEL: servers.LOG_LEVEL,
-      RECEIVER_PORT: String(port),
-      ...options.receiverEnv,
-      ...env,
-    };
-    const member = start('receiver', 'apps/receiver/dist/main.js', settings, from);
-    await answering(`${url}/ready`, member);
-    return { url, member };
+    const { REDIS_URL, LOG_LEVEL } = servers;
+    const settings = { REDIS_URL, LOG_LEVEL, ...options.receiverEnv, ...env };
+    const member = await start('receiver', { env: settings, ...where });
+    return { url: member.url, member };
   };
 
   const startReceiver: System['startReceiver'] = async (env = {}, from) => {
-    const receiver = await runReceiver(await choosePort(undefined), env, from);
+    const receiver = await runReceiver(env, from === undefined ? {} : { from });
     receivers.push(receiver);
     return receiver;
   };
 
   const startWorker: System['startWorker'] = async (env = {}, from) => {
-    const port = await choosePort(undefined);
-    const settings = { ...servers, WORKER_PORT: String(port), ...options.workerEnv, ...env };
-    const member = start('worker', 'apps/worker/dist/main.js', settings, from);
-    await answering(`http://127.0.0.1:${port}/ready`, member);
+    const member = await start('worker', {
+      env: { ...servers, ...options.workerEnv, ...env },
+      ...(from && { from }),
+    });
     workers.push(member);
     return member;
   };
 
-  const startDeliverer: System['startDeliverer'] = async (env = {}) => {
-    const port = await choosePort(undefined);
-    const member = start('deliverer', 'apps/deliverer/dist/main.js', {
-      ...{ DATABASE_URL: servers.DATABASE_URL, LOG_LEVEL: servers.LOG_LEVEL },
-      ...{ ...deliveries, DELIVERER_PORT: String(port), ...env },
-    });
-    await answering(`http://127.0.0.1:${port}/ready`, member);
-    return member;
+  const startDeliverer: System['startDeliverer'] = (env = {}) => {
+    const { DATABASE_URL, LOG_LEVEL } = servers;
+    return start('deliverer', { env: { DATABASE_URL, LOG_LEVEL, ...deliveries, ...env } });
   };
 
-  const cli = async <Result>(...args: string[]): Promise<Result> => {
-    const env = { ...servers, ...deliveries, ...options.cliEnv };
-    const member = startMember('leadgate', 'apps/cli/bin/leadgate.js', env, {
-      args: [...args, '--json'],
-    });
-    let answer = '';
-    member.child.stdout?.setEncoding('utf8').on('data', (text: string) => (answer += text));
-    const [code] = (await once(member.child, 'close')) as [number | null];
-    if (code !== 0)
-      throw new Error(`leadgate ${args.join(' ')} ended with ${code}: ${member.output()}`);
-    return JSON.parse(answer) as Result;
-  };
+  const cli = <Result>(...args: string[]) =>
+    leadgate({ ...servers, ...deliveries, ...options.cliEnv }, args) as Promise<Result>;
 
   const settle: System['settle'] = async (timeoutMs = 30_000) => {
     await vi.waitFor(
@@ -194,8 +177,9 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     startDeliverer,
     restartReceiver: async (receiver, env = {}) => {
       const code = await receiver.member.stop();
-      const { port } = new URL(receiver.url);
-      receiver.member = (await runReceiver(Number(port), env)).member;
+      const { port, hostname: host } = new URL(receiver.url);
+      const address: Address = { host, port: Number(port), url: receiver.url };
+      receiver.member = (await runReceiver(env, { address })).member;
       return code;
     },
     restartWorker: async (worker) => {
@@ -234,6 +218,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       await database.drop();
       await store.close();
       await redisServer.flush();
+      rmSync(logs, { recursive: true });
     },
   };
 }
@@ -254,45 +239,17 @@ function ownRedis(server: NonNullable<SystemOptions['redis']>): {
   return { url, flush: () => Promise.resolve() };
 }
 
-function startMember(
-  name: string,
-  script: string,
-  env: Record<string, string>,
-  { args = [], from = root }: { args?: string[]; from?: string | undefined } = {},
-): Member {
-  const child = spawn(process.execPath, [script, ...args], {
-    cwd: from,
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let printed = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (printed += text));
-  const ended = once(child, 'close');
+async function startMember({ env, ...options }: AppOptions): Promise<Member> {
+  const { add } = await processLedger();
+  const { url, process } = await startApp({ ...options, env: { PATH, ...env }, onProcess: add });
   return {
-    name,
-    child,
-    output: () => printed,
+    name: process.name,
+    url,
+    output: () => readFileSync(options.log, 'utf8'),
+    send: (signal) => send(process.pid, signal),
     stop: async (signal = 'SIGTERM') => {
-      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-      await ended;
-      return child.exitCode;
+      send(process.pid, signal);
+      return (await process.exited).code;
     },
   };
-}
-
-/** Waits until an address answers 200; fails at once, with what it printed, when the process ends. */
-async function answering(url: string, member: Member): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      if (member.child.exitCode !== null) return;
-      const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
-      if (!response.ok)
-        throw new Error(`${member.name}: ${response.status} ${await response.text()}`);
-    },
-    { timeout: 20_000, interval: 50 },
-  );
-  if (member.child.exitCode !== null) {
-    throw new Error(`${member.name} ended with ${member.child.exitCode}: ${member.output()}`);
-  }
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { accessSync, constants, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { startApp } from './launcher/apps.js';
-import { leadgate, openCaptureUrl } from './launcher/demo.js';
+import { leadgate, startApp } from './launcher/apps.js';
+import { openCaptureUrl } from './launcher/demo.js';
 import { rotateLog, watchLog } from './launcher/log-watch.js';
 import { supervise } from './launcher/supervise.js';
 import { ROOT, checkNode, prepare, say } from './prepare.js';
@@ -160,13 +160,12 @@ async function launch({ home, ledger, stopping, undo }) {
   }
   const startWorker = () =>
     startApp({
-      name: 'worker',
-      readyUrl: `${worker.url}/ready`,
+      app: 'worker',
+      address: worker,
       log: logOf('worker'),
       env: {
+        ...process.env,
         ...servers,
-        WORKER_HOST: worker.host,
-        WORKER_PORT: worker.port.toString(),
         SHUTDOWN_TIMEOUT_MS: process.env.SHUTDOWN_TIMEOUT_MS ?? '3000',
       },
       onProcess,
@@ -174,15 +173,14 @@ async function launch({ home, ledger, stopping, undo }) {
   /** @param {string | null} demoCode */
   const startReceiver = (demoCode) =>
     startApp({
-      name: 'receiver',
-      readyUrl: `${receiver.url}/ready`,
+      app: 'receiver',
+      address: receiver,
       log: logOf('receiver'),
       env: {
+        ...process.env,
         REDIS_URL: redisUrl,
         // The public side is given no way to Postgres.
         DATABASE_URL: undefined,
-        RECEIVER_HOST: receiver.host,
-        RECEIVER_PORT: receiver.port.toString(),
         SPOOL_DIR: process.env.SPOOL_DIR?.trim() || join(home, 'spool'),
         DEMO_LINK: demoCode ?? undefined,
         CONSOLE_URL: operators.url,
@@ -191,13 +189,12 @@ async function launch({ home, ledger, stopping, undo }) {
     });
   const startConsole = () =>
     startApp({
-      name: 'console',
-      readyUrl: `${operators.url}/ready`,
+      app: 'console',
+      address: operators,
       log: logOf('console'),
       env: {
+        ...process.env,
         ...servers,
-        CONSOLE_HOST: operators.host,
-        CONSOLE_PORT: operators.port.toString(),
         CONSOLE_SECRET: keptSecret(home, 'CONSOLE_SECRET', 'console.json'),
         ...deliverySettings,
       },
@@ -205,13 +202,12 @@ async function launch({ home, ledger, stopping, undo }) {
     });
   const startDeliverer = () =>
     startApp({
-      name: 'deliverer',
-      readyUrl: `${deliverer.url}/ready`,
+      app: 'deliverer',
+      address: deliverer,
       log: logOf('deliverer'),
       env: {
+        ...process.env,
         DATABASE_URL: databaseUrl,
-        DELIVERER_HOST: deliverer.host,
-        DELIVERER_PORT: deliverer.port.toString(),
         SHUTDOWN_TIMEOUT_MS: process.env.SHUTDOWN_TIMEOUT_MS ?? '2000',
         ...deliverySettings,
       },

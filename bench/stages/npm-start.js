@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { startApp } from '../../scripts/launcher/apps.js';
 import { ROOT } from '../../scripts/prepare.js';
 import { startPostgres } from '../../scripts/servers/postgres.js';
-import { choosePort, stopProcess } from '../../scripts/servers/process.js';
+import { stopProcess } from '../../scripts/servers/process.js';
 import { startRedis } from '../../scripts/servers/redis.js';
 import { spread, told } from '../figures.js';
 
@@ -75,8 +75,6 @@ async function launcherSeconds(home) {
 async function aloneSeconds(home) {
   const log = join(home, 'alone.log');
   const say = () => undefined;
-  const port = async () => (await choosePort(undefined)).toString();
-  const [receiver, worker, operators] = [await port(), await port(), await port()];
   const start = performance.now();
   const [postgres, redis] = await Promise.all([
     startPostgres({ home, log, say }),
@@ -86,24 +84,20 @@ async function aloneSeconds(home) {
   /** @type {import('../../scripts/servers/process.js').RunningProcess[]} */
   const started = [];
   /**
-   * @param {'receiver' | 'worker' | 'console'} name
-   * @param {string} at
-   * @param {NodeJS.ProcessEnv} own
+   * @param {'receiver' | 'worker' | 'console'} app
+   * @param {NodeJS.ProcessEnv} [own]
    */
-  const app = (name, at, own) =>
+  const run = (app, own) =>
     startApp({
-      ...{ name, log, readyUrl: `http://127.0.0.1:${at}/ready`, env: { ...env, ...own } },
+      ...{ app, log, env: { ...env, ...own } },
       onProcess: (one) => started.push(one),
     });
   try {
     await Promise.all([
-      app('worker', worker, { WORKER_HOST: '127.0.0.1', WORKER_PORT: worker }),
-      app('receiver', receiver, {
-        ...{ DATABASE_URL: undefined, SPOOL_DIR: join(home, 'spool') },
-        ...{ RECEIVER_HOST: '127.0.0.1', RECEIVER_PORT: receiver },
-      }),
-      app('console', operators, {
-        ...{ CONSOLE_HOST: '127.0.0.1', CONSOLE_PORT: operators, RECEIVER_URL: 'http://127.0.0.1' },
+      run('worker'),
+      run('receiver', { DATABASE_URL: undefined, SPOOL_DIR: join(home, 'spool') }),
+      run('console', {
+        RECEIVER_URL: 'http://127.0.0.1',
         CONSOLE_SECRET: 'of a benchmark, and of no other use at all',
       }),
     ]);

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
+import { LINK_DEFAULTS } from '@leadgate/contract';
 import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
 import { openWorkspace, putLinks } from '@leadgate/intake';
 import { queueCounts } from '@leadgate/queue';
@@ -24,7 +25,6 @@ import {
 import { endLeftoverServers, makeHome, processLedger } from '../../scripts/servers/private-home.js';
 import { openSilentProxy } from '../../scripts/servers/silent-proxy.js';
 import type { SilentProxy } from '../../scripts/servers/silent-proxy.js';
-import { choosePort } from '../../scripts/servers/process.js';
 import { createOlderRedis, type OlderRedis, type Shard } from './older-redis.ts';
 import { startMember, type Ending, type Member } from './member.ts';
 
@@ -87,7 +87,6 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   await endLeftoverServers();
   const home = await makeHome();
   const ledger = await processLedger();
-  process.once('exit', ledger.killAll);
   const [redis, postgres] = await Promise.all([
     options.cluster ? startCluster() : startSingle(),
     startOwnPostgres({ max_connections: MAX_CONNECTIONS.toString() }),
@@ -97,25 +96,20 @@ export async function openHouse(options: HouseOptions): Promise<House> {
 
   const networkOfPostgres = await openSilentProxy(postgres.url);
   const crashes: Ending[] = [];
-  const start = async (app: 'receiver' | 'worker', n: number, env: Record<string, string>) => {
-    const port = await choosePort(undefined);
-    return startMember({
+  const start = (app: 'receiver' | 'worker', n: number, env: Record<string, string>) =>
+    startMember({
+      app,
       name: `${app} ${n + 1}`,
-      script: `apps/${app}/dist/main.js`,
-      port,
       env: {
+        PATH: process.env.PATH,
         REDIS_URL: redis.network?.url ?? redis.url,
         LOG_LEVEL: 'info',
-        [`${app.toUpperCase()}_HOST`]: '127.0.0.1',
-        [`${app.toUpperCase()}_PORT`]: port.toString(),
         ...env,
       },
       log: logOf(home.path, `${app} ${n + 1}`),
-      cwd: ROOT,
       onCrash: (ending) => void crashes.push(ending),
       onProcess: ledger.add,
     });
-  };
   const spools = join(home.path, 'spool');
   mkdirSync(spools);
   const startAll = (many: number, one: (n: number) => Promise<Member>): Promise<Member[]> =>
@@ -231,14 +225,8 @@ async function openTarget(store: Store, redis: RedisConnection, n: number): Prom
     await createField(store, workspaceId, { name, label: name, type: 'text', options: [] });
   await openWorkspace(redis, workspaceId);
   const linking = await createLink(store, workspaceId, {
+    ...LINK_DEFAULTS,
     label: 'chaos',
-    mode: 'strict',
-    requireIdentity: false,
-    origins: [],
-    allowServers: true,
-    redirectUrl: null,
-    linkLimit: null,
-    addressLimit: null,
     expiresAt: null,
   });
   if (linking.kind !== 'created') throw new Error(`link: ${linking.kind}`);

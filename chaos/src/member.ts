@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { send, startProcess, type RunningProcess } from '../../scripts/servers/process.js';
+import { answersOk, freeAddress, launchApp, type AppOptions } from '../../scripts/launcher/apps.js';
+import { send, type RunningProcess } from '../../scripts/servers/process.js';
 
 export interface Ending {
   name: string;
@@ -22,35 +23,21 @@ export interface Member {
 
 const AGAIN_AFTER_MS = 500;
 
-export interface MemberOptions {
+export interface MemberOptions extends Pick<AppOptions, 'app' | 'env' | 'log' | 'onProcess'> {
   name: string;
-  /** What Node runs. */
-  script: string;
-  port: number;
-  env: Record<string, string>;
-  log: string;
-  cwd: string;
   /** Told when it ended and nobody here had asked it to. */
   onCrash: (ending: Ending) => void;
-  onProcess: (process: RunningProcess) => void;
 }
 
-export async function startMember(options: MemberOptions): Promise<Member> {
-  const { name, script, port, env, log, cwd, onCrash, onProcess } = options;
+export async function startMember({ onCrash, ...app }: MemberOptions): Promise<Member> {
+  const { name } = app;
+  const address = await freeAddress();
   let wanted = false;
   let running: RunningProcess;
 
   async function begin(): Promise<void> {
     wanted = true;
-    running = await startProcess({
-      name,
-      command: process.execPath,
-      args: [script],
-      log,
-      cwd,
-      env: { PATH: process.env.PATH, ...env },
-    });
-    onProcess(running);
+    running = (await launchApp({ ...app, address })).process;
     void watch(running);
   }
 
@@ -62,15 +49,14 @@ export async function startMember(options: MemberOptions): Promise<Member> {
     if (wanted && watched === running) await begin();
   }
 
-  const url = `http://127.0.0.1:${port}`;
   await begin();
   return {
     name,
-    url,
+    url: address.url,
     begin,
     ready: async (timeoutMs) => {
       const deadline = Date.now() + timeoutMs;
-      while (!(await isReady(url))) {
+      while (!(await answersOk(`${address.url}/ready`))) {
         if (Date.now() > deadline) return false;
         await delay(100);
       }
@@ -83,12 +69,4 @@ export async function startMember(options: MemberOptions): Promise<Member> {
       return { name, ...(await running.exited) };
     },
   };
-}
-
-async function isReady(url: string): Promise<boolean> {
-  const answer = fetch(`${url}/ready`, { signal: AbortSignal.timeout(2_000) });
-  return answer.then(
-    ({ ok }) => ok,
-    () => false,
-  );
 }

@@ -1,36 +1,115 @@
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { ROOT } from '../prepare.js';
 import { NODE_FLAGS } from './node-flags.js';
-import { startProcess, stopProcess, waitReady } from '../servers/process.js';
+import {
+  StartError,
+  choosePort,
+  startProcess,
+  stopProcess,
+  waitReady,
+} from '../servers/process.js';
 
 /** @typedef {import('../servers/process.js').RunningProcess} RunningProcess */
+/** @typedef {{ host: string, port: number, url: string }} Address where something listens, and how it is reached */
 
 /**
- * Starts one of the apps from its dist/ and waits until it says that it is ready.
- * @param {object} options
- * @param {'receiver' | 'worker' | 'deliverer' | 'console'} options.name
- * @param {string} options.readyUrl
- * @param {string} options.log
- * @param {NodeJS.ProcessEnv} options.env
- * @param {(process: RunningProcess) => void} options.onProcess
- * @returns {Promise<import('./supervise.js').Running>}
+ * @typedef {object} RunningApp
+ * @property {string} url
+ * @property {RunningProcess} process
+ * @property {(timeoutMs: number) => Promise<boolean>} stop whether it stopped by itself in time
  */
-export async function startApp({ name, readyUrl, log, env, onProcess }) {
-  const running = await startProcess({
-    name,
-    command: process.execPath,
-    args: [...NODE_FLAGS, '--enable-source-maps', join(ROOT, 'apps', name, 'dist/main.js')],
-    cwd: ROOT,
-    env: { ...process.env, ...env },
-    log,
-  });
-  onProcess(running);
-  await waitReady(running, { ready: () => answersOk(readyUrl), timeoutMs: 60_000, log });
-  return { process: running, stop: (timeoutMs) => stopProcess(running, { timeoutMs }) };
+
+/**
+ * @typedef {object} AppOptions
+ * @property {'receiver' | 'worker' | 'deliverer' | 'console'} app
+ * @property {string} [name] of this one, where several run
+ * @property {Address} [address] a free port of the loopback interface unless told
+ * @property {string} log its output is appended to it
+ * @property {NodeJS.ProcessEnv} env all of it but where the app listens
+ * @property {readonly string[]} [flags] of Node, besides those of production
+ * @property {string} [from] the folder of another build
+ * @property {(process: RunningProcess) => void} [onProcess] called as soon as there is a process
+ */
+
+/**
+ * Starts one of the apps from its dist/ and waits until it says that it is ready. Throws a StartError
+ * with the end of its log when it does not.
+ * @param {AppOptions} options
+ * @returns {Promise<RunningApp>}
+ */
+export async function startApp(options) {
+  const started = await launchApp(options);
+  const ready = () => answersOk(`${started.url}/ready`);
+  await waitReady(started.process, { ready, timeoutMs: 60_000, log: options.log });
+  return started;
 }
 
-/** @param {string} url */
-async function answersOk(url) {
+/**
+ * The same without the wait.
+ * @param {AppOptions} options
+ * @returns {Promise<RunningApp>}
+ */
+export async function launchApp({ app, name = app, log, env, flags = [], from = ROOT, ...rest }) {
+  const { host, port, url } = rest.address ?? (await freeAddress());
+  const variable = app.toUpperCase();
+  const process = await startProcess({
+    name,
+    command: globalThis.process.execPath,
+    args: [
+      ...NODE_FLAGS,
+      ...flags,
+      '--enable-source-maps',
+      join(from, 'apps', app, 'dist/main.js'),
+    ],
+    cwd: from,
+    env: { ...env, [`${variable}_HOST`]: host, [`${variable}_PORT`]: port.toString() },
+    log,
+  });
+  rest.onProcess?.(process);
+  return { url, process, stop: (timeoutMs) => stopProcess(process, { timeoutMs }) };
+}
+
+/**
+ * Runs a command of the CLI and returns what it printed as JSON. Its sentence is ours when it fails.
+ * @param {NodeJS.ProcessEnv} env besides this process's own
+ * @param {string[]} args
+ * @returns {Promise<unknown>}
+ */
+export function leadgate(env, args) {
+  const child = spawn(
+    process.execPath,
+    [join(ROOT, 'apps/cli/bin/leadgate.js'), ...args, '--json'],
+    { cwd: ROOT, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk) => {
+    out += String(chunk);
+  });
+  child.stderr.on('data', (chunk) => {
+    err += String(chunk);
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status) => {
+      if (status === 0) resolve(JSON.parse(out));
+      else reject(new StartError(`leadgate ${args.join(' ')} failed: ${err.trim()}`));
+    });
+  });
+}
+
+/** @returns {Promise<Address>} */
+export async function freeAddress() {
+  const [host, port] = ['127.0.0.1', await choosePort(undefined)];
+  return { host, port, url: `http://${host}:${port.toString()}` };
+}
+
+/**
+ * Whether an address answers 2xx within two seconds.
+ * @param {string} url
+ */
+export async function answersOk(url) {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
     await response.arrayBuffer();

@@ -1,7 +1,4 @@
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
-import { ROOT } from '../prepare.js';
-import { StartError } from '../servers/process.js';
+import { leadgate } from './apps.js';
 
 /** @typedef {{ id: string, name: string }} Workspace */
 /** @typedef {{ status: string, code: string, workspaceName: string, captureUrl: string | null }} Link */
@@ -56,33 +53,4 @@ async function makeDemo(env, withWorkspace) {
   // Last: with a link, the demo is whole.
   const link = await leadgate(env, ['link', 'create', WORKSPACE, '--label', 'Demo landing page']);
   return /** @type {Link} */ (link);
-}
-
-/**
- * Runs a command of the CLI and returns what it printed as JSON. Its sentence is ours when it fails.
- * @param {NodeJS.ProcessEnv} env
- * @param {string[]} args
- * @returns {Promise<unknown>}
- */
-export function leadgate(env, args) {
-  const child = spawn(
-    process.execPath,
-    [join(ROOT, 'apps/cli/bin/leadgate.js'), ...args, '--json'],
-    { cwd: ROOT, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
-  );
-  let out = '';
-  let err = '';
-  child.stdout.on('data', (chunk) => {
-    out += String(chunk);
-  });
-  child.stderr.on('data', (chunk) => {
-    err += String(chunk);
-  });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (status) => {
-      if (status === 0) resolve(JSON.parse(out));
-      else reject(new StartError(`leadgate ${args.join(' ')} failed: ${err.trim()}`));
-    });
-  });
 }

@@ -38,12 +38,6 @@ export function startOwnPostgres(settings = {}) {
   return startOwnServer(startPostgres, { ...POSTGRES_TEST_SETTINGS, ...settings });
 }
 
-/** @type {Set<() => void>} */
-const atExit = new Set();
-process.once('exit', () => {
-  for (const end of atExit) end();
-});
-
 /**
  * @param {typeof startRedis | typeof startPostgres} start
  * @param {Record<string, string>} settings
@@ -62,10 +56,6 @@ async function startOwnServer(start, settings) {
       onProcess: ledger.add,
     });
   let server = await run();
-  const killAtExit = () => {
-    send(server.process.pid, 'SIGKILL');
-  };
-  atExit.add(killAtExit);
   return {
     get url() {
       return server.url;
@@ -89,7 +79,6 @@ async function startOwnServer(start, settings) {
       await server.stop();
       // Gone, and not only a zombie.
       await server.process.exited;
-      atExit.delete(killAtExit);
       home.remove();
     },
   };

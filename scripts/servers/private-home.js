@@ -21,10 +21,15 @@ const LEDGERS = join(REPOSITORY_HOME, 'test-servers');
 /** @type {ReturnType<typeof openLedger> | undefined} */
 let ledger;
 
-/** The list of what this process started; whoever comes after a kill ends what is on it. */
+/** The list of what this process started, which ends with it; after a kill, whoever comes next ends it. */
 export function processLedger() {
   // A process may load this module more than once: each project of a test run does.
-  ledger ??= openLedger(join(LEDGERS, `${process.pid.toString()}-${randomUUID()}.json`), say);
+  ledger ??= openLedger(join(LEDGERS, `${process.pid.toString()}-${randomUUID()}.json`), say).then(
+    (opened) => {
+      process.once('exit', opened.killAll);
+      return opened;
+    },
+  );
   return ledger;
 }
 
