@@ -54,6 +54,10 @@ test('a role that owns nothing is enough for the whole system, and may do no mor
   await vi.waitFor(async () => expect((await post()).status).toBe(202));
   await system.settle();
   expect(await system.query('SELECT email FROM lead')).toEqual([{ email: 'ana@example.com' }]);
+  expect(await system.cli('lead', 'changes', 'Agency')).toMatchObject({
+    changes: [{ kind: 'lead', version: 1, data: { email: 'ana@example.com' } }],
+    restarted: false,
+  });
   const [{ partition } = { partition: '' }] = await system.query<{ partition: string }>(
     'SELECT DISTINCT tableoid::regclass::text AS partition FROM submission',
   );

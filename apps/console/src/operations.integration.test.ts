@@ -129,6 +129,29 @@ test('a file is imported as it is sent, refused rows are told, and twice changes
   expect(imports[0]).toMatchObject({ subject: { linkId }, outcome: 'done' });
 });
 
+test('a program reads what changed by a cursor, which is on record when it begins', async () => {
+  const made = await operator('POST', '/api/workspaces', { payload: { name: 'Changes' } });
+  const { id } = made.json<{ id: string }>();
+  const leadId = randomUUID();
+  const submission = { ...sampleSubmission(7), workspaceId: id, leadId, lead: { name: 'Ana' } };
+  const own = { ...submission, identities: [] };
+  await applyGroup(console_.store, [{ submission: own, replay: false }]);
+  const url = `/api/workspaces/${id}/changes`;
+  const first = (await operator('GET', `${url}?limit=10`)).json<{ cursor: string }>();
+  expect(first).toMatchObject({
+    changes: [{ kind: 'lead', leadId, version: 1, data: { name: 'Ana' } }],
+    ...{ more: true, restarted: false },
+  });
+  const next = await operator('GET', `${url}?after=${first.cursor}`);
+  expect(next.json()).toMatchObject({ changes: [], more: false });
+  const entries = await listAudit(console_.store, { limit: 5 });
+  expect(entries.filter(({ action }) => action === 'lead.changes')).toMatchObject([
+    { subject: { workspaceId: id }, outcome: 'done' },
+  ]);
+  expect((await operator('GET', `${url}?after=x`)).statusCode).toBe(422);
+  expect((await viewer('GET', url)).statusCode).toBe(403);
+});
+
 test('an import is looked at while it is sent, and what it refused is a file to be mended', async () => {
   const importId = randomUUID();
   await bring('email,name\nnot one,Dora\nlast@example.com,Last\n', `&importId=${importId}`);

@@ -1,10 +1,12 @@
 import { reaches, roleIn, UTM_FIELDS, type UtmField } from '@leadgate/contract';
 import { contactKeys } from '@leadgate/leads';
 import {
+  CursorError,
   exportLeads,
   findLeads,
   isDuplicatePair,
   isUuid,
+  leadChanges,
   listDuplicates,
   listFields,
   listWorkspaces,
@@ -233,6 +235,54 @@ export const lead = {
   erase: eraseLead,
 
   person: exportPerson,
+
+  changes: operation({
+    name: 'lead.changes',
+    id: 'listChanges',
+    method: 'GET',
+    path: '/workspaces/:workspaceId/changes',
+    summary: 'Read what changed since a cursor, in the order of commits; without one, all leads',
+    description:
+      'For programs that ask instead of being told. Each lead comes as it stands. Nothing is left out: a change is given once all that began before it have ended. A cursor is good for 14 days, and on the database that gave it; with another, all leads are read again, and `restarted` says so.',
+    scope: 'workspaceId',
+    role: 'operator',
+    recorded: 'at-start',
+    input: Type.Object({
+      workspaceId: Uuid,
+      after: Type.Optional(
+        Type.String({ maxLength: 500, description: 'The `cursor` of the page before.' }),
+      ),
+      limit: Limit,
+    }),
+    output: Type.Object({
+      changes: Type.Array(
+        open(
+          {
+            kind: Type.String({
+              description:
+                'lead, with `data` as in a message; merged, with `mergedInto`; or erased.',
+            }),
+            leadId: Uuid,
+            version: Type.Integer(),
+          },
+          'A lead as it stands.',
+        ),
+      ),
+      cursor: Type.String({ description: 'To go on with, now or later.' }),
+      more: Type.Boolean({ description: 'Whether there is more by now.' }),
+      restarted: Type.Boolean({
+        description: 'The cursor was of no use any more: these are all leads, from the first on.',
+      }),
+    }),
+    run: async ({ workspaceId, after = null, limit = 50 }, { store }) => {
+      try {
+        return await leadChanges(store, workspaceId, { after, limit });
+      } catch (error) {
+        if (!(error instanceof CursorError)) throw error;
+        return invalid([{ pointer: '/after', code: 'cursor', detail: `${error.message}.` }]);
+      }
+    },
+  }),
 
   export: operation({
     name: 'lead.export',

@@ -112,8 +112,11 @@ export interface Operation<I extends TObject = TObject, O = unknown> {
   /** The least role that may do it, in the workspace of its scope. */
   role: Role;
   scope: Scope;
-  /** Whether the audit log says that it was done: if it acts, or carries data away. */
-  recorded: boolean;
+  /**
+   * Whether the audit log says that it was done: if it acts, or carries data away. `at-start`: if it begins, and
+   * not when it goes on `after` something.
+   */
+  recorded: boolean | 'at-start';
   /** Members of the input that the audit log keeps beside those of the address: no personal data. */
   subject: readonly string[];
   /** Whether its output has personal data, which viewers get masked. */

@@ -94,7 +94,9 @@ export async function runOperation<I extends TObject, O>(
     Value.Check(operation.input, input)
       ? operation.run(input, connections, call)
       : invalid(faultsOf(operation.input, input));
-  if (!operation.recorded || Reflect.get(input, 'dryRun') === true) return run();
+  const isRecorded =
+    operation.recorded === 'at-start' ? !Reflect.has(input, 'after') : operation.recorded;
+  if (!isRecorded || Reflect.get(input, 'dryRun') === true) return run();
   return onRecord(entryOf(operation, input), run, connections, call);
 }
 

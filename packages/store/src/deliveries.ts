@@ -116,12 +116,34 @@ export interface DueDelivery {
   lead: LeadContent;
 }
 
-interface DueRow extends ListedLeadRow {
+/** A row of `contentColumns`. */
+export interface LeadContentRow extends ListedLeadRow {
+  version: number;
+  mergedLeads: LeadContent['mergedLeads'];
+}
+
+/** What is read of a lead and its workspace `w` to tell others of it. */
+export const contentColumns = Prisma.sql`
+  lead.version, ${listedColumns},
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('leadId', m.id, 'version', m.version)), '[]')
+   FROM lead m
+   WHERE m.workspace_id = lead.workspace_id AND m.merged_into = lead.id AND m.version > 0)
+    AS "mergedLeads"`;
+
+export function readLeadContent(
+  row: LeadContentRow,
+  fields: Parameters<typeof readLeadSummary>[1],
+): LeadContent {
+  const { workspace: _, erased: __, ...lead } = readLeadSummary(row, fields);
+  const { version, mergedLeads } = row;
+  const touches = { firstTouch: readTouch(row.firstTouch), lastTouch: readTouch(row.lastTouch) };
+  return { ...lead, version, ...touches, mergedLeads };
+}
+
+interface DueRow extends LeadContentRow {
   event: LeadEventType;
   resends: number;
   attempts: number;
-  version: number;
-  mergedLeads: LeadContent['mergedLeads'];
 }
 
 /**
@@ -135,11 +157,7 @@ export async function dueDeliveries(
 ): Promise<DueDelivery[]> {
   const order = freshFirst ? Prisma.sql`d.attempts, d.due_at` : Prisma.sql`d.due_at`;
   const rows = await store.prisma.$queryRaw<DueRow[]>`
-    SELECT d.event, d.resends, d.attempts, lead.version, ${listedColumns},
-      (SELECT coalesce(jsonb_agg(jsonb_build_object('leadId', m.id, 'version', m.version)), '[]')
-       FROM lead m
-       WHERE m.workspace_id = lead.workspace_id AND m.merged_into = lead.id AND m.version > 0)
-        AS "mergedLeads"
+    SELECT d.event, d.resends, d.attempts, ${contentColumns}
     FROM delivery d
     JOIN lead ON lead.workspace_id = d.workspace_id AND lead.id = d.lead_id
     JOIN workspace w ON w.id = d.workspace_id
@@ -153,14 +171,8 @@ export async function dueDeliveries(
     rows.map(({ workspaceId }) => workspaceId),
   );
   return rows.map((row) => {
-    const { workspace: _, erased: __, ...lead } = readLeadSummary(row, fields);
-    const { event, resends, attempts, version, mergedLeads } = row;
-    const touches = { firstTouch: readTouch(row.firstTouch), lastTouch: readTouch(row.lastTouch) };
-    return {
-      leadId: row.id,
-      ...{ event, resends, attempts },
-      lead: { ...lead, version, ...touches, mergedLeads },
-    };
+    const { event, resends, attempts } = row;
+    return { leadId: row.id, event, resends, attempts, lead: readLeadContent(row, fields) };
   });
 }
 

@@ -1,8 +1,8 @@
 import { contactsIn } from '@leadgate/leads';
 import { lockLeads } from './apply/lock-leads.ts';
 import { RetryTransaction, transact } from './apply/transact.ts';
-import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
 import { eraseConsents } from './consents.ts';
+import { DELIVERIES_CHANNEL, noteChanges } from './apply/update-leads.ts';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
@@ -298,6 +298,9 @@ async function tellEndpoints(
   { workspaceId, leadId, aliases }: Erasure,
 ): Promise<void> {
   const ids = [leadId, ...aliases];
+  await tx.$executeRaw`${noteChanges(
+    Prisma.sql`SELECT ${workspaceId}::uuid AS workspace_id, unnest(${ids}::uuid[]) AS id`,
+  )}`;
   await tx.$executeRaw`
     UPDATE delivery_attempt SET detail = '' WHERE lead_id = ANY (${ids}::uuid[]) AND detail <> ''`;
   // What an endpoint was sent of a lead that is an alias now, it was sent of this one.

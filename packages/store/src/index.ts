@@ -48,6 +48,13 @@ export {
   takeLanes,
 } from './deliveries.ts';
 export {
+  type ChangesPage,
+  CursorError,
+  type LeadChange,
+  leadChanges,
+  sweepChanges,
+} from './changes.ts';
+export {
   askEndpointTest,
   createEndpoint,
   type Endpoint,

@@ -65,6 +65,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'DiscardedSubmission.*': 'what an operator decided, and ids',
   'Erasure.*': 'ids and a check of the key',
   'Delivery.*': 'when it is tried again',
+  'LeadChange.*': 'ids of leads that changed in the last days',
   'DeliveryAttempt.*': 'tries of the last days, without data; what arrived stands in sentTo',
 };
 

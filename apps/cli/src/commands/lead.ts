@@ -29,6 +29,11 @@ interface DuplicatesOptions extends JsonOption {
   limit: number;
 }
 
+interface ChangesOptions extends JsonOption {
+  after?: string;
+  limit: number;
+}
+
 interface ShowOptions extends JsonOption {
   history: number;
 }
@@ -110,6 +115,20 @@ export function addLeadCommands(lead: Command, context: Context): void {
     .option('--limit <n>', 'how many pairs at most, newest first', wholeNumber, 50)
     .action((options: DuplicatesOptions) => duplicates(context, options));
 
+  addCommand(lead, 'changes', {
+    summary: 'Read what changed since a cursor; without one, all leads.',
+    details:
+      'For programs: with --json every page has a cursor to go on with. A change is given once all that began before it are committed, so none is left out.',
+    examples: [
+      'lead changes "My agency" --limit 500 --json',
+      'lead changes "My agency" --after CURSOR --json',
+    ],
+  })
+    .argument('<workspace>', 'name or id')
+    .option('--after <cursor>', 'the cursor of the page before')
+    .option('--limit <n>', 'how many at most', wholeNumber, 50)
+    .action((workspace: string, options: ChangesOptions) => changes(context, workspace, options));
+
   addLeadPerson(lead, context);
   addLeadErase(lead, context);
   addLeadExport(lead, context);
@@ -180,6 +199,29 @@ async function split(context: Context, id: string, options: SplitOptions): Promi
     () =>
       `${dryRun ? 'Would take it apart into' : 'Taken apart into'}\n\n${table(['lead', 'email', 'submissions'], rows)}`,
   );
+}
+
+async function changes(
+  context: Context,
+  named: string,
+  { after, limit, ...options }: ChangesOptions,
+): Promise<void> {
+  const { io } = context;
+  const { workspaceId } = await namedIds(context, { workspace: named });
+  const { changes: read } = await loadNoun('lead');
+  const page = await call(context, read, { workspaceId: workspaceId ?? '', after, limit });
+  answer(io, options, page, () =>
+    table(
+      ['lead', 'version', 'is', 'name'],
+      page.changes.map((one) => [
+        ...[one.leadId, one.version],
+        one.kind === 'merged' ? `now ${one.mergedInto}` : one.kind,
+        one.kind === 'lead' ? showable(one.data.name ?? '') : '',
+      ]),
+    ),
+  );
+  if (page.restarted) remark(io, 'the cursor leads nowhere any more: these are all leads again.');
+  remark(io, `${page.more ? 'there is more; ' : ''}go on with --after ${page.cursor}`);
 }
 
 async function duplicates(context: Context, options: DuplicatesOptions): Promise<void> {

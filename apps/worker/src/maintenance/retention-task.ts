@@ -1,5 +1,11 @@
 import { redisTime, type RedisConnection } from '@leadgate/boot';
-import { databaseTime, dropAcceptedBefore, makePartitions, type Store } from '@leadgate/store';
+import {
+  databaseTime,
+  dropAcceptedBefore,
+  makePartitions,
+  sweepChanges,
+  type Store,
+} from '@leadgate/store';
 import type { MaintenanceTask } from './maintenance.ts';
 
 const EVERY_MS = 3_600_000;
@@ -36,7 +42,7 @@ export function createRetentionTask(
       const made: string[] = [];
       for (const table of TABLES) made.push(...(await makePartitions(store, table, now)));
       const dropped: string[] = [];
-      let droppedRows = 0;
+      let droppedRows = await sweepChanges(store);
       for (const table of TABLES) {
         const days = retention[table];
         if (days === undefined) continue;

@@ -1,11 +1,11 @@
 import { joinLeads } from '@leadgate/leads';
-import type { Prisma } from '../generated/client.ts';
+import { Prisma } from '../generated/client.ts';
 import { type LeadRow, readState } from '../lead-row.ts';
 import type { Store } from '../open-store.ts';
 import type { MovedIdentity } from './apply-group.ts';
 import { lockLeads } from './lock-leads.ts';
 import { RetryTransaction, transact } from './transact.ts';
-import { moveDeliveries, updateLeads } from './update-leads.ts';
+import { moveDeliveries, noteChanges, updateLeads } from './update-leads.ts';
 
 export type Merge =
   /** `moved`: identities that are the kept lead's now. Redis is to follow. */
@@ -84,6 +84,7 @@ async function makeAlias(
       -- What is still under way of it is older than its end.
       version = version + 1
     WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid`;
+  await tx.$executeRaw`${noteChanges(Prisma.sql`SELECT ${workspaceId}::uuid AS workspace_id, ${id}::uuid AS id`)}`;
   await tx.$executeRaw`
     UPDATE lead SET merged_into = ${leadId}::uuid, updated_at = now()
     WHERE workspace_id = ${workspaceId}::uuid AND merged_into = ${id}::uuid`;

@@ -1,7 +1,7 @@
 import { LEAD_FIELDS, type LeadEventType } from '@leadgate/contract';
 import type { LeadState, TouchOfSubmission } from '@leadgate/leads';
 import { isDeepStrictEqual } from 'node:util';
-import type { Prisma } from '../generated/client.ts';
+import { Prisma } from '../generated/client.ts';
 import { addressColumn, provenanceColumn } from '../lead-row.ts';
 import type { LeadRef } from './lock-leads.ts';
 
@@ -59,6 +59,8 @@ export async function updateLeads(
         "creatorOrder" bigint, "customFields" jsonb, event text, "linkIds" uuid[])
       WHERE lead.workspace_id = new."workspaceId" AND lead.id = new.id
       RETURNING lead.workspace_id, lead.id, lead.version, new.event, new."linkIds"
+    ), noted AS (
+      ${noteChanges(Prisma.sql`SELECT workspace_id, id FROM updated WHERE event IS NOT NULL`)}
     ), told AS (
       INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, due_at)
       SELECT endpoint.id, updated.id, workspace_id, updated.event, updated.version, now()
@@ -83,6 +85,16 @@ export async function updateLeads(
 
 /** Deliverers listen here. */
 export const DELIVERIES_CHANNEL = 'leadgate_deliveries';
+
+/** Notes that leads changed, for who asks for changes. `leads`: a SELECT of `workspace_id` and `id`. */
+export function noteChanges(leads: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO lead_change (workspace_id, xid, lead_ids)
+    SELECT workspace_id, pg_current_xact_id()::text::bigint, array_agg(id ORDER BY id)
+    FROM (${leads}) AS changed GROUP BY workspace_id ORDER BY workspace_id
+    ON CONFLICT (workspace_id, xid) DO UPDATE
+      SET lead_ids = lead_change.lead_ids || excluded.lead_ids`;
+}
 
 /** What endpoints know of a lead that ended they know of the one that it is now. */
 export async function moveDeliveries(
