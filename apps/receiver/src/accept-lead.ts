@@ -56,7 +56,7 @@ export interface Post {
 }
 
 export type Outcome =
-  | { kind: 'accepted'; submissionId: string; leadId: string }
+  | { kind: 'accepted'; submissionId: string; leadId: string; spooled?: true }
   | ({ kind: 'refused'; code: ProblemCode } & ProblemDetails);
 
 /** A lead as read, and all that the reservation needs to know of it. */

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem, Receipt } from '@leadgate/contract';
-import type { Limits, LinkDirectory } from '@leadgate/intake';
+import type { Limits, LinkCounter, LinkDirectory } from '@leadgate/intake';
 import type { Intake } from './accept-lead.ts';
 import { type Answer, sendProblem } from './answer.ts';
 import type { Asset } from './asset.ts';
@@ -23,7 +23,13 @@ export async function receiverApp(app: FastifyInstance, services: ReceiverServic
   });
   app.addHook('onResponse', (request, reply, done) => {
     if (logsAnswers) logAnswer(request, reply);
-    if (request.answer !== null) services.onAnswer(request.answer, reply.elapsedTime);
+    const { answer, postedTo, isSpooled } = request;
+    if (answer !== null) {
+      services.onAnswer(answer, reply.elapsedTime);
+      const what = answer === 'accepted' ? isSpooled && 'spooled' : (`refused:${answer}` as const);
+      if (postedTo !== null && what !== false)
+        services.linkCounter.count(postedTo, what, services.clock());
+    }
     done();
   });
   app.setErrorHandler(answerError);
@@ -71,6 +77,7 @@ export interface ReceiverServices extends Intake {
   config: Pick<ReceiverConfig, 'RATE_LIMIT_LINK' | 'RATE_LIMIT_ADDRESS' | 'KEEP_ADDRESS'>;
   directory: Pick<LinkDirectory, 'find' | 'peek'>;
   limits: Pick<Limits, 'count'>;
+  linkCounter: Pick<LinkCounter, 'count'>;
   health: Health;
   /** The script for landing pages. */
   snippet: Asset;

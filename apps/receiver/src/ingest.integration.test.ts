@@ -540,12 +540,14 @@ describe('a link', () => {
     async (link) => {
       const receiver = await openApp({ link });
       expect((await receiver.post(ANA)).json()).toMatchObject({ status: 410, code: 'link-closed' });
+      expect(receiver.counted).toEqual(['refused:link-closed']);
     },
   );
 
   test('is open until the millisecond it expires', async () => {
     const receiver = await openApp({ link: { expiresAt: NOW + 1 } });
     expect((await receiver.post(ANA)).statusCode).toBe(202);
+    expect(receiver.counted).toEqual([]);
   });
 
   test('is looked at before the body: a closed one answers 410 to anything', async () => {

@@ -40,6 +40,9 @@ interface Arrival {
 declare module 'fastify' {
   interface FastifyRequest {
     arrival: Arrival | null;
+    /** The link that it was posted to, also if it was turned away. */
+    postedTo: CaptureLink | null;
+    isSpooled: boolean;
   }
 }
 
@@ -51,6 +54,8 @@ type IngestRequest = FastifyRequest<{ Params: { code: string } }>;
 /** POST /ingest/:code, and its preflight. */
 export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (app, services) => {
   app.decorateRequest('arrival', null);
+  app.decorateRequest('postedTo', null);
+  app.decorateRequest('isSpooled', false);
   // The body is parsed by its link's rules; Fastify's parsers refuse too much.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) =>
@@ -133,10 +138,12 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
           : sendProblem(reply, 'rate-limited', { retryAfterSeconds });
       }
       case 'turned-away':
+        request.postedTo = admission.link;
         nameOrigin(reply, admission.link, request.headers.origin);
         return sendProblem(reply, admission.code);
       case 'admitted': {
         const { link } = admission;
+        request.postedTo = link;
         const address = addressOf(request);
         nameOrigin(reply, link, request.headers.origin);
         request.arrival = {
@@ -205,6 +212,7 @@ function answer(request: FastifyRequest, reply: FastifyReply, outcome: Outcome):
   if (outcome.kind === 'refused') return sendProblem(reply, outcome.code, outcome);
   const { link } = arrivalOf(request);
   request.answer = 'accepted';
+  request.isSpooled = outcome.spooled === true;
   reply.header('submission-id', outcome.submissionId);
   if (wantsPage(request.method, request.headers)) {
     if (link.redirectUrl !== null) return reply.redirect(link.redirectUrl, 303);

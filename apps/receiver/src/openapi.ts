@@ -43,6 +43,7 @@ const NO_SERVICES: ReceiverServices = {
   pushRejected: unused,
   verifyCaptcha: unused,
   limits: { count: unused },
+  linkCounter: { count: unused },
   health: { readiness: unused, stop: unused },
   demo: null,
   snippet: makeAsset(Buffer.alloc(0), ''),

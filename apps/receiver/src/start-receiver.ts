@@ -14,6 +14,7 @@ import {
   startRedisClock,
 } from '@leadgate/boot';
 import {
+  countLinks,
   createBreaker,
   createLimits,
   createReserver,
@@ -117,6 +118,8 @@ export async function startReceiver(
     onClose('metrics', (await serveMetrics(metrics.registry, { host, port })).close);
   }
 
+  const linkCounter = countLinks(redis);
+  onClose('counts of links', () => linkCounter.close());
   const logTrouble = createTroubleLog(logger, () => performance.now());
   const tally = createTally();
   logCounts(logger, tally, onClose);
@@ -125,6 +128,7 @@ export async function startReceiver(
     config,
     directory,
     limits,
+    linkCounter,
     reserver,
     producer,
     breaker: createBreaker(),

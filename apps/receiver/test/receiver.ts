@@ -156,6 +156,8 @@ export interface ReceiverApp {
   enqueued: Submission[];
   rejected: RejectedBody[];
   answers: Answer[];
+  /** What was counted of the link. */
+  counted: string[];
   /** The only lead that the queue has taken. */
   submission(): Submission;
   post(body: string | object | Buffer, options?: Omit<InjectOptions, 'method' | 'body'>): Response;
@@ -203,6 +205,7 @@ export async function openApp(options: AppOptions = {}): Promise<ReceiverApp> {
   const enqueued: Submission[] = [];
   const rejected: RejectedBody[] = [];
   const answers: Answer[] = [];
+  const counted: string[] = [];
   const app = createServer(
     {
       TRUST_PROXY: [],
@@ -216,6 +219,7 @@ export async function openApp(options: AppOptions = {}): Promise<ReceiverApp> {
     config: { RATE_LIMIT_LINK: 60_000, RATE_LIMIT_ADDRESS: 6_000, KEEP_ADDRESS: 'full' },
     directory,
     limits,
+    linkCounter: { count: (_link, what) => void counted.push(what) },
     reserver: {
       async reserve(request) {
         reserved.push(request);
@@ -253,7 +257,7 @@ export async function openApp(options: AppOptions = {}): Promise<ReceiverApp> {
   await app.ready();
   closing.push(() => app.close());
   return {
-    ...{ app, redis, reserved, enqueued, rejected, answers },
+    ...{ app, redis, reserved, enqueued, rejected, answers, counted },
     submission() {
       const [first, ...rest] = enqueued;
       if (first === undefined || rest.length > 0)

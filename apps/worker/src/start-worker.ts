@@ -27,6 +27,7 @@ import { createGroupCommit } from './groups/group-commit.ts';
 import type { Wait } from './groups/outage.ts';
 import { createHealthChecks } from './health/checks.ts';
 import { createConsentsTask } from './maintenance/consents-task.ts';
+import { createCountTask } from './maintenance/count-task.ts';
 import { startMaintenance } from './maintenance/maintenance.ts';
 import { createLease } from './maintenance/redis-lock.ts';
 import { createRefillTask } from './maintenance/refill-task.ts';
@@ -114,6 +115,7 @@ export async function startWorker(
         logger,
       }),
       createConsentsTask(store),
+      createCountTask(upkeepRedis, store, upkeepLease),
       retention,
     ],
     pauseMs: CARETAKER_PAUSE_MS,

@@ -52,6 +52,7 @@ export {
   LinkSettings,
 } from './link-settings.ts';
 export { NOTE_CODES, type Note, type NoteCode } from './note.ts';
+export { PACKED_LENGTH, packUuid, unpackUuid } from './packed-uuid.ts';
 export {
   PROBLEMS,
   Problem,

@@ -1,5 +1,5 @@
 import { mastersOf, type RedisConnection } from '@leadgate/boot';
-import type { RejectedBody } from '@leadgate/contract';
+import { packUuid, unpackUuid, type RejectedBody } from '@leadgate/contract';
 import { identityRef } from './digest.ts';
 import {
   claimsKey,
@@ -9,7 +9,6 @@ import {
   rejectedStream,
   stateKey,
 } from './keys.ts';
-import { packUuid, unpackUuid } from './packed-uuid.ts';
 import { readRejectedBody } from './rejected/rejected-body.ts';
 import { removeRejected } from './rejected/take-rejected.ts';
 import { RECORD_ORDER } from './reservation/reserve-script.ts';

@@ -25,6 +25,13 @@ export {
   redisIdentity,
   requestedWorkspaces,
 } from './refill/confirm-workspaces.ts';
+export {
+  countLinks,
+  linkCountStream,
+  type LinkCount,
+  type LinkCounter,
+  type ReceiverCount,
+} from './link-counts.ts';
 export { refillAll } from './refill/refill-all.ts';
 export { refillDirectory } from './refill/refill-directory.ts';
 export { directoryRevision } from './refill/directory-revision.ts';

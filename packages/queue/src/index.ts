@@ -1,3 +1,4 @@
+export { acceptedStreams, type Accepted, type AcceptedStream } from './accepted.ts';
 export {
   startApplyWorker,
   type ApplyWorker,

@@ -1,6 +1,7 @@
 import type { JobPayload } from '@leadgate/contract';
 import type { RedisConnection } from '@leadgate/boot';
 import { Job, type JobsOptions, type Queue } from 'bullmq';
+import { ACCEPTED, MOST_ACCEPTED } from './accepted.ts';
 
 /**
  * Hash beside the keys of a queue: how many leads its jobs carry that have neither been completed nor
@@ -43,6 +44,8 @@ export interface NewJob {
   id: string;
   payload: JobPayload;
   options: JobsOptions;
+  /** What is noted in the stream of accepted submissions with it, of `acceptedEntry`. */
+  accepted?: string;
 }
 
 /** Less than a command of a producer may take. */
@@ -106,11 +109,16 @@ async function sendAll(queue: Queue, jobs: readonly NewJob[], replicas: number):
   pipeline.runCommand('multi', []);
   // Also tells a pipeline of a Cluster which node it is for.
   if (jobs.length === 0) pipeline.runCommand('exists', [leads]);
-  for (const { id, payload, options } of jobs) {
+  for (const { id, payload, options, accepted } of jobs) {
     const job = new Job(queue, jobName(payload), payload, { ...options, jobId: id }, id);
     // What it resolves with is the pipeline: its reply is that of EXEC.
     void job.addJob(pipeline);
     pipeline.runCommand('hincrby', [leads, leadsField(options.priority), String(payload.n)]);
+    if (accepted !== undefined)
+      pipeline.runCommand('xadd', [
+        queue.toKey(ACCEPTED),
+        ...['MAXLEN', '~', MOST_ACCEPTED, '*', 'a', accepted],
+      ]);
   }
   pipeline.runCommand('exec', []);
   // Of what this connection wrote: where the transaction went.

@@ -2,6 +2,7 @@ import { groupCalls, type RedisConnection } from '@leadgate/boot';
 import { LARGEST_GROUP, memberLine, packJob, type Submission } from '@leadgate/contract';
 import { Queue } from 'bullmq';
 import { v7 as uuidv7 } from 'uuid';
+import { acceptedEntry, acceptedOf, type Accepted } from './accepted.ts';
 import { queueCounts, type QueueCounts } from './counts.ts';
 import { addJobs, BACKGROUND_PRIORITY, MANY_LEADS } from './jobs.ts';
 import { PREFIX, queueName, type Log } from './queues.ts';
@@ -14,9 +15,13 @@ export interface Producer {
    * moment; resolves when Redis has it. It may stand there more than once and is applied once, so
    * calling again is always safe. With an `answeredLeadId` it is told from the same submission
    * without: that id is made to stand for the lead as well. Rejects when Redis failed or did not answer in time: the job may
-   * stand all the same. In the background, its turn comes when no other waits.
+   * stand all the same. In the background, its turn comes when no other waits. A repeat is not counted as
+   * accepted again.
    */
-  enqueue(submission: Submission, options?: { background?: boolean }): Promise<void>;
+  enqueue(
+    submission: Submission,
+    options?: { background?: boolean; repeat?: boolean },
+  ): Promise<void>;
   /**
    * Puts a stored submission in the queue to be applied again, in the background. `runId` tells the
    * job that it would have by itself from those of other runs. Otherwise as `enqueue`.
@@ -53,16 +58,17 @@ export async function openProducer(
   };
   return {
     // Not plain functions: what is thrown rejects.
-    enqueue: async (submission, { background = false } = {}) => {
+    enqueue: async (submission, { background = false, repeat = false } = {}) => {
       const { addLater, addNow } = shardFor(submission);
       const { id, answeredLeadId } = submission;
       const jobId = answeredLeadId === undefined ? id : `alias-${answeredLeadId}`;
       const line = memberLine({ jobId, submission });
-      await (background ? addLater : addNow)(line);
+      const accepted = acceptedOf(submission, { repeat });
+      await (background ? addLater : addNow)({ line, accepted });
     },
     replay: async (submission, runId) => {
       const jobId = `${runId}-${submission.id}`;
-      await shardFor(submission).replay(memberLine({ jobId, submission }));
+      await shardFor(submission).replay({ line: memberLine({ jobId, submission }) });
     },
     counts: () => queueCounts(redis),
     close: async () => {
@@ -72,8 +78,15 @@ export async function openProducer(
   };
 }
 
-/** Resolves once the line is in. */
-type Add = (line: string) => Promise<unknown>;
+/** A submission of a job to be. */
+interface Member {
+  line: string;
+  /** Not of a replay: it was accepted before. */
+  accepted?: Accepted;
+}
+
+/** Resolves once the member is in. */
+type Add = (member: Member) => Promise<unknown>;
 
 interface OpenShard {
   queue: Queue;
@@ -107,17 +120,23 @@ async function openShard(
 
   const grouped = ({ replay, background }: { replay: boolean; background: boolean }): Add =>
     groupCalls(
-      async (lines: string[]) => {
+      async (members: Member[]) => {
+        const lines = members.map(({ line }) => line);
         const [payload] = await Promise.all([packJob(lines, { replay }), registration.confirmed()]);
         // Always fresh: BullMQ drops an id that it has, and with it every other lead of the group.
         const id = uuidv7();
         const options = { ...MANY_LEADS, ...(background && { priority: BACKGROUND_PRIORITY }) };
-        await addJobs(redis, queue, [{ id, payload, options }], { replicas: waitReplicas });
-        return lines;
+        const accepted = members.flatMap((member) => member.accepted ?? []);
+        const job = {
+          ...{ id, payload, options },
+          ...(accepted.length > 0 && { accepted: acceptedEntry(accepted) }),
+        };
+        await addJobs(redis, queue, [job], { replicas: waitReplicas });
+        return members;
       },
       {
         maxSize: LARGEST_GROUP.submissions,
-        weigh: (line) => line.length,
+        weigh: ({ line }) => line.length,
         maxWeight: LARGEST_GROUP.bytes,
       },
     );

@@ -2,6 +2,7 @@ import type { HeldReason, Lead, Submission } from '@leadgate/contract';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
+import { minuteOfId } from './tally.ts';
 import { storable } from './text.ts';
 import { keepUnlessErased } from './tombstones.ts';
 import { isoTime } from './time.ts';
@@ -107,17 +108,28 @@ export async function saveHeld(store: Store, submissions: readonly Submission[])
         content,
       }));
       return db.$executeRaw`
-        INSERT INTO held_submission (id, workspace_id, link_id, reason, content)
-        SELECT new.id, new."workspaceId", new."linkId", new.reason, new.content
-        FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS new (
-          id uuid, "workspaceId" uuid, "linkId" uuid, reason text, content jsonb)
-        WHERE NOT EXISTS (SELECT 1 FROM submission s WHERE s.id = new.id)
-        ON CONFLICT (id) DO NOTHING`;
+        WITH kept AS (
+          INSERT INTO held_submission (id, workspace_id, link_id, reason, content)
+          SELECT new.id, new."workspaceId", new."linkId", new.reason, new.content
+          FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS new (
+            id uuid, "workspaceId" uuid, "linkId" uuid, reason text, content jsonb)
+          WHERE NOT EXISTS (SELECT 1 FROM submission s WHERE s.id = new.id)
+          ON CONFLICT (id) DO NOTHING
+          RETURNING id, workspace_id, link_id
+        )
+        INSERT INTO tally (workspace_id, link_id, at, what, n)
+        SELECT workspace_id, link_id, minutes.at, 'held', count(*)
+        FROM kept JOIN jsonb_to_recordset(${JSON.stringify(minutes(all))}::jsonb)
+          AS minutes (id uuid, at timestamptz) USING (id)
+        GROUP BY 1, 2, 3`;
     });
   } catch (error) {
     throw withoutValues(error);
   }
 }
+
+const minutes = (all: readonly { content: Submission }[]): object[] =>
+  all.map(({ content: { id } }) => ({ id, at: new Date(minuteOfId(id)) }));
 
 /**
  * Puts down what became of a held submission. What was released stays so; what was discarded can

@@ -179,6 +179,8 @@ export {
   fillConsents,
 } from './consents.ts';
 export { displayText, isUuid } from './text.ts';
+export { addUpTallies, countEntries, dropOldSeries, ledgerCursor } from './series.ts';
+export { minuteOf, minuteOfId, type Tally } from './tally.ts';
 export { erasureKeyOf, erasureKeyState, keyCheckOf } from './tombstones.ts';
 export {
   type ApiToken,

@@ -41,7 +41,9 @@ export interface IntakeWithSpool extends Intake {
 
 /** `unavailable`, `overloaded`: it is durable nowhere; its sender is to try again. */
 export type AcceptOutcome =
-  Exclude<Acceptance, { kind: 'behind' }> | { kind: Backpressure['code'] };
+  | Exclude<Acceptance, { kind: 'accepted' | 'behind' }>
+  | (Extract<Acceptance, { kind: 'accepted' }> & { spooled?: true })
+  | { kind: Backpressure['code'] };
 
 /** A sender has its answer within a second; most of it may have gone to waiting for Redis. */
 const ANSWER_WITHIN_MS = 1_000;
@@ -95,7 +97,7 @@ export async function acceptOrSpool(
         if (kept === 'kept') {
           intake.onTrouble('spooled', error);
           const { id: submissionId, leadId } = spooled.submission;
-          return { kind: 'accepted', submissionId, leadId };
+          return { kind: 'accepted', submissionId, leadId, spooled: true };
         }
         intake.onTrouble('not-spooled', new Error('the spool is full'));
       } catch (failure) {

@@ -7,8 +7,15 @@ export interface Intake {
   reserver: Pick<Reserver, 'reserve'>;
   producer: {
     /** Resolves when Redis has the job. Calling again is always safe. */
-    enqueue(submission: Submission, options?: { background?: boolean }): Promise<void>;
+    enqueue(submission: Submission, options?: EnqueueOptions): Promise<void>;
   };
+}
+
+export interface EnqueueOptions {
+  /** Its turn comes when no live traffic waits. */
+  background?: boolean;
+  /** It was enqueued before, most likely: it is not counted as accepted again. */
+  repeat?: boolean;
 }
 
 /** A submission before its reservation. */
@@ -95,7 +102,8 @@ export async function accept(
     case 'reserved':
     case 'repeated': {
       const submission = reservedAs(request, reservation);
-      await enqueueReserved(intake, submission, { ...request, wait });
+      const repeat = reservation.kind === 'repeated';
+      await enqueueReserved(intake, submission, { ...request, repeat, wait });
       return { kind: 'accepted', submissionId: submission.id, leadId: submission.leadId };
     }
   }
@@ -134,10 +142,10 @@ async function hold(
 export async function enqueueReserved(
   { producer }: Pick<Intake, 'producer'>,
   submission: Submission,
-  { background = false, wait = patiently }: { background?: boolean; wait?: Wait } = {},
+  { background = false, repeat = false, wait = patiently }: EnqueueOptions & { wait?: Wait } = {},
 ): Promise<void> {
   try {
-    await wait(producer.enqueue(submission, { background }));
+    await wait(producer.enqueue(submission, { background, repeat }));
   } catch (error) {
     throw new NotEnqueued(submission, error);
   }

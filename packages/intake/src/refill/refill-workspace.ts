@@ -1,8 +1,7 @@
 import type { RedisConnection } from '@leadgate/boot';
-import type { RefillSource } from '@leadgate/contract';
+import { packUuid, type RefillSource } from '@leadgate/contract';
 import { identityRef } from '../digest.ts';
 import { REFILL_REQUESTS, claimsKey, identitiesKey, stateKey, workspacePrefix } from '../keys.ts';
-import { packUuid } from '../packed-uuid.ts';
 import { OPEN_WORKSPACE } from '../reservation/open-workspace.ts';
 import { IDENTITIES_AT_CREATION } from '../reservation/reservation.ts';
 import { startRefillRun, stepScript, type RefillRun } from './refill-run.ts';

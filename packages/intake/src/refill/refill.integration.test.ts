@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { CaptureLink, RefillSource } from '@leadgate/contract';
+import { packUuid, unpackUuid, type CaptureLink, type RefillSource } from '@leadgate/contract';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { sampleLink, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -7,7 +7,6 @@ import { identityRef } from '../digest.ts';
 import { LINKS, REFILL_REQUESTS, REVISION, identitiesKey, stateKey } from '../keys.ts';
 import { followLinks } from '../links/link-changes.ts';
 import { putLinks } from '../links/put-links.ts';
-import { packUuid, unpackUuid } from '../packed-uuid.ts';
 import { moveIdentities } from '../reservation/move-identities.ts';
 import { openWorkspace } from '../reservation/open-workspace.ts';
 import type { Reservation } from '../reservation/reservation.ts';

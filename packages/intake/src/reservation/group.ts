@@ -1,7 +1,12 @@
-import { readHeldReason, type OwnedIdentity } from '@leadgate/contract';
+import {
+  PACKED_LENGTH,
+  packUuid,
+  readHeldReason,
+  unpackUuid,
+  type OwnedIdentity,
+} from '@leadgate/contract';
 import { identityRef, shortDigest, type IdentityRef } from '../digest.ts';
 import { claimsKey, identitiesKey, limitsKey, recordKey, stateKey } from '../keys.ts';
-import { PACKED_LENGTH, packUuid, unpackUuid } from '../packed-uuid.ts';
 import type { CarriedLimit } from './limits.ts';
 import {
   MAX_WEIGHT,

@@ -1,7 +1,7 @@
 import type { RedisConnection } from '@leadgate/boot';
 import { identityRef } from '../digest.ts';
 import { claimsKey, identitiesKey } from '../keys.ts';
-import { packUuid } from '../packed-uuid.ts';
+import { packUuid } from '@leadgate/contract';
 import { script } from '../script.ts';
 
 const CHUNK = 500;

@@ -5,7 +5,7 @@ import { testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { identityRef } from '../digest.ts';
 import { REFILL_REQUESTS, claimsKey, identitiesKey, stateKey } from '../keys.ts';
-import { packUuid } from '../packed-uuid.ts';
+import { packUuid } from '@leadgate/contract';
 import { moveIdentities } from './move-identities.ts';
 import { openWorkspace } from './open-workspace.ts';
 import type { Reservation, ReservationRequest } from './reservation.ts';

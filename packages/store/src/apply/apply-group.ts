@@ -5,6 +5,7 @@ import { readField } from '../fields.ts';
 import type { Prisma } from '../generated/client.ts';
 import { type LeadRow, readState } from '../lead-row.ts';
 import type { Store } from '../open-store.ts';
+import { talliesOfStored, type Tally, tallyOf } from '../tally.ts';
 import { storable } from '../text.ts';
 import { blankSubmissions, redirectSubmissions, renewNotes } from './correct-submissions.ts';
 import { type Identity, insertIdentities } from './insert-identities.ts';
@@ -113,7 +114,9 @@ async function applyOnce(
   const aliased = plan.routes.filter((route) => !route.fresh && hasNewAlias(route, plan));
   const rows = await lockAsPlanned(tx, plan, [...kept, ...aliased]);
   const leads = foldLeads(rows, kept, fields);
-  await updateLeads(tx, leads.filter(hasChanged));
+  const creators = new Set(leads.flatMap(newCreator));
+  const tallies = talliesOf(plan.routes, { inserted, replays, creators, leads });
+  await updateLeads(tx, leads.filter(hasChanged), tallies);
 
   if (!(await insertIdentities(tx, plan.claims))) throw new RetryTransaction();
   await insertPossibleDuplicates(tx, plan.duplicates);
@@ -135,7 +138,6 @@ async function applyOnce(
     fresh.filter(({ kind }) => kind === 'erased'),
   );
 
-  const creators = new Set(leads.flatMap(newCreator));
   return {
     applied: plan.routes.map((route) => ({
       ...answer(route, creators),
@@ -242,6 +244,33 @@ function hasChanged({ before, after }: FoldedLead): boolean {
 /** The submission that created the lead, where it had none before. */
 function newCreator({ before, after }: FoldedLead): string[] {
   return before.creator === null && after.creator !== null ? [after.creator.submissionId] : [];
+}
+
+/** What is counted of a group: each submission once, by what came of it. A replay brings nothing. */
+function talliesOf(
+  routes: readonly Route[],
+  {
+    inserted,
+    replays,
+    creators,
+    leads,
+  }: {
+    inserted: ReadonlySet<string>;
+    replays: ReadonlySet<string>;
+    creators: ReadonlySet<string>;
+    leads: readonly FoldedLead[];
+  },
+): Tally[] {
+  const states = new Map(
+    leads.map(({ workspaceId, id, after }) => [`${workspaceId} ${id}`, after]),
+  );
+  return routes.flatMap(({ submission, kind, leadId }) => {
+    if (!inserted.has(submission.id))
+      return replays.has(submission.id) ? [] : [tallyOf(submission, 'repeated')];
+    if (kind === 'erased') return [tallyOf(submission, 'erased')];
+    const what = creators.has(submission.id) ? 'created' : 'updated';
+    return talliesOfStored(submission, what, states.get(`${submission.workspaceId} ${leadId}`));
+  });
 }
 
 const codesOf = (notes: readonly Note[]): NoteCode[] => notes.map(({ code }) => code);

@@ -3,6 +3,7 @@ import type { LeadState, TouchOfSubmission } from '@leadgate/leads';
 import { isDeepStrictEqual } from 'node:util';
 import { Prisma } from '../generated/client.ts';
 import { addressColumn, provenanceColumn } from '../lead-row.ts';
+import { insertOfTallies, type Tally } from '../tally.ts';
 import type { LeadRef } from './lock-leads.ts';
 
 export interface ChangedLead extends LeadRef {
@@ -31,13 +32,14 @@ function seen({ provenance: _, creator, firstTouch, lastTouch, ...rest }: LeadSt
 /**
  * Writes what is known of leads whose rows are locked, and with it what endpoints are to be told: both, or
  * neither. What waits for an endpoint and a lead is one row, with the latest version. Who knows the lead
- * hears of it, whichever link the change came by.
+ * hears of it, whichever link the change came by. `tallies`: what is counted of it.
  */
 export async function updateLeads(
   tx: Prisma.TransactionClient,
   leads: readonly ChangedLead[],
+  tallies: readonly Tally[] = [],
 ): Promise<void> {
-  if (leads.length === 0) return;
+  if (leads.length + tallies.length === 0) return;
   // One statement: where no endpoint wants it, that costs a look at a small table.
   await tx.$queryRaw`
     WITH updated AS (
@@ -79,7 +81,7 @@ export async function updateLeads(
         due_at = coalesce(delivery.due_at, excluded.due_at),
         failed_at = NULL
       RETURNING 1
-    )
+    ), counted AS (${insertOfTallies(tallies)})
     SELECT count(pg_notify(${DELIVERIES_CHANNEL}, '')) FROM (SELECT FROM told LIMIT 1) AS one`;
 }
 

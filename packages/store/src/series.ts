@@ -1,0 +1,225 @@
+import { hash } from 'node:crypto';
+import { withoutValues } from './failure-of.ts';
+import { Prisma } from './generated/client.ts';
+import type { Store } from './open-store.ts';
+import { addUp, type Counted, insertOfTallies, type Tally, type Utm } from './tally.ts';
+import { transact } from './apply/transact.ts';
+
+/** What is added up at once. */
+const BATCH = 20_000;
+
+/** How many campaigns a workspace has by name: whoever posts may write any. The others are one. */
+const MOST_CAMPAIGNS = 5_000;
+const OTHER = '(other)';
+
+/** How long each grain is kept. */
+const KEPT = {
+  series_minute: Prisma.sql`interval '2 days'`,
+  series_hour: Prisma.sql`interval '2 years'`,
+  series_day: Prisma.sql`interval '2 years 1 month'`,
+};
+
+/** A subject of campaigns: its id says its name. */
+export interface Campaign {
+  id: string;
+  workspaceId: string;
+  kind: 'campaign' | 'source';
+  utm: string[];
+}
+
+/** The id of what is called so in a workspace. */
+function campaignId(workspaceId: string, kind: Campaign['kind'], utm: readonly string[]): string {
+  const hex = hash('sha256', JSON.stringify([workspaceId, kind, utm]));
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+interface TallyRow extends Omit<Tally, 'at'> {
+  at: Date;
+}
+
+/**
+ * Adds up what was counted since the last time: by minute, hour and day, and for comparing. Returns how
+ * many counts there were. In one transaction: what fails is added up the next time.
+ */
+export async function addUpTallies(store: Store): Promise<number> {
+  const [{ there } = { there: false }] = await store.prisma.$queryRaw<{ there: boolean }[]>`
+    SELECT EXISTS (SELECT FROM tally) AS there`;
+  if (!there) return 0;
+  return transact(store, async (tx) => {
+    const tallies = await tx.$queryRaw<TallyRow[]>`
+      WITH taken AS (
+        DELETE FROM tally WHERE id IN (
+          SELECT id FROM tally ORDER BY id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+        RETURNING *
+      )
+      SELECT workspace_id AS "workspaceId", link_id AS "linkId", at, what, utm, sum(n)::integer AS n
+      FROM taken GROUP BY workspace_id, link_id, at, what, utm`;
+    if (tallies.length > 0) await addTo(tx, await subjectsOf(tx, tallies));
+    return tallies.length;
+  });
+}
+
+type Database = Pick<Prisma.TransactionClient, '$queryRaw' | '$executeRaw'>;
+
+/** What a count is added to. */
+interface SubjectCount {
+  workspaceId: string;
+  kind: 'workspace' | 'link' | Campaign['kind'];
+  subject: string;
+  at: Date;
+  what: Counted;
+  n: number;
+}
+
+async function subjectsOf(db: Database, tallies: readonly TallyRow[]): Promise<SubjectCount[]> {
+  const campaigns = await nameCampaigns(db, tallies);
+  return tallies.flatMap(({ workspaceId, linkId, at, what, utm, n }) => {
+    const of = (kind: SubjectCount['kind'], subject: string) => ({
+      ...{ workspaceId, kind, subject, at, what, n },
+    });
+    return [
+      of('workspace', workspaceId),
+      of('link', linkId),
+      ...(utm === null ? [] : campaigns(workspaceId, utm).map(({ kind, id }) => of(kind, id))),
+    ];
+  });
+}
+
+/** Gives each campaign and source its name, and says which ones a count is of. */
+async function nameCampaigns(
+  db: Database,
+  tallies: readonly TallyRow[],
+): Promise<(workspaceId: string, utm: Utm) => Campaign[]> {
+  const all = new Map<string, Campaign>();
+  const named = (workspaceId: string, kind: Campaign['kind'], utm: string[]): Campaign => {
+    const id = campaignId(workspaceId, kind, utm);
+    const campaign = all.get(id) ?? { id, workspaceId, kind, utm };
+    all.set(id, campaign);
+    return campaign;
+  };
+  const both = (workspaceId: string, utm: Utm): Campaign[] => [
+    named(workspaceId, 'campaign', utm),
+    named(workspaceId, 'source', [utm[0]]),
+  ];
+  for (const { workspaceId, utm } of tallies) if (utm !== null) both(workspaceId, utm);
+  if (all.size === 0) return both;
+  const rows = await db.$queryRaw<{ id: string }[]>`
+    SELECT id FROM campaign WHERE id = ANY (${[...all.keys()]}::uuid[])`;
+  const known = new Set(rows.map(({ id }) => id));
+  const added = [...all.values()].filter(({ id }) => !known.has(id));
+  const left = new Map<string, number>();
+  for (const workspaceId of new Set(added.map((one) => one.workspaceId))) {
+    const [row] = await db.$queryRaw<{ n: number }[]>`
+      SELECT count(*)::integer AS n FROM campaign WHERE workspace_id = ${workspaceId}::uuid`;
+    left.set(workspaceId, MOST_CAMPAIGNS - (row?.n ?? 0));
+  }
+  for (const campaign of added) {
+    const room = left.get(campaign.workspaceId) ?? 0;
+    left.set(campaign.workspaceId, room - 1);
+    if (room <= 0)
+      all.set(
+        campaign.id,
+        named(
+          campaign.workspaceId,
+          campaign.kind,
+          campaign.utm.map(() => OTHER),
+        ),
+      );
+  }
+  const rowsToAdd = [...all.values()].filter(({ id }) => !known.has(id));
+  await db.$executeRaw`
+    INSERT INTO campaign (id, workspace_id, kind, utm)
+    SELECT DISTINCT ON (id) id, "workspaceId", kind, utm
+    FROM jsonb_to_recordset(${JSON.stringify(rowsToAdd)}::jsonb) AS new (
+      id uuid, "workspaceId" uuid, kind text, utm text[])
+    ORDER BY id
+    ON CONFLICT (id) DO NOTHING`;
+  return both;
+}
+
+const RANKED: ReadonlySet<Counted> = new Set(['accepted', 'created', 'updated']);
+
+async function addTo(db: Database, counts: readonly SubjectCount[]): Promise<void> {
+  const new_ = Prisma.sql`jsonb_to_recordset(${JSON.stringify(counts)}::jsonb) AS new (
+    "workspaceId" uuid, kind text, subject uuid, at timestamptz, what text, n integer)`;
+  await db.$executeRaw`
+    WITH new AS (SELECT * FROM ${new_}), minutes AS (
+      INSERT INTO series_minute
+      SELECT subject, at, what, sum(n) FROM new
+      WHERE kind IN ('workspace', 'link') AND at > now() - ${KEPT.series_minute}
+      GROUP BY subject, at, what ORDER BY subject, at, what
+      ON CONFLICT (subject, at, what) DO UPDATE SET n = series_minute.n + excluded.n
+    )
+    INSERT INTO series_hour
+    SELECT subject, date_trunc('hour', at), what, sum(n) FROM new
+    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+    ON CONFLICT (subject, at, what) DO UPDATE SET n = series_hour.n + excluded.n`;
+  await db.$executeRaw`
+    WITH new AS (
+      SELECT new.*, (at AT TIME ZONE coalesce(w.time_zone, 'UTC'))::date AS day
+      FROM ${new_} LEFT JOIN workspace w ON w.id = new."workspaceId"
+    ), ranks AS (
+      INSERT INTO series_rank (workspace_id, kind, span, at, subject, what, n)
+      SELECT "workspaceId", kind, span,
+        CASE span WHEN 'day' THEN day ELSE date_trunc('month', day)::date END AS at,
+        subject, what, sum(n)
+      FROM new CROSS JOIN (VALUES ('day'), ('month')) AS spans (span)
+      WHERE kind <> 'workspace' AND what = ANY (${[...RANKED]})
+      GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
+      ON CONFLICT (workspace_id, kind, span, at, subject, what)
+      DO UPDATE SET n = series_rank.n + excluded.n
+    )
+    INSERT INTO series_day
+    SELECT subject, day, what, sum(n) FROM new
+    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+    ON CONFLICT (subject, at, what) DO UPDATE SET n = series_day.n + excluded.n`;
+}
+
+/** Lets go what is older than its grain is kept. Returns how many rows went. */
+export async function dropOldSeries({ prisma }: Store): Promise<number> {
+  let rows = 0;
+  for (const [table, kept] of Object.entries(KEPT))
+    rows += await prisma.$executeRaw`
+      DELETE FROM ${Prisma.raw(table)} WHERE at < now() - ${kept}`;
+  rows += await prisma.$executeRaw`
+    DELETE FROM series_rank WHERE span = 'day' AND at < now() - interval '2 months'`;
+  return rows;
+}
+
+/** How far a stream of counts was taken; `verified`: how far its submissions were looked after. */
+export interface LedgerCursor {
+  stream: string;
+  counted: string;
+  verified: string;
+}
+
+const START = '0-0';
+
+export async function ledgerCursor(store: Store, stream: string): Promise<LedgerCursor> {
+  const row = await store.prisma.ledgerCursor.findUnique({ where: { stream } });
+  return row ?? { stream, counted: START, verified: START };
+}
+
+/**
+ * Counts what was read of a stream from one entry to another, once: false if another worker did, and
+ * nothing was counted.
+ */
+export async function countEntries(
+  store: Store,
+  { stream, from, to }: { stream: string; from: string; to: string },
+  tallies: readonly Tally[],
+): Promise<boolean> {
+  try {
+    const moved = await store.prisma.$executeRaw`
+      WITH moved AS (
+        INSERT INTO ledger_cursor (stream, counted) VALUES (${stream}, ${to})
+        ON CONFLICT (stream) DO UPDATE SET counted = excluded.counted
+        WHERE ledger_cursor.counted = ${from}
+        RETURNING 1
+      )
+      ${insertOfTallies(addUp(tallies))} WHERE EXISTS (SELECT FROM moved)`;
+    return moved > 0 || tallies.length === 0;
+  } catch (error) {
+    throw withoutValues(error);
+  }
+}
