@@ -49,7 +49,7 @@ WORKDIR /leadgate
 COPY --from=production /leadgate ./
 RUN ln -s /leadgate/apps/cli/bin/leadgate.js /usr/local/bin/leadgate \
  && leadgate --version \
- && install -d -o node -g node -m 0700 /var/lib/leadgate/spool
+ && install -d -o node -g node -m 0700 /var/lib/leadgate/spool /var/lib/leadgate/erasures
 # By number, so that Kubernetes can see that it is not root. The image's `node`.
 USER 1000:1000
 EXPOSE 3000 3001 3002 3003

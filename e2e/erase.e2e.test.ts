@@ -13,6 +13,7 @@ const EMAIL = `${MARK}@example.com`;
 const PHONE = '+55 (11) 98765-4321';
 const FOUND = /zqxmarked|98765\D?4321/i;
 const ERASURE_KEY = 'a key of the tests, long enough to hash';
+const CONSENT_KEY = 'a key of the tests, long enough to sign with';
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -140,9 +141,9 @@ test('a person who came in every way is erased from every store, and nothing bri
   const erasures = { ERASURE_KEY, ERASURE_LEDGER: ledger };
   const system = await startSystem({
     redis,
-    receiverEnv: { SPOOL_DIR: spools },
+    receiverEnv: { SPOOL_DIR: spools, CONSENT_KEY },
     workerEnv: erasures,
-    cliEnv: { ...erasures, LEADGATE_OPERATOR: 'tests' },
+    cliEnv: { ...erasures, CONSENT_KEY, LEADGATE_OPERATOR: 'tests', RECEIVER_URL: 'http://r' },
   });
   closers.push(() => system.stop());
   const where = { folders: [spools], redisUrl: redis.url };
@@ -169,6 +170,15 @@ test('a person who came in every way is erased from every store, and nothing bri
   const imports = ['import', file, '--link', code, '--time-column', 'time'];
   await system.cli(...imports);
 
+  // Taken back, by a link in a mail.
+  const { url } = await system.cli<{ url: string }>('consent', 'link', form.leadId);
+  const withdraw = async () => {
+    const body = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' });
+    const headers = { 'user-agent': `${MARK} mail` };
+    return fetch(url.replace('http://r', receiver.url), { method: 'POST', headers, body });
+  };
+  expect((await withdraw()).status).toBe(200);
+
   // Failed, and given up.
   await system.query(
     `ALTER TABLE lead ADD CONSTRAINT no_poison CHECK (profession IS DISTINCT FROM '${MARK} poison')`,
@@ -186,6 +196,7 @@ test('a person who came in every way is erased from every store, and nothing bri
   await redis.kill('SIGKILL');
   const spooled = await post(link, { ...marked, city: `${MARK} spooled` });
   expect(spooled.status).toBe(202);
+  expect((await withdraw()).status).toBe(200);
   await receiver.member.stop('SIGKILL');
   await redis.restart();
   const away = await system.startReceiver({ SPOOL_DIR: join(folder, 'empty') });
@@ -207,7 +218,7 @@ test('a person who came in every way is erased from every store, and nothing bri
   const erased = await system.cli<Erased>('lead', 'erase', ...whom);
   expect(erased.counts).toEqual(dry.counts);
   expect(erased).toMatchObject({ leadId: first.leadId, inLedger: true });
-  expect(erased.counts).toMatchObject({ leads: 1, submissions: 4, consents: 1 });
+  expect(erased.counts).toMatchObject({ leads: 1, submissions: 5, consents: 2 });
   expect(erased.counts).toMatchObject({
     held: 1,
     rejected: 1,
@@ -253,7 +264,7 @@ test('a person who came in every way is erased from every store, and nothing bri
     expect(await system.cli('lead', 'show', leadId)).toMatchObject({
       erased: true,
       erasure: { reason: 'ticket 4711', by: 'tests' },
-      consents: [{ given: true, text: 'Aceito.' }],
+      consents: [{ action: 'withdrawn' }, { action: 'granted', text: 'Aceito.' }],
     });
 
   // And the person may come back.

@@ -150,6 +150,15 @@ async function launch({ home, ledger, stopping, undo }) {
     DELIVERY_KEY: delivery.key,
     DELIVERY_ALLOW_NETWORKS: delivery.allowNetworks.join(','),
   };
+  const secrets = {
+    consentKey: keptSecret(home, 'CONSENT_KEY', 'consent-key.json'),
+    erasureKey: keptSecret(home, 'ERASURE_KEY', 'erasure-key.json'),
+    erasureLedger: process.env['ERASURE_LEDGER']?.trim() || join(home, 'erasures.jsonl'),
+  };
+  const erasureSettings = {
+    ERASURE_KEY: secrets.erasureKey,
+    ERASURE_LEDGER: secrets.erasureLedger,
+  };
   for (const name of ['receiver', 'worker', 'deliverer', 'console']) {
     const end = watchLog(name, logOf(name));
     undo.push({
@@ -167,6 +176,7 @@ async function launch({ home, ledger, stopping, undo }) {
         ...process.env,
         ...servers,
         SHUTDOWN_TIMEOUT_MS: process.env.SHUTDOWN_TIMEOUT_MS ?? '3000',
+        ...erasureSettings,
       },
       onProcess,
     });
@@ -184,6 +194,7 @@ async function launch({ home, ledger, stopping, undo }) {
         SPOOL_DIR: process.env.SPOOL_DIR?.trim() || join(home, 'spool'),
         DEMO_LINK: demoCode ?? undefined,
         CONSOLE_URL: operators.url,
+        CONSENT_KEY: secrets.consentKey,
       },
       onProcess,
     });
@@ -196,6 +207,8 @@ async function launch({ home, ledger, stopping, undo }) {
         ...process.env,
         ...servers,
         CONSOLE_SECRET: keptSecret(home, 'CONSOLE_SECRET', 'console.json'),
+        CONSENT_KEY: secrets.consentKey,
+        ...erasureSettings,
         ...deliverySettings,
       },
       onProcess,
@@ -229,7 +242,7 @@ async function launch({ home, ledger, stopping, undo }) {
 
   const demoUrl = demoCode === null ? null : `${receiver.url}/demo`;
   const urls = { receiverUrl: receiver.url, consoleUrl: operators.url, captureUrl, demoUrl };
-  run = { ...urls, databaseUrl, redisUrl, delivery, pids };
+  run = { ...urls, databaseUrl, redisUrl, delivery, secrets, pids };
   writeRunFile(runFile, run);
   tell({ home, runFile, ...urls });
 }
@@ -276,7 +289,7 @@ async function consoleAddress() {
 
 /**
  * A secret that is made once and the same after a restart: what signs the console's cookies, so that nobody
- * is signed out by one, and what secrets of endpoints are encrypted under.
+ * is signed out by one, what secrets of endpoints are encrypted under, and what people are erased under.
  * @param {string} home
  * @param {string} variable
  * @param {string} fileName

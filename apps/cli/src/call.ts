@@ -66,6 +66,9 @@ function connectionsOf(session: Session): Connections {
     get erasureLedger() {
       return session.erasureLedger();
     },
+    get consentKey() {
+      return session.consentKey();
+    },
     deliveries: session.deliveries,
     get receiverUrl() {
       return session.servers().receiverUrl;

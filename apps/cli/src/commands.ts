@@ -37,6 +37,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/lead.ts')).addLeadCommands,
   },
   {
+    name: 'consent',
+    summary: 'List, export and withdraw what people agreed to.',
+    load: async () => (await import('./commands/consent.ts')).addConsentCommands,
+  },
+  {
     name: 'submission',
     summary: 'Look at what was posted and accepted.',
     load: async () => (await import('./commands/submission.ts')).addSubmissionCommands,

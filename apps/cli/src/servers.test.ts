@@ -29,6 +29,7 @@ test('without any of it nothing is known, and that is no error yet', () => {
     redisUrl: null,
     receiverUrl: null,
     delivery: null,
+    secrets: {},
   });
 });
 
@@ -37,7 +38,7 @@ test('the nearest run.json above the current folder is read', async () => {
   await mkdir(cwd, { recursive: true });
   await writeRun(join(folder, '.leadgate'));
   expect(findServers({ env: {}, cwd })).toEqual({
-    ...{ ...RUN, receiverUrl: 'http://127.0.0.1:3000', delivery: null },
+    ...{ ...RUN, receiverUrl: 'http://127.0.0.1:3000', delivery: null, secrets: {} },
   });
 });
 
@@ -57,6 +58,7 @@ test('one server of the environment is never joined with another of npm start', 
     redisUrl: null,
     receiverUrl: null,
     delivery: null,
+    secrets: {},
   });
 });
 

@@ -13,7 +13,15 @@ export interface Servers {
   receiverUrl: string | null;
   /** What the deliverer of `npm start` runs with. */
   delivery: { key: string; allowNetworks: string[] } | null;
+  /** What the other processes of `npm start` run with: as settings say it. */
+  secrets: Static<typeof Secrets>;
 }
+
+const Secrets = Type.Object({
+  consentKey: Type.Optional(Type.String()),
+  erasureKey: Type.Optional(Type.String()),
+  erasureLedger: Type.Optional(Type.String()),
+});
 
 const Environment = Type.Object({
   DATABASE_URL: Type.Optional(databaseUrlSetting()),
@@ -34,6 +42,7 @@ const RunFile = Type.Object({
   delivery: Type.Optional(
     Type.Object({ key: Type.String(), allowNetworks: Type.Array(Type.String()) }),
   ),
+  secrets: Type.Optional(Secrets),
 });
 
 /**
@@ -51,6 +60,7 @@ export function findServers({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Servers {
     redisUrl: given.REDIS_URL ?? run?.redisUrl ?? null,
     receiverUrl: receiverUrl?.replace(/(?<!\/)\/+$/, '') ?? null,
     delivery: run?.delivery ?? null,
+    secrets: run?.secrets ?? {},
   };
 }
 

@@ -15,6 +15,8 @@ export interface Session {
   store: () => Store;
   /** The file where erasures are written down, if there is one. */
   erasureLedger: () => string | null;
+  /** What links that withdraw a consent are signed with. */
+  consentKey: () => string | null;
   /** Rejects with a Failure or a StartError when Redis is not known or does not answer. */
   redis: () => Promise<RedisConnection>;
   /** How Redis is to be used, besides where it is. */
@@ -53,18 +55,23 @@ export function openSession(io: Io): Session {
       connect(urlOf(find().redisUrl, REDIS), readRedisSettings(io)),
     ));
 
+  const keyOf = (variable: 'ERASURE_KEY' | 'CONSENT_KEY'): string | undefined => {
+    const secret = io.env[variable]?.trim() ?? '';
+    if (secret === '') return undefined;
+    if (secret.length >= SHORTEST_KEY) return secret;
+    throw new Failure(`${variable} must have ${SHORTEST_KEY} characters or more.`, EXIT.usage);
+  };
   const erasureKey = () => {
-    const secret = io.env['ERASURE_KEY']?.trim() ?? '';
-    if (secret === '') return {};
-    if (secret.length >= SHORTEST_KEY) return { erasureKey: erasureKeyOf(secret) };
-    throw new Failure(`ERASURE_KEY must have ${SHORTEST_KEY} characters or more.`, EXIT.usage);
+    const secret = keyOf('ERASURE_KEY') ?? find().secrets.erasureKey;
+    return secret === undefined ? {} : { erasureKey: erasureKeyOf(secret) };
   };
 
   return {
     servers: find,
     databaseUrl,
     store: getStore,
-    erasureLedger: () => io.env['ERASURE_LEDGER']?.trim() || null,
+    erasureLedger: () => io.env['ERASURE_LEDGER']?.trim() || (find().secrets.erasureLedger ?? null),
+    consentKey: () => keyOf('CONSENT_KEY') ?? find().secrets.consentKey ?? null,
     redis: getRedis,
     redisSettings,
     operations: async () => {

@@ -8,6 +8,7 @@ import {
 } from '@leadgate/boot';
 import { erasureKeySetting, erasureLedgerSetting } from '@leadgate/operations';
 import { allowNetworksSetting, deliveryKeySetting } from '@leadgate/delivery';
+import { consentKeySetting } from '@leadgate/intake';
 import { queueShardsSetting } from '@leadgate/queue';
 
 /** Every setting of the console: its environment variable, meaning, default and limits. */
@@ -40,6 +41,7 @@ export const ConsoleConfig = Type.Object({
       examples: ['https://leads.example.com'],
     }),
   ),
+  CONSENT_KEY: consentKeySetting(),
   ERASURE_KEY: erasureKeySetting(),
   ERASURE_LEDGER: erasureLedgerSetting(),
   DELIVERY_KEY: Type.Optional(deliveryKeySetting()),

@@ -76,6 +76,7 @@ export async function consoleUnderTest(servers: {
     connections: connectionsOf({
       ...{ store, redis, reserver, producer, failed, receiverUrl, secret: SECRET },
       erasureLedger: servers.erasureLedger ?? null,
+      consentKey: SECRET,
       deliveries: { key: endpointKey(SECRET), allowNetworks: ['127.0.0.0/8'] },
     }),
     store,

@@ -28,7 +28,13 @@ export async function openapiDocument(): Promise<object> {
     },
   };
   const deliveries = { key: null, allowNetworks: [] };
-  const connections = connectionsOf({ ...servers, secret: '', erasureLedger: null, deliveries });
+  const connections = connectionsOf({
+    ...servers,
+    secret: '',
+    erasureLedger: null,
+    consentKey: null,
+    deliveries,
+  });
   await addApiRoutes(app, { ...servers, connections });
   await app.ready();
   const document = app.swagger();

@@ -32,10 +32,12 @@ export function connectionsOf({
   receiverUrl,
   secret,
   erasureLedger,
+  consentKey,
   deliveries,
 }: Omit<ApiServices, 'connections'> & {
   secret: string;
   erasureLedger: string | null;
+  consentKey: string | null;
   deliveries: DeliverySettings;
 }): Connections {
   return {
@@ -45,6 +47,7 @@ export function connectionsOf({
     intake: () => Promise.resolve({ reserver, producer }),
     secondFactorKey: secondFactorKey(secret),
     erasureLedger,
+    consentKey,
     deliveries: () => Promise.resolve(deliveries),
     receiverUrl,
   };

@@ -47,6 +47,7 @@ export async function startConsole(
   const connections = connectionsOf({
     ...{ store, redis, reserver, producer, failed, receiverUrl, secret },
     erasureLedger: config.ERASURE_LEDGER ?? null,
+    consentKey: config.CONSENT_KEY ?? null,
     deliveries: {
       key: config.DELIVERY_KEY === undefined ? null : endpointKey(config.DELIVERY_KEY),
       allowNetworks: config.DELIVERY_ALLOW_NETWORKS,

@@ -10,15 +10,20 @@ const STYLE = [
   'main{padding:2rem 1.25rem;max-width:32rem}',
   'h1{font-size:1.75rem;line-height:1.2;margin:0 0 .5rem}',
   'ul{padding-left:1.25rem}p{margin:.75rem 0}',
+  'button{font:inherit;padding:.5rem 1rem;min-height:2.75rem}',
 ].join('');
 
-/** Nothing is loaded, run or sent anywhere; the one style is known by its hash. */
-const POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-].join('; ');
+/** Nothing is loaded or run; the one style is known by its hash. */
+const policy = (forms: string): string =>
+  [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+    "base-uri 'none'",
+    forms,
+  ].join('; ');
+const POLICY = policy("form-action 'none'");
+/** A button that is pressed for somebody who sees another page would be no withdrawal of theirs. */
+const BUTTON_POLICY = policy("form-action 'self'; frame-ancestors 'none'");
 
 /** Thanks a visitor whose form went without a script to a link that sends nobody on. */
 export function sendThanksPage(reply: FastifyReply): FastifyReply {
@@ -46,15 +51,34 @@ export function sendProblemPage(
   });
 }
 
+/** Asks a person whether they withdraw their consent, or says what became of it. The status stays. */
+export function sendConsentPage(reply: FastifyReply, page: keyof Texts['consent']): FastifyReply {
+  return sendPage(
+    reply,
+    ({ consent, withdraw }) => {
+      const { title, text } = consent[page];
+      const button = `<form method="post"><button>${escaped(withdraw)}</button></form>`;
+      const body = `<p>${escaped(text)}</p>${page === 'ask' ? button : ''}`;
+      return { title, body };
+    },
+    BUTTON_POLICY,
+  );
+}
+
+/** The language of ours that a request likes best. */
+export const languageOf = ({ headers }: { headers: IncomingHttpHeaders }): Language =>
+  chooseLanguage(headers['accept-language']);
+
 function sendPage(
   reply: FastifyReply,
   write: (texts: Texts) => { title: string; body: string },
+  contentPolicy = POLICY,
 ): FastifyReply {
-  const language: Language = chooseLanguage(reply.request.headers['accept-language']);
+  const language = languageOf(reply.request);
   const { title, body } = write(TEXTS[language]);
   reply.headers({
     'content-language': language,
-    'content-security-policy': POLICY,
+    'content-security-policy': contentPolicy,
     'referrer-policy': 'no-referrer',
   });
   return reply

@@ -6,6 +6,7 @@ import { type Answer, sendProblem } from './answer.ts';
 import type { Asset } from './asset.ts';
 import type { ReceiverConfig } from './config.ts';
 import { ALLOWED_METHODS, setCommonHeaders } from './cors.ts';
+import { consentRoutes } from './consent.ts';
 import { type Demo, demoRoutes } from './demo.ts';
 import { type Health, healthRoutes } from './health.ts';
 import { ingestRoutes } from './ingest.ts';
@@ -37,6 +38,7 @@ export async function receiverApp(app: FastifyInstance, services: ReceiverServic
   app.removeAllContentTypeParsers();
   app.setNotFoundHandler(answerNotFound);
   await app.register(ingestRoutes, services);
+  await app.register(consentRoutes, services);
   await app.register(healthRoutes, services);
   await app.register(snippetRoutes, services);
   await app.register(demoRoutes, services);
@@ -74,7 +76,10 @@ function answerError(
 
 /** All that the app needs from outside, opened and closed by whoever builds it. */
 export interface ReceiverServices extends Intake {
-  config: Pick<ReceiverConfig, 'RATE_LIMIT_LINK' | 'RATE_LIMIT_ADDRESS' | 'KEEP_ADDRESS'>;
+  config: Pick<
+    ReceiverConfig,
+    'RATE_LIMIT_LINK' | 'RATE_LIMIT_ADDRESS' | 'KEEP_ADDRESS' | 'CONSENT_KEY' | 'CONSENT_KEY_BEFORE'
+  >;
   directory: Pick<LinkDirectory, 'find' | 'peek'>;
   limits: Pick<Limits, 'count'>;
   linkCounter: Pick<LinkCounter, 'count'>;

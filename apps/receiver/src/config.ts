@@ -7,6 +7,7 @@ import {
   redisUrlSetting,
   urlSetting,
 } from '@leadgate/boot';
+import { consentKeyBeforeSetting, consentKeySetting } from '@leadgate/intake';
 import { queueShardsSetting } from '@leadgate/queue';
 
 /** Every setting of the receiver: its environment variable, meaning, default and limits. */
@@ -120,6 +121,8 @@ export const ReceiverConfig = Type.Object({
     minimum: 0,
     maximum: 60_000,
   }),
+  CONSENT_KEY: consentKeySetting(),
+  CONSENT_KEY_BEFORE: consentKeyBeforeSetting(),
   DEMO_LINK: Type.Optional(
     Type.String({
       description: 'the code of a capture link: serves a demo landing page for it at /demo',

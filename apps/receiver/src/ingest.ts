@@ -23,7 +23,7 @@ import {
 } from './body.ts';
 import { nameOrigin, setPreflightHeaders } from './cors.ts';
 import { ingestSchema } from './schema.ts';
-import { addressLimitKey, keptAddress, keptText, readAddress } from './sender.ts';
+import { addressLimitKey, addressOf, senderOf } from './sender.ts';
 
 /** What is known of a post before its body. */
 interface Arrival {
@@ -47,7 +47,7 @@ declare module 'fastify' {
 }
 
 /** Milliseconds that one request may wait for Redis, all in all. */
-const REDIS_ALLOWANCE_MS = 700;
+export const REDIS_ALLOWANCE_MS = 700;
 
 type IngestRequest = FastifyRequest<{ Params: { code: string } }>;
 
@@ -107,7 +107,7 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
         idempotencyKey: request.headers['idempotency-key'],
         lenient,
         receivedAt: arrival.receivedAt,
-        sender: senderOf(request, arrival),
+        sender: senderOf(request, services.config.KEEP_ADDRESS),
       });
       if (lenient) reply.header('preference-applied', 'handling=lenient');
       return answer(request, reply, outcome);
@@ -175,17 +175,6 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
     if (retryAfterSeconds === null) return undefined;
     return sendProblem(reply, 'rate-limited', { retryAfterSeconds });
   }
-
-  function senderOf({ headers }: FastifyRequest, { address }: Arrival) {
-    const page = keptText(headers.referer ?? headers.origin, 2_048);
-    const userAgent = keptText(headers['user-agent'], 512);
-    const kept = keptAddress(address, services.config.KEEP_ADDRESS);
-    return {
-      ...(page !== undefined && { page }),
-      ...(userAgent !== undefined && { userAgent }),
-      ...(kept !== undefined && { address: kept }),
-    };
-  }
 };
 
 const NOTHING: BodyText = { kind: 'read', text: '', type: 'json', notes: [] };
@@ -194,10 +183,6 @@ const NOTHING: BodyText = { kind: 'read', text: '', type: 'json', notes: [] };
 function arrivalOf({ arrival }: FastifyRequest): Arrival {
   if (arrival === null) throw new Error('a post was handled before its link was found');
   return arrival;
-}
-
-function addressOf(request: FastifyRequest): string | null {
-  return readAddress(request.ip) ?? readAddress(request.socket.remoteAddress ?? '');
 }
 
 // Before the body is read.
@@ -231,7 +216,7 @@ interface CountedUse extends LimitUse {
  * the local estimate, which reservations keep close to the exact counts in Redis: a flood is answered
  * without asking Redis, and what is let through the reservation counts exactly.
  */
-function secondsToWait(
+export function secondsToWait(
   limits: Pick<Limits, 'count'>,
   { workspaceId, key, max }: CountedUse,
 ): number | null {

@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
+import type { FastifyRequest } from 'fastify';
+import type { Submission } from '@leadgate/contract';
 import proxyAddr from '@fastify/proxy-addr';
 import { normalizeIP } from '@fastify/rate-limit';
 import type { ReceiverConfig } from './config.ts';
@@ -44,9 +46,30 @@ export function keptAddress(
 }
 
 /** A header as kept with a submission: without control characters, cut, absent where blank. */
-export function keptText(header: string | undefined, longest: number): string | undefined {
+function keptText(header: string | undefined, longest: number): string | undefined {
   if (header === undefined) return undefined;
   // eslint-disable-next-line no-control-regex -- they are what this removes
   const text = header.replace(/[\u0000-\u001f\u007f-\u009f]/g, '').trim();
   return text.slice(0, longest) || undefined;
+}
+
+/** The network address that a request came from; null if a proxy wrote what is none. */
+export function addressOf(request: Pick<FastifyRequest, 'ip' | 'socket'>): string | null {
+  return readAddress(request.ip) ?? readAddress(request.socket.remoteAddress ?? '');
+}
+
+/** What is kept of who sent a request. */
+export function senderOf(
+  request: Pick<FastifyRequest, 'ip' | 'socket' | 'headers'>,
+  keep: ReceiverConfig['KEEP_ADDRESS'],
+): Pick<Submission, 'page' | 'userAgent' | 'address'> {
+  const { headers } = request;
+  const page = keptText(headers.referer ?? headers.origin, 2_048);
+  const userAgent = keptText(headers['user-agent'], 512);
+  const address = keptAddress(addressOf(request), keep);
+  return {
+    ...(page !== undefined && { page }),
+    ...(userAgent !== undefined && { userAgent }),
+    ...(address !== undefined && { address }),
+  };
 }

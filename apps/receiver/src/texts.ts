@@ -7,6 +7,9 @@ type Trouble =
 
 export interface Texts {
   thanks: { title: string; text: string };
+  /** Of the page by which a consent is withdrawn: before, after, and if it cannot be. */
+  consent: Record<'ask' | 'withdrawn' | 'unknown' | 'later', { title: string; text: string }>;
+  withdraw: string;
   notSent: string;
   trouble: Record<Trouble, string>;
   /** Browsers keep what was filled in. */
@@ -37,6 +40,25 @@ export function troubleOf(code: ProblemCode): Trouble {
 
 const pt: Texts = {
   thanks: { title: 'Obrigado!', text: 'Recebemos seus dados.' },
+  consent: {
+    ask: {
+      title: 'Retirar o consentimento',
+      text: 'Você pode retirar o consentimento que deu para o uso dos seus dados. O que foi feito até agora com base nele continua válido.',
+    },
+    withdrawn: {
+      title: 'Consentimento retirado',
+      text: 'Registramos que você retirou o seu consentimento. Você pode fechar esta página.',
+    },
+    unknown: {
+      title: 'Este link não é válido',
+      text: 'Confira se o endereço está completo, como veio na mensagem.',
+    },
+    later: {
+      title: 'Ainda não foi registrado',
+      text: 'Não conseguimos registrar agora. Tente de novo em alguns instantes.',
+    },
+  },
+  withdraw: 'Retirar o consentimento',
   notSent: 'Não foi possível enviar',
   trouble: {
     fields: 'Confira estes campos:',
@@ -80,6 +102,25 @@ const pt: Texts = {
 
 const en: Texts = {
   thanks: { title: 'Thank you!', text: 'We have your details.' },
+  consent: {
+    ask: {
+      title: 'Withdraw your consent',
+      text: 'You can withdraw the consent that you gave to the use of your data. What was done until now because of it stays lawful.',
+    },
+    withdrawn: {
+      title: 'Consent withdrawn',
+      text: 'We have recorded that you withdrew your consent. You can close this page.',
+    },
+    unknown: {
+      title: 'This link is not valid',
+      text: 'Please check that the address is whole, as it came in the message.',
+    },
+    later: {
+      title: 'Not recorded yet',
+      text: 'We could not record it now. Please try again in a moment.',
+    },
+  },
+  withdraw: 'Withdraw my consent',
   notSent: 'It could not be sent',
   trouble: {
     fields: 'Please check these fields:',
@@ -123,6 +164,25 @@ const en: Texts = {
 
 const es: Texts = {
   thanks: { title: '¡Gracias!', text: 'Recibimos sus datos.' },
+  consent: {
+    ask: {
+      title: 'Retirar el consentimiento',
+      text: 'Puede retirar el consentimiento que dio para el uso de sus datos. Lo que se hizo hasta ahora con base en él sigue siendo válido.',
+    },
+    withdrawn: {
+      title: 'Consentimiento retirado',
+      text: 'Registramos que retiró su consentimiento. Puede cerrar esta página.',
+    },
+    unknown: {
+      title: 'Este enlace no es válido',
+      text: 'Compruebe que la dirección esté completa, como llegó en el mensaje.',
+    },
+    later: {
+      title: 'Todavía no se registró',
+      text: 'No pudimos registrarlo ahora. Inténtelo de nuevo en unos instantes.',
+    },
+  },
+  withdraw: 'Retirar el consentimiento',
   notSent: 'No se pudo enviar',
   trouble: {
     fields: 'Revise estos campos:',

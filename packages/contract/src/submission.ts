@@ -12,9 +12,10 @@ export interface OwnedIdentity {
 }
 
 export type BodyType = 'json' | 'form';
-export type SubmissionSource = 'post' | 'import';
+/** `withdrawal`: it takes back a consent, and has no value. */
+export type SubmissionSource = 'post' | 'import' | 'withdrawal';
 
-/** One accepted POST or one imported row, as reserved. Immutable. */
+/** One accepted POST, imported row or withdrawal of a consent, as reserved. Immutable. */
 export interface Submission {
   /** UUIDv7, made before the first Redis call; the same through every retry, spool and drain. */
   id: string;

@@ -55,3 +55,11 @@ export { isSpoolFolder, SpoolFolder, spoolFolders } from './spool/folder.ts';
 export { CannotLock } from './spool/lock.ts';
 export type { SpooledSubmission } from './spool/record.ts';
 export { openSpool, type Spool, type SpoolStatus } from './spool/spool.ts';
+export {
+  type Consenter,
+  consentKeyBeforeSetting,
+  consentKeySetting,
+  readConsenter,
+  signConsenter,
+  withdrawalOf,
+} from './withdrawal.ts';

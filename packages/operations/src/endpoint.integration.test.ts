@@ -31,6 +31,7 @@ const connections = (): Connections => ({
   store,
   ...{ redis: unused, failed: unused, intake: unused, secondFactorKey: null, receiverUrl: null },
   erasureLedger: null,
+  consentKey: null,
   deliveries: () => Promise.resolve(deliveries),
 });
 const call = (role: 'operator' | 'administrator' = 'administrator'): Call => ({

@@ -22,6 +22,8 @@ export interface Connections {
   secondFactorKey: Uint8Array | null;
   /** The file where erasures are written down; null: nowhere outside of Postgres. */
   erasureLedger: string | null;
+  /** What links that withdraw a consent are signed with; null: there are none. */
+  consentKey: string | null;
   /** What secrets of endpoints are encrypted under (null: not known here), and the guard's exceptions. */
   deliveries: () => Promise<DeliverySettings>;
   /** Where senders reach the receiver, without a slash at its end; null if it is not known. */

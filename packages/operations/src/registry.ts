@@ -1,4 +1,5 @@
 import type { audit } from './audit.ts';
+import type { consent } from './consent.ts';
 import type { endpoint } from './endpoint.ts';
 import type { failed } from './failed.ts';
 import type { field } from './field.ts';
@@ -21,6 +22,7 @@ export interface Nouns {
   link: typeof link;
   endpoint: typeof endpoint;
   lead: typeof lead;
+  consent: typeof consent;
   submission: typeof submission;
   rejected: typeof rejected;
   failed: typeof failed;
@@ -39,6 +41,7 @@ const LOADERS: { [N in keyof Nouns]: () => Promise<Nouns[N]> } = {
   link: async () => (await import('./link.ts')).link,
   endpoint: async () => (await import('./endpoint.ts')).endpoint,
   lead: async () => (await import('./lead.ts')).lead,
+  consent: async () => (await import('./consent.ts')).consent,
   submission: async () => (await import('./submission.ts')).submission,
   rejected: async () => (await import('./rejected.ts')).rejected,
   failed: async () => (await import('./failed.ts')).failed,

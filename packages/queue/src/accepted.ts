@@ -13,7 +13,8 @@ export const ACCEPTED = 'accepted';
 export const MOST_ACCEPTED = 500_000;
 
 /**
- * A submission that was put in the queue. `post`, `import`: for the first time, as far as is known.
+ * A submission that was put in the queue. `post`, `import`: for the first time, as far as is known; a
+ * withdrawal of a consent comes as a post does.
  * `repeat`: a sender had no answer and sent it again under its key.
  */
 export interface Accepted {
@@ -30,7 +31,8 @@ export function acceptedOf(
   { id, workspaceId, linkId, source }: Submission,
   { repeat }: { repeat: boolean },
 ): Accepted {
-  return { workspaceId, linkId, submissionId: id, kind: repeat ? 'repeat' : source };
+  const first = source === 'import' ? 'import' : 'post';
+  return { workspaceId, linkId, submissionId: id, kind: repeat ? 'repeat' : first };
 }
 
 /**

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { applyGroup } from './apply/apply-group.ts';
 import { sampleSubmission } from './apply/sample-submission.ts';
 import { splitLead } from './apply/split-lead.ts';
-import { fillConsents } from './consents.ts';
+import { type ConsentProof, consentProofs, fillConsents } from './consents.ts';
 import { erasePerson } from './erase.ts';
 import { showLead } from './lead-details.ts';
 import { openStore, type Store } from './open-store.ts';
@@ -44,6 +44,16 @@ const apply = (...submissions: ReturnType<typeof post>[]) =>
   );
 const consentsOf = async (leadId: string) =>
   (await showLead(store, leadId, { historyLimit: 1 }))?.consents;
+
+const erase = (leadId: string) =>
+  erasePerson(
+    store,
+    {
+      ...{ workspaceId, leadIds: [leadId], identities: [], offeredLeadId: leadId },
+      ...{ reason: 'asked', erasedBy: 'tests', erasedAt: new Date(), order: 1_700_000_001_000_000 },
+    },
+    { dryRun: false, record: () => Promise.resolve() },
+  );
 
 /** As before there was a table of consents. */
 async function forgetConsents(): Promise<void> {
@@ -90,14 +100,7 @@ test('those of submissions that were there before are recorded, by several worke
   await apply(...leads.map((id, n) => post(id, `person${n}@example.com`, `Aceito ${n}.`)));
   const [gone = '', ...others] = leads;
   await forgetConsents();
-  const erasing = erasePerson(
-    store,
-    {
-      ...{ workspaceId, leadIds: [gone], identities: [], offeredLeadId: gone, reason: 'asked' },
-      ...{ erasedBy: 'tests', erasedAt: new Date(), order: Date.now() * 1_000 },
-    },
-    { dryRun: false, record: () => Promise.resolve() },
-  );
+  const erasing = erase(gone);
   const filling = Array.from({ length: 3 }, async () => {
     while ((await fillConsents(store)) !== null);
   });
@@ -120,4 +123,41 @@ test('it goes with its submission to the part of a lead that is split', async ()
   expect(await consentsOf(parts[0] ?? '')).toMatchObject([{ text: 'Ana.' }]);
   expect(await consentsOf(parts[1] ?? '')).toMatchObject([{ text: 'Bia.' }]);
   expect((await showSubmission(store, bia.id))?.consent).toMatchObject({ text: 'Bia.' });
+});
+
+test('a withdrawal stands beside what was granted, and changes nothing else of the lead', async () => {
+  const leadId = randomUUID();
+  await apply(post(leadId, 'withdraws@example.com', 'Aceito.'));
+  const before = await showLead(store, leadId, { historyLimit: 1 });
+  const withdrawal = (of: string) =>
+    sampleSubmission({
+      ...{ workspaceId, leadId: of, source: 'withdrawal', body: '', consent: { given: false } },
+    });
+  await apply(withdrawal(leadId));
+  const after = await showLead(store, leadId, { historyLimit: 1 });
+  expect(after?.consents.map(({ action }) => action)).toEqual(['withdrawn', 'granted']);
+  expect(after).toMatchObject({ email: 'withdraws@example.com', updatedAt: before?.updatedAt });
+
+  // Of somebody who was erased since, nobody begins anew.
+  await erase(leadId);
+  const { applied } = await apply(withdrawal(leadId));
+  expect(applied).toMatchObject([{ outcome: 'erased', leadId }]);
+  expect((await consentsOf(leadId))?.map(({ action }) => action)).toEqual(['withdrawn', 'granted']);
+});
+
+async function allProofs(within: { since?: Date }): Promise<ConsentProof[]> {
+  const all: ConsentProof[] = [];
+  for await (const page of consentProofs(store, workspaceId, within)) all.push(...page);
+  return all;
+}
+
+test('proofs are handed on in pages, of the leads that they are of today', async () => {
+  const proofs = await allProofs({});
+  const { rows } = await other.query('SELECT count(*)::int AS count FROM consent');
+  expect(rows).toEqual([{ count: proofs.length }]);
+  expect(new Set(proofs.map(({ submissionId }) => submissionId)).size).toBe(proofs.length);
+  expect(proofs).toContainEqual(
+    expect.objectContaining({ action: 'withdrawn', erasedAt: expect.any(String) as string }),
+  );
+  expect(await allProofs({ since: new Date(Date.now() + 60_000) })).toEqual([]);
 });

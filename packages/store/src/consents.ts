@@ -25,7 +25,8 @@ export interface ConsentRecord extends Consent {
 /** A consent in the table, and in the submission that brought it: the same, in the same order. */
 const OF_SUBMISSION = Prisma.raw(`
   id, workspace_id, lead_id, link_id,
-  CASE WHEN (consent->>'given')::boolean THEN 'granted' ELSE 'refused' END,
+  CASE WHEN (consent->>'given')::boolean THEN 'granted'
+       WHEN source = 'withdrawal' THEN 'withdrawn' ELSE 'refused' END,
   consent->>'text', consent->>'textVersion', consent->>'textSha256', consent->>'textVersionSha256',
   consent->>'language', page, user_agent, address, stamp, applied_at`);
 const COLUMNS = Prisma.raw(`
@@ -81,6 +82,78 @@ export async function consentsOfLead(
         AND (id = ${id}::uuid OR merged_into = ${id}::uuid))
     ORDER BY c.stamp DESC, c.submission_id DESC LIMIT ${MOST}`;
   return rows.map(readConsent);
+}
+
+/** A consent as a proof that is handed on: of which lead, by which link. */
+export interface ConsentProof extends ConsentRecord {
+  /** The lead it is of today, aliases followed. */
+  leadId: string;
+  linkId: string;
+  /** When Postgres took it: ISO 8601, UTC. */
+  recordedAt: string;
+  /** When what is about the person was erased; null if it was not. */
+  erasedAt: string | null;
+}
+
+type ProofRow = ConsentRow & {
+  place: string;
+  leadId: string;
+  linkId: string;
+  recordedAt: Date;
+  erasedAt: Date | null;
+};
+
+const PROOFS_A_PAGE = 500;
+
+/** The proofs of a workspace that were recorded in a time, lead by lead, in pages. */
+export async function* consentProofs(
+  { prisma }: Store,
+  workspaceId: string,
+  { since, until }: { since?: Date; until?: Date },
+): AsyncGenerator<ConsentProof[]> {
+  const conditions = [
+    Prisma.sql`c.workspace_id = ${workspaceId}::uuid`,
+    ...(since === undefined ? [] : [Prisma.sql`c.recorded_at >= ${since}::timestamptz`]),
+    ...(until === undefined ? [] : [Prisma.sql`c.recorded_at < ${until}::timestamptz`]),
+  ];
+  const none = '00000000-0000-0000-0000-000000000000';
+  for (let after = { place: none, submissionId: none }; ;) {
+    const rows = await prisma.$queryRaw<ProofRow[]>`
+      SELECT ${consentColumns}, c.lead_id AS place, coalesce(l.merged_into, c.lead_id) AS "leadId",
+             c.link_id AS "linkId", c.recorded_at AS "recordedAt", c.erased_at AS "erasedAt"
+      FROM consent c LEFT JOIN lead l ON l.workspace_id = c.workspace_id AND l.id = c.lead_id
+      WHERE ${Prisma.join(conditions, ' AND ')}
+        AND (c.lead_id, c.submission_id) > (${after.place}::uuid, ${after.submissionId}::uuid)
+      ORDER BY c.lead_id, c.submission_id LIMIT ${PROOFS_A_PAGE}`;
+    if (rows.length > 0) yield rows.map(readProof);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PROOFS_A_PAGE) return;
+    after = last;
+  }
+}
+
+const readProof = (row: ProofRow): ConsentProof => ({
+  ...{ leadId: row.leadId, linkId: row.linkId },
+  ...readConsent(row),
+  ...{ recordedAt: row.recordedAt.toISOString(), erasedAt: row.erasedAt?.toISOString() ?? null },
+});
+
+/** The link by which a consent of a lead was asked for last, else that of its last post; null: of none is known. */
+export async function consentLinkOf(
+  { prisma }: Store,
+  { workspaceId, id }: { workspaceId: string; id: string },
+): Promise<string | null> {
+  const own = Prisma.sql`(
+    SELECT id FROM lead WHERE workspace_id = ${workspaceId}::uuid
+      AND (id = ${id}::uuid OR merged_into = ${id}::uuid))`;
+  const [row] = await prisma.$queryRaw<{ linkId: string }[]>`
+    (SELECT 1 AS choice, link_id AS "linkId", stamp FROM consent
+     WHERE workspace_id = ${workspaceId}::uuid AND lead_id IN ${own})
+    UNION ALL
+    (SELECT 2, link_id, stamp FROM submission
+     WHERE workspace_id = ${workspaceId}::uuid AND lead_id IN ${own})
+    ORDER BY choice, stamp DESC LIMIT 1`;
+  return row?.linkId ?? null;
 }
 
 /** Submissions a transaction: it locks those that brought a consent, for as long as it takes. */

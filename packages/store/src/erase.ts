@@ -242,7 +242,8 @@ async function blankHistory(
 ): Promise<{ submissions: number; identities: string[]; latest: number }> {
   const rows = await tx.$queryRaw<SentRow[]>`
     SELECT id, "order"::float8 AS "order", stamp::float8 AS stamp, identities,
-           body = '' AND lead = '{}' AS blank
+           body = '' AND lead = '{}' AND consent IS NULL
+             AND num_nonnulls(page, user_agent, address) = 0 AS blank
     FROM submission
     WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ANY (${ids}::uuid[])`;
   const full = rows.filter(({ blank }) => !blank);

@@ -173,9 +173,10 @@ export {
   type SubmissionSummary,
 } from './submissions.ts';
 export {
-  type ConsentAction,
+  consentLinkOf,
+  type ConsentProof,
+  consentProofs,
   type ConsentRecord,
-  consentsOfLead,
   fillConsents,
 } from './consents.ts';
 export { displayText, isUuid } from './text.ts';

@@ -1,5 +1,5 @@
 import { UTM_FIELDS, type UtmField } from '@leadgate/contract';
-import { loadNoun } from '@leadgate/operations';
+import { loadNoun, type TextFile } from '@leadgate/operations';
 import { type Command, Option } from 'commander';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -47,7 +47,7 @@ const dashed = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 async function exportAll(context: Context, options: ExportOptions): Promise<void> {
-  const { io, session } = context;
+  const { session } = context;
   const { link, workspace, since, until, format, output } = options;
   const found = link === undefined ? null : await findLinkNamed(session.store(), link);
   const workspaceId = found?.workspaceId ?? (await workspaceOf(context, workspace));
@@ -55,18 +55,29 @@ async function exportAll(context: Context, options: ExportOptions): Promise<void
   const { export: write } = await loadNoun('lead');
   const linkId = found?.id;
   const file = await call(context, write, { workspaceId, format, linkId, since, until, ...utm });
+  await writeOut(context, file, output, 'lead');
+}
+
+/** Writes a file where it was asked for: to a path, else to the standard output. */
+export async function writeOut(
+  { io }: Context,
+  file: TextFile,
+  output: string | undefined,
+  noun: 'lead' | 'consent',
+): Promise<void> {
   if (output === undefined)
     for await (const text of file.texts) {
-      io.out(options.format === 'ndjson' ? showableJson(text) : text);
+      io.out(file.type.endsWith('ndjson') ? showableJson(text) : text);
       await io.drained?.();
     }
   else {
     await writeFile(resolve(io.cwd, output), file.texts);
-    remark(io, `${count(file.rows(), 'lead')} written to ${showable(output)}.`);
+    remark(io, `${count(file.rows(), noun)} written to ${showable(output)}.`);
   }
 }
 
-async function workspaceOf(context: Context, named: string | undefined): Promise<string> {
+/** The workspace that is named, or the only one that there is. */
+export async function workspaceOf(context: Context, named: string | undefined): Promise<string> {
   if (named !== undefined) return (await findWorkspace(context.session.store(), named)).id;
   const [only, ...others] = await call(context, (await loadNoun('workspace')).list, {});
   if (only !== undefined && others.length === 0) return only.id;

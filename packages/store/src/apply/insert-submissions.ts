@@ -37,7 +37,7 @@ export async function insertSubmissions(
          lead, notes, consent, body, body_type, page, user_agent, address, request_id)
       SELECT * FROM new WHERE source <> 'import' OR id IN (SELECT id FROM remembered)
       ON CONFLICT (id) DO NOTHING
-      RETURNING id, workspace_id, lead_id, link_id, consent, page, user_agent, address, stamp,
+      RETURNING id, workspace_id, lead_id, link_id, source, consent, page, user_agent, address, stamp,
                 applied_at
     ), recorded AS (${recordConsents(Prisma.sql`stored`)})
     SELECT id FROM stored`;

@@ -178,13 +178,16 @@ class Planner {
   #targetOf(submission: Submission): Target {
     const grave = this.#graveOf(submission);
     if (grave !== null) return { kind: 'erased', leadId: grave };
-    const { leadId, stamp } = submission;
+    const { leadId, stamp, source } = submission;
     let at = this.#resolve(leadId);
     for (let kind: Route['kind'] = 'lead'; ; kind = 'successor') {
       const erasedOrder = this.#erasedOrder(at);
       if (erasedOrder === null) return { kind, leadId: at };
-      if (stamp <= erasedOrder) return { kind: 'erased', leadId: at };
-      at = this.#resolve(successorOf(at));
+      const next = this.#resolve(successorOf(at));
+      // Nobody comes back by taking back what they granted.
+      if (stamp <= erasedOrder || (source === 'withdrawal' && !this.#hasRow(next)))
+        return { kind: 'erased', leadId: at };
+      at = next;
     }
   }
 

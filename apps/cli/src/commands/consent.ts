@@ -1,0 +1,94 @@
+import { loadNoun } from '@leadgate/operations';
+import type { Command } from 'commander';
+import { call } from '../call.ts';
+import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
+import { consentTable } from '../print/lead.ts';
+import { past, readId } from '../read.ts';
+import { workspaceOf, writeOut } from './lead-export.ts';
+
+const LEAD = 'any id of the lead that was ever answered';
+
+interface ExportOptions extends JsonOption {
+  workspace?: string;
+  since?: Date;
+  until?: Date;
+  output?: string;
+}
+
+export function addConsentCommands(consent: Command, context: Context): void {
+  addCommand(consent, 'list', {
+    summary: 'List what a person granted, refused and withdrew, newest first.',
+    examples: ['consent list 7c9e6679-7425-40de-944b-e07fc1f90ae7'],
+  })
+    .argument('<id>', LEAD)
+    .action((id: string, options: JsonOption) => list(context, id, options));
+
+  addCommand(consent, 'export', {
+    summary: 'Write the proofs of consent of a workspace as JSON line by line.',
+    details:
+      'They outlive submissions, and of a person who was erased they say nothing about them.',
+    examples: [
+      'consent export --workspace "My agency" --output consents.ndjson',
+      'consent export --since 30d | wc -l',
+    ],
+  })
+    .option('--workspace <workspace>', 'of this one: name or id')
+    .option('--since <time>', 'recorded from then on: a time, a date, or how long ago (7d)', past)
+    .option('--until <time>', 'recorded before then', past)
+    .option('--output <file>', 'write it there and not to the standard output')
+    .action((options: ExportOptions) => exportAll(context, options));
+
+  addCommand(consent, 'withdraw', {
+    summary: 'Withdraw a consent for a person who asked for it.',
+    details: 'What was granted stays as proof, and the withdrawal stands beside it.',
+    examples: ['consent withdraw 7c9e6679-7425-40de-944b-e07fc1f90ae7 --text "asked by telephone"'],
+  })
+    .argument('<id>', LEAD)
+    .option('--text <words>', 'how they asked: it stays with the withdrawal')
+    .action((id: string, options: JsonOption & { text?: string }) =>
+      withdraw(context, id, options),
+    );
+
+  addCommand(consent, 'link', {
+    summary: 'Show the link by which a person withdraws their consent, for mails to them.',
+    details: 'A page in Portuguese, English or Spanish with one button. It does not expire.',
+    examples: ['consent link 7c9e6679-7425-40de-944b-e07fc1f90ae7'],
+  })
+    .argument('<id>', LEAD)
+    .action((id: string, options: JsonOption) => link(context, id, options));
+}
+
+async function list(context: Context, id: string, options: JsonOption): Promise<void> {
+  const { list: listConsents } = await loadNoun('consent');
+  const consents = await call(context, listConsents, { leadId: readId(id, 'lead') });
+  answer(context.io, options, consents, () => consentTable(consents) || 'None was recorded.\n');
+}
+
+async function exportAll(context: Context, options: ExportOptions): Promise<void> {
+  const { export: write } = await loadNoun('consent');
+  const { since, until, output } = options;
+  const workspaceId = await workspaceOf(context, options.workspace);
+  const file = await call(context, write, { workspaceId, since, until });
+  await writeOut(context, file, output, 'consent');
+}
+
+async function withdraw(
+  context: Context,
+  id: string,
+  { text, ...options }: JsonOption & { text?: string },
+): Promise<void> {
+  const { withdraw: take } = await loadNoun('consent');
+  const taken = await call(context, take, { leadId: readId(id, 'lead'), text });
+  answer(
+    context.io,
+    options,
+    taken,
+    () => `Taken, as submission ${taken.submissionId} of lead ${taken.leadId}.\n`,
+  );
+}
+
+async function link(context: Context, id: string, options: JsonOption): Promise<void> {
+  const { link: show } = await loadNoun('consent');
+  const shown = await call(context, show, { leadId: readId(id, 'lead') });
+  answer(context.io, options, shown, () => `${shown.url}\n`);
+}
