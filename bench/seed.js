@@ -21,7 +21,7 @@ export function submissionOf(person, { workspaceId, linkId }) {
   const body = bodyOf(person);
   const reading = readLead(
     JSON.parse(body),
-    { mode: 'strict', country: 'BR', dummyPhones: [], requireIdentity: false },
+    { linkId, mode: 'strict', country: 'BR', dummyPhones: [], requireIdentity: false },
     { lenient: false, now: Date.now() },
   );
   if (reading.kind !== 'read') throw new Error(`person ${person.toString()} is refused`);

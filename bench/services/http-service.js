@@ -13,6 +13,7 @@ import { readLead } from '@leadgate/leads';
  */
 
 const RULES = {
+  linkId: '',
   mode: /** @type {const} */ ('strict'),
   country: 'BR',
   dummyPhones: [],

@@ -5,6 +5,7 @@ import {
   CLICK_IDS,
   LEAD_FIELDS,
   type LeadField,
+  LONGEST_EXTERNAL_ID,
   PROBLEMS,
   type Receipt,
   UTM_FIELDS,
@@ -52,6 +53,14 @@ const fields = (names: readonly (LeadField | UtmField)[]) =>
 export const LeadBody = Type.Object(
   {
     ...fields(LEAD_FIELDS),
+    externalId: Type.Optional(
+      Type.Unsafe<unknown>({
+        type: ['string', 'integer', 'null'],
+        maxLength: LONGEST_EXTERNAL_ID,
+        description:
+          'The sender’s own id of this submission: on the same link it is the same one for ever, and is answered with the same lead.',
+      }),
+    ),
     address: Type.Optional(
       Type.Unsafe<unknown>({
         type: ['object', 'null'],

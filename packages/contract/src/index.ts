@@ -64,3 +64,4 @@ export {
 export type { LinkChanges, LinkChangeSource, RefillSource } from './refill.ts';
 export type { RejectedBody } from './rejected-body.ts';
 export type { BodyType, OwnedIdentity, Submission, SubmissionSource } from './submission.ts';
+export { externalKey, isExternalKey, LONGEST_EXTERNAL_ID } from './submission.ts';

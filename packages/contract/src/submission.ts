@@ -3,13 +3,25 @@ import type { Held } from './held.ts';
 import type { Lead } from './lead.ts';
 import type { Note } from './note.ts';
 
-/** A normalised email or phone key, and the lead that the reservation says owns it. */
+/** What a lead is known again by, and the lead that the reservation says owns it. */
 export interface OwnedIdentity {
-  /** `email:ana@example.com` or `phone:+5511987654321`. */
+  /** `email:ana@example.com`, `phone:+5511987654321`, or `external:<link id>:<the sender's id>`. */
   key: string;
   /** Lead id; null if the key was left unowned (the lead has as many identities as it may). */
   owner: string | null;
 }
+
+const EXTERNAL = 'external:';
+
+/** The key of a sender's own id of a submission: on its link it is the same submission for ever. */
+export const externalKey = (linkId: string, externalId: string): string =>
+  `${EXTERNAL}${linkId}:${externalId}`;
+
+/** Such a key names a submission and no person: it is claimed once, and not counted. */
+export const isExternalKey = (key: string): boolean => key.startsWith(EXTERNAL);
+
+/** The longest id that a sender may give. */
+export const LONGEST_EXTERNAL_ID = 200;
 
 export type BodyType = 'json' | 'form';
 /** `withdrawal`: it takes back a consent, and has no value. */
@@ -25,7 +37,7 @@ export interface Submission {
   leadId: string;
   /** The lead id that was answered, where it is not `leadId` (handed out while Redis was away). */
   answeredLeadId?: string;
-  /** Every key of the body, email first. */
+  /** Every key of the body: its sender's id of it, the email, the telephone. */
   identities: OwnedIdentity[];
   /** Microseconds since 1970, strictly increasing in a workspace. Decides who created a lead. */
   order: number;

@@ -2,7 +2,9 @@ import {
   type CaptureLink,
   type Consent,
   type FieldError,
+  externalKey,
   LEAD_FIELDS,
+  LONGEST_EXTERNAL_ID,
   type Lead,
   type LeadField,
   type Note,
@@ -26,6 +28,7 @@ import {
   isBlank,
   isJsonObject,
   isMask,
+  isWholeNumber,
   jsonPointer,
   own,
   readText,
@@ -42,7 +45,14 @@ export interface NormalizeOptions extends PhoneRules {
 }
 
 export type NormalizedLead =
-  | { kind: 'accepted'; lead: Lead; identities: string[]; notes: Note[]; consent?: Consent }
+  | {
+      kind: 'accepted';
+      lead: Lead;
+      identities: string[];
+      notes: Note[];
+      consent?: Consent;
+      externalId?: string;
+    }
   | { kind: 'refused'; errors: FieldError[] };
 
 const READERS: Record<LeadField, (value: unknown, today: string) => Reading> = {
@@ -82,6 +92,7 @@ const KNOWN_KEYS = new Set<string>([
   'customFields',
   'consent',
   'attribution',
+  'externalId',
   ...CLICK_ID_KEYS,
   // A beacon cannot set the Idempotency-Key header and sends this instead.
   '_idempotencyKey',
@@ -101,6 +112,7 @@ export function normalizeLead(body: unknown, options: NormalizeOptions): Normali
   const findings = new Findings();
   const lead = readFields(body, options.today, findings);
   const consent = readConsent(own(body, 'consent'), findings);
+  const externalId = readExternalId(body, findings);
   if (options.mode === 'strict' && findings.errors.length > 0)
     return { kind: 'refused', errors: findings.errors };
 
@@ -114,7 +126,15 @@ export function normalizeLead(body: unknown, options: NormalizeOptions): Normali
     identities: keys,
     notes: [...findings.notes(), ...notes],
     ...(consent !== undefined && { consent }),
+    ...(externalId !== undefined && { externalId }),
   };
+}
+
+/** The sender's own id of the submission. */
+function readExternalId(body: JsonObject, findings: Findings): string | undefined {
+  const sent = own(body, 'externalId');
+  const text = isWholeNumber(sent) ? String(sent) : sent;
+  return findings.accept(readText(text, LONGEST_EXTERNAL_ID), '/externalId');
 }
 
 function readFields(body: JsonObject, today: string, findings: Findings): Lead {
@@ -196,7 +216,7 @@ export function readInstagram(value: unknown): Reading {
 }
 
 /** What of a capture link decides how a body is read. */
-export type ReadingRules = PhoneRules & Pick<CaptureLink, 'mode' | 'requireIdentity'>;
+export type ReadingRules = PhoneRules & Pick<CaptureLink, 'linkId' | 'mode' | 'requireIdentity'>;
 
 export type LeadReading =
   | { kind: 'read'; lead: Lead; identities: string[]; notes: Note[]; consent?: Consent }
@@ -205,7 +225,7 @@ export type LeadReading =
 /**
  * Reads a parsed body as the link that it came to says, whichever way it came: posted, imported, or
  * mended after it was refused. `lenient`: asked for besides the link's own mode; `now`: milliseconds
- * since 1970.
+ * since 1970. The sender's id of it is the first of the identities.
  */
 export function readLead(
   body: unknown,
@@ -218,9 +238,10 @@ export function readLead(
     today: latestDate(now),
   });
   if (normalized.kind === 'refused') return { ...normalized, code: 'invalid-lead' };
-  const { lead, identities, notes, consent } = normalized;
+  const { lead, identities, notes, consent, externalId } = normalized;
   if (link.requireIdentity && identities.length === 0)
     return { kind: 'refused', code: 'identity-required', errors: [] };
+  if (externalId !== undefined) identities.unshift(externalKey(link.linkId, externalId));
   return { kind: 'read', lead, identities, notes, ...(consent !== undefined && { consent }) };
 }
 

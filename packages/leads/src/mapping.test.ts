@@ -9,7 +9,7 @@ const mapping = (rules: LinkMapping['rules']): LinkMapping => ({ preset: null, r
 const map = (rules: LinkMapping['rules'], body: unknown) => mapBody(body, mapping(rules));
 
 const rulesOf: ReadingRules = {
-  ...{ country: 'BR', dummyPhones: [] },
+  ...{ linkId: 'link', country: 'BR', dummyPhones: [] },
   ...{ mode: 'strict', requireIdentity: true },
 };
 const now = Date.UTC(2026, 10, 28);

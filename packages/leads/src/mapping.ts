@@ -26,6 +26,7 @@ const FIELDS = new Set<string>([
   ...ATTRIBUTION_FIELDS.map((field) => `attribution.${field}`),
   ...['consent', 'consent.given', 'consent.text', 'consent.textVersion'],
   'consent.language',
+  'externalId',
 ]);
 const CUSTOM_FIELD = /^customFields\.\S/;
 

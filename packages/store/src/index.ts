@@ -1,6 +1,7 @@
 export { mergeLeads, type Merge } from './apply/merge-leads.ts';
 export { splitLead, type Split } from './apply/split-lead.ts';
 export { applyGroup, type GroupItem, type GroupResult } from './apply/apply-group.ts';
+export { markOfExternal } from './apply/insert-submissions.ts';
 export {
   type AuditActor,
   type AuditEntry,

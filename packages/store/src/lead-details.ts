@@ -38,7 +38,7 @@ interface PossibleDuplicate {
 /** All that is known of a lead. Fields are named as in a posted body. */
 export interface LeadDetails extends LeadSummary {
   /** `email:…` and `phone:…` keys that are this lead. */
-  identities: { kind: 'email' | 'phone'; value: string; since: string }[];
+  identities: { kind: 'email' | 'phone' | 'external'; value: string; since: string }[];
   /** Other ids that stand for this lead. */
   aliases: string[];
   /** By field path (`email`, `address.city`). */
@@ -125,7 +125,7 @@ async function identitiesOf(store: Store, lead: LeadRow): Promise<LeadDetails['i
   return rows.map(({ key, createdAt }) => {
     const [kind, ...value] = key.split(':');
     return {
-      kind: kind === 'email' ? 'email' : 'phone',
+      kind: kind === 'email' || kind === 'external' ? kind : 'phone',
       value: value.join(':'),
       since: createdAt.toISOString(),
     };

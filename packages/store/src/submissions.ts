@@ -125,7 +125,7 @@ export async function submissionsSince(
   return rows.map(readSubmissionSummary);
 }
 
-/** Of these ids, those that a submission has been applied under; of imported rows also after it went. */
+/** Of these ids and marks, those that a submission has been applied under; of marks also after it went. */
 export async function submissionsThere(store: Store, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await store.prisma.$queryRaw<{ id: string }[]>`

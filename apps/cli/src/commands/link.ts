@@ -287,7 +287,7 @@ async function map(context: Context, named: string, options: MapOptions): Promis
   const parsed = parseBody(text, 'form');
   if (parsed.kind !== 'parsed')
     throw new Failure('The body is neither JSON nor a form.', EXIT.usage);
-  const rules = { ...link, country: 'BR', dummyPhones: [] };
+  const rules = { ...link, linkId: link.id, country: 'BR', dummyPhones: [] };
   const read = readLead(mapBody(parsed.value, mapping), rules, { lenient: true, now: Date.now() });
   answer(context.io, options, read, () =>
     read.kind === 'read'

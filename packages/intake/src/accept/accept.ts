@@ -26,7 +26,7 @@ export interface AcceptRequest {
   offeredLeadId: string;
   /** The sender has the offered id already: it has to stand for whichever lead is found. */
   isAnswered?: boolean;
-  /** Email first. */
+  /** The sender's id of it (`externalKey`), if it has one, then the email. */
   identityKeys: readonly string[];
   /** Why an operator has to decide on it first. It claims no identity until then. */
   held?: HeldReason;
@@ -102,7 +102,7 @@ export async function accept(
     case 'reserved':
     case 'repeated': {
       const submission = reservedAs(request, reservation);
-      const repeat = reservation.kind === 'repeated';
+      const repeat = reservation.kind === 'repeated' || reservation.isKnown === true;
       await enqueueReserved(intake, submission, { ...request, repeat, wait });
       return { kind: 'accepted', submissionId: submission.id, leadId: submission.leadId };
     }

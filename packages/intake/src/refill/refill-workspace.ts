@@ -1,5 +1,5 @@
 import type { RedisConnection } from '@leadgate/boot';
-import { packUuid, type RefillSource } from '@leadgate/contract';
+import { isExternalKey, packUuid, type RefillSource } from '@leadgate/contract';
 import { identityRef } from '../digest.ts';
 import { REFILL_REQUESTS, claimsKey, identitiesKey, stateKey, workspacePrefix } from '../keys.ts';
 import { OPEN_WORKSPACE } from '../reservation/open-workspace.ts';
@@ -89,7 +89,7 @@ async function fill(
     for (let i = 0; i < page.length; i += CHUNK) {
       const identities = page.slice(i, i + CHUNK).map(({ key, leadId }) => {
         const { bucket, field } = identityRef(key);
-        return { bucket, field, lead: packUuid(leadId) };
+        return { bucket, field, lead: packUuid(leadId), counts: !isExternalKey(key) };
       });
       const [set, ...met] = readFillReply(
         await run.step(
@@ -125,11 +125,11 @@ class ClaimCounter {
     this.#key = claimsKey(workspaceId);
   }
 
-  async count(identities: readonly { lead: string }[]): Promise<void> {
+  async count(identities: readonly { lead: string; counts: boolean }[]): Promise<void> {
     this.identities += identities.length;
-    for (const { lead } of identities) {
+    for (const { lead, counts } of identities) {
       if (lead !== this.#lead) this.#next(lead);
-      this.#keys += 1;
+      if (counts) this.#keys += 1;
     }
     if (this.#counts.length >= 2 * CHUNK) await this.#send();
   }

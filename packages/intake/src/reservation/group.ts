@@ -1,4 +1,5 @@
 import {
+  isExternalKey,
   PACKED_LENGTH,
   packUuid,
   readHeldReason,
@@ -31,6 +32,8 @@ export interface PreparedRequest {
   offered: string;
   /** Of the identities to claim: none of what is held. */
   refs: IdentityRef[];
+  /** Whether the first of them is its sender's id of it. */
+  isExternal: boolean;
   record: { key: string; fingerprint: string; submission: string; judged: string } | null;
   /** Null where there is nothing to bring together. */
   joinLimit: LimitUse | null;
@@ -54,11 +57,13 @@ export function prepareRequest(request: ReservationRequest): PreparedRequest {
   )
     throw new RangeError(`a use of a limit counts as 1 to ${MAX_WEIGHT}`);
   const refs = held === undefined ? identityKeys.map(identityRef) : [];
+  const isExternal = refs.length > 0 && isExternalKey(identityKeys[0] ?? '');
   return {
     request,
     offered: packUuid(request.offeredLeadId),
     refs,
-    joinLimit: refs.length > 1 ? (request.joinLimit ?? null) : null,
+    isExternal,
+    joinLimit: refs.length > (isExternal ? 2 : 1) ? (request.joinLimit ?? null) : null,
     record: idempotency
       ? {
           key: recordKey(workspaceId, shortDigest(request.linkId, idempotency.key)),
@@ -82,8 +87,8 @@ export function encodeGroup(
   const identityKeys: string[] = [];
   const requestArgs: string[] = [];
   let shape = '';
-  for (const { request, offered, refs, record, joinLimit } of group) {
-    const has = (record ? 1 : 0) + (joinLimit ? 2 : 0);
+  for (const { request, offered, refs, isExternal, record, joinLimit } of group) {
+    const has = (record ? 1 : 0) + (joinLimit ? 2 : 0) + (isExternal ? 4 : 0);
     shape += char(refs.length) + char(has) + char(request.limits.length);
     for (const { key, weight = 1 } of joinLimit ? [...request.limits, joinLimit] : request.limits)
       shape += (limitIndex.get(key) ?? digits(0)) + char(weight);
@@ -137,7 +142,8 @@ export function decodeGroup(reply: unknown, group: readonly PreparedRequest[]): 
           identities: claimedKeys(request).map((key) => ({ key, owner: request.offeredLeadId })),
           order: order++,
         };
-      case 'o': {
+      case 'o':
+      case 'e': {
         const leadId = unpackUuid(answer.slice(1, 1 + PACKED_LENGTH));
         const owners = readOwners(answer, 1 + PACKED_LENGTH, leadId);
         const identities = request.identityKeys.map((key, k) => ({
@@ -150,6 +156,7 @@ export function decodeGroup(reply: unknown, group: readonly PreparedRequest[]): 
           identities,
           order: order++,
           ...(answer.endsWith('~') && { joinLimited: true as const }),
+          ...(answer.startsWith('e') && { isKnown: true as const }),
         };
       }
       case 'p':

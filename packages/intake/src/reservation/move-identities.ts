@@ -1,4 +1,5 @@
 import type { RedisConnection } from '@leadgate/boot';
+import { isExternalKey } from '@leadgate/contract';
 import { identityRef } from '../digest.ts';
 import { claimsKey, identitiesKey } from '../keys.ts';
 import { packUuid } from '@leadgate/contract';
@@ -8,16 +9,17 @@ const CHUNK = 500;
 
 /**
  * KEYS: claims, then the hash of each identity. ARGV: for each identity its field, from, to ('' for
- * none).
+ * none), and 1 if it counts for its lead.
  */
 const moveScript = script(`
 local call = redis.call
 for i = 2, #KEYS do
-  local field, from, to = ARGV[3 * i - 5], ARGV[3 * i - 4], ARGV[3 * i - 3]
+  local field, from, to, counts = unpack(ARGV, 4 * i - 7, 4 * i - 4)
+  counts = counts == '1'
   local owner = call('HGET', KEYS[i], field)
   if owner == from or (not owner and to ~= '') then
-    if to ~= '' then call('HINCRBY', KEYS[1], to, 1) end
-    if owner and tonumber(call('HGET', KEYS[1], from) or 0) > 0 then
+    if counts and to ~= '' then call('HINCRBY', KEYS[1], to, 1) end
+    if counts and owner and tonumber(call('HGET', KEYS[1], from) or 0) > 0 then
       if call('HINCRBY', KEYS[1], from, -1) == 0 then call('HDEL', KEYS[1], from) end
     end
     if to ~= '' then call('HSET', KEYS[i], field, to) else call('HDEL', KEYS[i], field) end
@@ -40,10 +42,11 @@ export async function moveIdentities(
     await moveScript(
       redis,
       [claimsKey(workspaceId), ...refs.map(({ bucket }) => identitiesKey(workspaceId, bucket))],
-      chunk.flatMap(({ from, to }, k) => [
+      chunk.flatMap(({ key, from, to }, k) => [
         refs[k]?.field ?? '',
         packUuid(from),
         to === null ? '' : packUuid(to),
+        isExternalKey(key) ? 0 : 1,
       ]),
     );
   }

@@ -19,7 +19,7 @@ export interface ReservationRequest {
   linkId: string;
   /** The lead it is for where none of its identities is known. */
   offeredLeadId: string;
-  /** Email first. */
+  /** The sender's id of it (`externalKey`), if it has one, then the email. */
   identityKeys: readonly string[];
   /** It waits for an operator: it gets an order, is of the offered lead, and claims no identity. */
   held?: HeldReason;
@@ -35,6 +35,7 @@ export interface ReservationRequest {
 
 /**
  * - `reserved`: the lead it is for, who owns each of its keys, and its order (microseconds).
+ *   `isKnown`: its sender's id of it came before; nothing was claimed, and it changes nothing.
  *   `joinLimited`: all but the first of them were left out, as the source was over its `joinLimit`.
  * - `repeated`: this idempotency key came before with the same body, as the submission named here.
  *   Whoever reserved that may have died before enqueuing it: enqueue it again, then answer. `held`:
@@ -50,6 +51,7 @@ export type Reservation =
       identities: OwnedIdentity[];
       order: number;
       joinLimited?: true;
+      isKnown?: true;
     }
   | {
       kind: 'repeated';

@@ -25,7 +25,8 @@ const RECORD_SECONDS = 24 * 60 * 60;
  * 4. its identities: the first that is owned says the lead, else it is the offered one. The free ones
  *    become that lead's while there is room. A source whose posts brought too many identities together
  *    is heard on the first one only, whatever is known of the others: what it gets tells nothing of
- *    them.
+ *    them. Its sender's id of it comes before all of them and is not counted: where it is owned, the
+ *    submission came before, and claims nothing more.
  *
  * A marker that names another Redis (one that started again or took over, or whose dump was put back)
  * says nothing of what was claimed since that one was seen last: the caller's memory is no proof, as
@@ -39,11 +40,12 @@ const RECORD_SECONDS = 24 * 60 * 60;
  *   for each request: offered lead, the fields of its identities, and where it has an idempotency
  *   key: fingerprint, submission, how it was judged (nothing, or '!' and why it is held).
  * Shape, for each request, in characters from '0': number of identities, 1 where it has an
- *   idempotency key and 2 more where it has a limit of joins, number of limit uses, and for each of
+ *   idempotency key, 2 more where it has a limit of joins and 4 more where its first identity is its
+ *   sender's id of it, number of limit uses, and for each of
  *   those, and for that of joins, the index of its key in two digits of base 64, and its weight.
  * Returns: time (µs), first order given (the others follow it one by one), the answers joined by
  *   newlines, then the totals of the limit keys. Answers: n (the offered lead owns all), o + lead +
- *   owners, p + record without fingerprint, x (key reused), l (limited), b (behind). Owners: '.'
+ *   owners (e instead of o: its sender's id of it came before), p + record without fingerprint, x (key reused), l (limited), b (behind). Owners: '.'
  *   the lead itself, '-' nobody, '+' and a lead.
  */
 export const reserveScript = script(`
@@ -102,7 +104,8 @@ local claims, claimCounts, newRecords = {}, {}, {}
 for r = 1, requests do
   local identities, has, uses = byte(shape, at, at + 2)
   identities, has, uses = identities - 48, has - 48, uses - 48
-  local idempotent, joins = has % 2 == 1, has >= 2
+  local idempotent, joins, external = has % 2 == 1, has % 4 >= 2, has >= 4
+  local persons = external and 2 or 1
   at = at + 3
   local offered, fields = ARGV[arg], arg
   arg = arg + 1 + identities
@@ -146,7 +149,7 @@ for r = 1, requests do
   if not answer then
     local lead
     local heard = identities
-    if joins and counts[joins] >= max[joins] then heard = 1 end
+    if joins and counts[joins] >= max[joins] then heard = persons end
     for i = 1, heard do
       local field = ARGV[fields + i]
       local owner = owners[field]
@@ -156,8 +159,9 @@ for r = 1, requests do
       end
       if owner and not lead then lead = owner end
     end
-    if joins and lead then
-      for i = 1, heard do
+    local again = external and owners[ARGV[fields + 1]]
+    if joins and lead and not again then
+      for i = persons, heard do
         if owners[ARGV[fields + i]] ~= lead then
           counts[joins] = counts[joins] + 1
           counted = true
@@ -173,7 +177,12 @@ for r = 1, requests do
     for i = 1, heard do
       local field = ARGV[fields + i]
       local owner = owners[field]
-      if not owner then
+      if not owner and i < persons then
+        owner = lead
+        owners[field] = lead
+        local n = #claims
+        claims[n + 1], claims[n + 2], claims[n + 3] = KEYS[key + i - 1], field, lead
+      elseif not owner and not again then
         if not claimed and not isNew then
           taken = room[lead] or tonumber(call('HGET', KEYS[2], lead) or 0)
         end
@@ -209,7 +218,7 @@ for r = 1, requests do
     else
       last = last + 1
     end
-    if isNew and mine then answer = 'n' else answer = 'o' .. lead .. flags end
+    if isNew and mine then answer = 'n' else answer = (again and 'e' or 'o') .. lead .. flags end
 
     if idempotent then
       local record = { fingerprint, submission, lead, whole(last), judged }

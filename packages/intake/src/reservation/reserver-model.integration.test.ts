@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { testRedis } from '@leadgate/testkit';
-import type { HeldReason } from '@leadgate/contract';
+import { externalKey, isExternalKey, type HeldReason } from '@leadgate/contract';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stateKey } from '../keys.ts';
@@ -69,12 +69,25 @@ class Model {
     return reserved;
   }
 
-  #claimAll({ identityKeys, offeredLeadId, joinLimit }: ReservationRequest, order: number) {
+  #claimAll({ identityKeys: all, offeredLeadId, joinLimit }: ReservationRequest, order: number) {
+    const [external] = all.filter(isExternalKey);
+    const identityKeys = all.filter((key) => key !== external);
+    const known = external === undefined ? undefined : this.#owners.get(external);
     const isOver =
       joinLimit !== undefined &&
       identityKeys.length > 1 &&
       (this.#uses.get(joinLimit.key) ?? 0) >= joinLimit.max;
     const heard = isOver ? identityKeys.slice(0, 1) : identityKeys;
+    if (known !== undefined) {
+      const ownerOf = (key: string) =>
+        heard.includes(key) ? (this.#owners.get(key) ?? null) : null;
+      const identities = [
+        { key: external!, owner: known },
+        ...identityKeys.map((key) => ({ key, owner: ownerOf(key) })),
+      ];
+      const again = { kind: 'reserved', leadId: known, identities, order, isKnown: true } as const;
+      return isOver ? { ...again, joinLimited: true as const } : again;
+    }
     const owners = heard.map((key) => this.#owners.get(key));
     const leadId = owners.find((owner) => owner !== undefined) ?? offeredLeadId;
     const meet = leadId !== offeredLeadId && owners.some((owner) => owner !== leadId);
@@ -85,6 +98,10 @@ class Model {
     }));
     // Two places are kept for what a lead is created with, be they taken or not.
     this.#identities.set(leadId, Math.max(2, this.#identities.get(leadId) ?? 0));
+    if (external !== undefined) {
+      this.#owners.set(external, leadId);
+      identities.unshift({ key: external, owner: leadId });
+    }
     const reserved: Reserved = { kind: 'reserved', leadId, identities, order };
     return isOver ? { ...reserved, joinLimited: true as const } : reserved;
   }
@@ -108,6 +125,7 @@ class Model {
 const keyOf = (kind: string) =>
   fc.option(fc.constantFrom('1', '2', '3').map((n) => `${kind}:${n}`));
 const requestArb = fc.record({
+  external: fc.option(fc.constantFrom('x', 'y', 'z'), { freq: 1 }),
   email: keyOf('email'),
   phone: keyOf('phone'),
   // Now and then one that no other request has: a lead may come to more than it may have.
@@ -170,8 +188,9 @@ async function sameAsModel(history: Step[]): Promise<boolean> {
 type Request = typeof requestArb extends fc.Arbitrary<infer T> ? T : never;
 
 function toRequest(workspaceId: string, request: Request): ReservationRequest {
-  const { email, phone, fresh, key, bodyHash, linkId, address, weight, held } = request;
+  const { external, email, phone, fresh, key, bodyHash, linkId, address, weight, held } = request;
   const identityKeys = [email, phone].filter((k) => k !== null);
+  if (external !== null) identityKeys.unshift(externalKey('link', external));
   if (fresh > 40) for (let i = 40; i < fresh; i++) identityKeys.push(`phone:${randomUUID()}`);
   return {
     submissionId: randomUUID(),

@@ -68,6 +68,7 @@ const NAME_PARTS: Record<string, 'first' | 'last'> = {
 
 const STANDARD_PATHS = [
   ...LEAD_FIELDS,
+  'externalId',
   ...UTM_FIELDS,
   ...ADDRESS_FIELDS.map((field) => `address.${field}`),
   ...ATTRIBUTION_FIELDS.map((field) => `attribution.${field}`),

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { PROBLEMS, type CaptureLink, type CustomField, type FieldError } from '@leadgate/contract';
 import { readLead } from '@leadgate/leads';
 import type { Producer } from '@leadgate/queue';
-import { submissionsThere } from '@leadgate/store';
+import { markOfExternal, submissionsThere } from '@leadgate/store';
 import { acceptBody, type ReadBody } from '../accept.ts';
 import { derivedId } from '../derived-id.ts';
 import { createPace } from '../pace.ts';
@@ -88,6 +88,8 @@ export interface ImportResult extends Omit<ImportProgress, 'waiting'> {
 
 interface ReadRow {
   id: string;
+  /** What it is remembered by for good. */
+  mark: string;
   reading: ReadBody;
   stamp: number | null;
   body: string;
@@ -306,8 +308,10 @@ function createRowReader(
     }
     const text = canonicalText(body);
     const began = stamp === null ? NO_TIME : Math.floor(stamp / 1_000);
-    const id = derivedId(began, ['import', link.workspaceId, link.linkId, text, String(stamp)]);
-    return { kind: 'read', id, reading, stamp, body: text };
+    const external = markOfExternal(reading.identities);
+    const said = external === null ? [text, String(stamp)] : [external];
+    const id = derivedId(began, ['import', link.workspaceId, link.linkId, ...said]);
+    return { kind: 'read', id, mark: external ?? id, reading, stamp, body: text };
   };
 }
 
@@ -353,10 +357,10 @@ async function takeGroup(
   { options, progress, pace }: Taking,
 ): Promise<void> {
   const { signal, dryRun = false, link } = options;
-  const ids = [...new Set(group.map(({ id }) => id))];
-  const there = await patiently(() => submissionsThere(servers.store, ids), signal);
+  const marks = [...new Set(group.map(({ mark }) => mark))];
+  const there = await patiently(() => submissionsThere(servers.store, marks), signal);
   const fresh = new Map<string, ReadRow>();
-  for (const row of group) if (!there.has(row.id)) fresh.set(row.id, row);
+  for (const row of group) if (!there.has(row.mark)) fresh.set(row.mark, row);
   progress.known += group.length - fresh.size;
   if (dryRun) {
     progress.imported += fresh.size;

@@ -1,11 +1,13 @@
-import type { Note, Submission } from '@leadgate/contract';
+import { isExternalKey, type Note, type Submission } from '@leadgate/contract';
 import { recordConsents } from '../consents.ts';
 import { Prisma } from '../generated/client.ts';
+import { hashedUuid } from '../hashed-uuid.ts';
 
 /**
  * Stores the submissions that are not there yet, in the order of their ids, and returns the ids of
  * those it stored, with the consents that they brought. One that another transaction is storing is waited for. An imported row is
- * remembered by its id, and not stored again after retention let it go.
+ * remembered by its id, and what has an id of its sender's by that: it is not stored again, under
+ * whatever id it comes, nor after retention let it go.
  */
 export async function insertSubmissions(
   tx: Prisma.TransactionClient,
@@ -18,6 +20,10 @@ export async function insertSubmissions(
       ...submission,
       identities: submission.identities.map(({ key, owner }) => [key, owner]),
       notes: notesOf(submission),
+      mark: markOf(
+        submission,
+        submission.identities.map(({ key }) => key),
+      ),
     }));
   // One JSON text instead of seventeen arrays, in which every text is escaped by itself.
   const inserted = await tx.$queryRaw<{ id: string }[]>`
@@ -26,20 +32,35 @@ export async function insertSubmissions(
         id uuid, "workspaceId" uuid, "linkId" uuid, "leadId" uuid, "answeredLeadId" uuid,
         "order" bigint, stamp bigint, source text, identities jsonb, lead jsonb, notes jsonb,
         consent jsonb, body text, "bodyType" text, page text, "userAgent" text, address text,
-        "requestId" text)
+        "requestId" text, mark uuid)
     ), remembered AS (
-      INSERT INTO imported_row SELECT id FROM new WHERE source = 'import'
+      INSERT INTO imported_row SELECT DISTINCT mark FROM new WHERE mark IS NOT NULL ORDER BY mark
       ON CONFLICT (id) DO NOTHING
       RETURNING id
     ), stored AS (
       INSERT INTO submission
         (id, workspace_id, link_id, lead_id, answered_lead_id, "order", stamp, source, identities,
          lead, notes, consent, body, body_type, page, user_agent, address, request_id)
-      SELECT * FROM new WHERE source <> 'import' OR id IN (SELECT id FROM remembered)
+      SELECT DISTINCT ON (coalesce(mark, id))
+        id, "workspaceId", "linkId", "leadId", "answeredLeadId", "order", stamp, source, identities,
+        lead, notes, consent, body, "bodyType", page, "userAgent", address, "requestId"
+      FROM new WHERE mark IS NULL OR mark IN (SELECT id FROM remembered)
+      ORDER BY coalesce(mark, id), "order"
       ON CONFLICT (id) DO NOTHING
       RETURNING id, workspace_id, lead_id, link_id, source, consent, page, user_agent, address, stamp,
                 applied_at
     ), recorded AS (${recordConsents(Prisma.sql`stored`)})
     SELECT id FROM stored`;
   return new Set(inserted.map(({ id }) => id));
+}
+
+/** What a submission is remembered by for good; null: by its row alone. */
+function markOf({ id, source }: Submission, identityKeys: readonly string[]): string | null {
+  return markOfExternal(identityKeys) ?? (source === 'import' ? id : null);
+}
+
+/** The mark by the sender's own id of it; null if it has none among its identity keys. */
+export function markOfExternal(identityKeys: readonly string[]): string | null {
+  const external = identityKeys.find(isExternalKey);
+  return external === undefined ? null : hashedUuid(external);
 }

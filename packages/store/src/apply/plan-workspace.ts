@@ -1,6 +1,6 @@
 import type { Submission } from '@leadgate/contract';
 import type { Tombstone } from '../tombstones.ts';
-import { createHash } from 'node:crypto';
+import { hashedUuid } from '../hashed-uuid.ts';
 
 /** What Postgres holds of one workspace, as far as a group touches it. */
 export interface Known {
@@ -257,16 +257,6 @@ function byLead(submissions: readonly Submission[]): [Submission, ...Submission[
 
 /**
  * The id under which an erased lead begins anew when a later submission reaches it: the same on
- * every worker and every retry, and telling nothing. UUIDv8 (RFC 9562) of a SHA-256 of the id.
+ * every worker and every retry, and telling nothing.
  */
-export function successorOf(leadId: string): string {
-  const hex = createHash('sha256').update(`successor of ${leadId}`).digest('hex');
-  const variant = ((parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `${variant}${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ].join('-');
-}
+export const successorOf = (leadId: string): string => hashedUuid(`successor of ${leadId}`);
