@@ -1,5 +1,6 @@
+import parsePhoneNumber from 'libphonenumber-js/max';
 import { expect, test } from 'vitest';
-import { isInternational, isPhoneCountry, readTelephone } from './telephone.ts';
+import { isInternational, isPhoneCountry, phoneKey, readTelephone } from './telephone.ts';
 
 test.each([
   ['+55 (11) 98765-4321', '5511987654321'],
@@ -65,4 +66,28 @@ test.each([
   ['11/98765-4321', '11987654321'],
 ])('%j is %s: nothing is glued to a number', (sent, digits) => {
   expect(readTelephone(sent)).toBe(digits);
+});
+
+test('a number that is Brazilian in full has the key that libphonenumber gives it', () => {
+  // All that decides it: area code, the two digits after it, and how many follow.
+  for (let area = 10; area <= 99; area++)
+    for (let next = 0; next <= 99; next++)
+      for (const rest of ['876543', '8765432']) {
+        const national = `${area}${String(next).padStart(2, '0')}${rest}`;
+        const known = parsePhoneNumber(national, { defaultCountry: 'BR', extract: false });
+        // Renumbered in 2016: the key of eight digits that begin so has a ninth.
+        const isInFull =
+          known?.isValid() === true &&
+          known.nationalNumber === national &&
+          !/^..[6-9]\d{7}$/.test(national);
+        const forms = [
+          { digits: national, international: false },
+          { digits: `55${national}`, international: false },
+          { digits: `55${national}`, international: true },
+        ];
+        for (const { digits, international } of forms) {
+          const key = phoneKey(digits, { country: 'BR', international });
+          expect(key === `+55${national}`, digits).toBe(isInFull);
+        }
+      }
 });
