@@ -133,7 +133,11 @@ function readFields(
   const { key } = keyed;
   const { body, signs } = takeSigns(keyed.body, link.guard?.honeypot ?? null);
   const own = link.mapping === undefined ? body : mapBody(body, link.mapping);
-  const reading = readFieldsOf(own, link, { lenient: post.lenient, now: post.receivedAt });
+  const reading = readFieldsOf(own, link, {
+    lenient: post.lenient,
+    now: post.receivedAt,
+    isForm: received.type === 'form',
+  });
   if (key.kind === 'invalid') {
     const errors = [key.error, ...(reading.kind === 'refused' ? reading.errors : [])];
     return { kind: 'refused', code: 'invalid-lead', errors, text };

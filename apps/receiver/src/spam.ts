@@ -78,7 +78,7 @@ export function takeSigns(body: unknown, honeypot: string | null): { body: unkno
     );
   const ageMs = readMilliseconds(sent(AGE_MS)[0]);
   const signs: Signs = {
-    trapped: honeypot !== null && sent(honeypot).some(isFilledIn),
+    trapped: honeypot !== null && sent(honeypot).flat().some(isFilledIn),
     filledMs: readMilliseconds(sent(FILLED_MS)[0]),
     ageMs: ageMs === null ? null : Math.min(Math.floor(ageMs), LONGEST_AGE_MS),
     captchaToken: CAPTCHA_FIELDS.flatMap(sent).find(isToken) ?? null,

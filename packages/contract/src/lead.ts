@@ -118,6 +118,12 @@ export const Lead = Type.Object(
         description: 'Values by the custom field’s id, name or label, as sent.',
       }),
     ),
+    otherKeys: Type.Optional(
+      Type.Record(Type.String(), CustomValue, {
+        description:
+          'What a form says beside a lead’s fields: of a custom field, if the key is its exact name.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );

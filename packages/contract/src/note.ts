@@ -20,6 +20,8 @@ export const NOTE_CODES = {
     'Its sender brought too many known people together; this one was kept and identifies nobody.',
   'unknown-custom-field': 'No custom field has this id, name or label; it was ignored.',
   'ambiguous-custom-field': 'More than one custom field has this label; it was ignored.',
+  'top-level-custom-field':
+    'The key stood at the top level of a form and is the name of a custom field; it was taken.',
   'overridden-custom-field': 'Another key of the same body names the same custom field and wins.',
   'invalid-custom-value': 'The custom field cannot take this value; it was ignored.',
   'captcha-unchecked': 'The CAPTCHA could not be checked; the link takes such leads.',

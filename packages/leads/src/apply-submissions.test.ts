@@ -215,7 +215,7 @@ describe('for every history', () => {
       }
       if (lead.creator === null) {
         lead.creator = { submissionId: sent.id, order: sent.order };
-        lead.customFields = resolveCustomFields(sent.lead.customFields ?? {}, fields).values;
+        lead.customFields = resolveCustomFields(sent.lead, fields).values;
       }
     }
     return lead;

@@ -62,8 +62,7 @@ function historyOf(submission: Facts, fields: readonly CustomField[] | null): Le
   const touch = touchOf(lead);
   if (touch !== null) history.firstTouch = history.lastTouch = { ...provenance, values: touch };
   history.creator = { submissionId, order };
-  if (fields !== null && lead.customFields !== undefined)
-    history.customFields = resolveCustomFields(lead.customFields, fields).values;
+  if (fields !== null) history.customFields = resolveCustomFields(lead, fields).values;
   return history;
 }
 

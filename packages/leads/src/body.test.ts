@@ -134,6 +134,13 @@ describe('a form body', () => {
     expect(fields(text)).toEqual({ customFields: { tags: ['a', 'b'] } });
   });
 
+  test.each(['tags=a&tags=b', 'tags[]=a&tags[]=b', 'customFields.tags=a&customFields.tags=b'])(
+    'collects the values of what may be a custom field at the top level: %s',
+    (text) => {
+      expect(Object.values(fields(text) as object)).toEqual([['a', 'b']]);
+    },
+  );
+
   test('makes a list of one value that is sent as a list', () => {
     expect(fields('customFields[tags][]=a')).toEqual({ customFields: { tags: ['a'] } });
   });

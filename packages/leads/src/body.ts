@@ -2,6 +2,7 @@ import type { BodyType, Note } from '@leadgate/contract';
 import { isUtf8 } from 'node:buffer';
 import iconv from 'iconv-lite';
 import { parse } from 'qs';
+import { isLeadKey } from './lead.ts';
 
 /** The encodings that bodies are read in. ISO-8859-1 means windows-1252, as in a browser. */
 export type Charset = 'utf-8' | 'windows-1252' | 'utf-16';
@@ -85,7 +86,7 @@ function jsonInForm(text: string): ParsedBody | null {
 
 /**
  * A form with bracketed names: `address[city]`, `customFields[plan]`, `customFields[tags][]`. Of a
- * name that is repeated the last counts, except within `customFields`, where all do.
+ * lead's own field that is repeated the last counts; of what may be a custom field, all do.
  */
 function parseForm(text: string): ParsedBody {
   let notes: Note[] = [];
@@ -107,7 +108,7 @@ function parseForm(text: string): ParsedBody {
       decoder,
     });
     const value: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-    for (const [name, field] of Object.entries(fields)) value[name] = topLevel(name, last(field));
+    for (const [name, field] of Object.entries(fields)) value[name] = topLevel(name, field);
     return { kind: 'parsed', value, notes };
   } catch (error) {
     if (error instanceof RangeError) return { kind: 'too-many-fields' };
@@ -129,7 +130,13 @@ export function decodeFormText(text: string): Decoded {
 const last = (value: unknown): unknown =>
   Array.isArray(value) ? (value as unknown[]).at(-1) : value;
 
-function topLevel(name: string, value: unknown): unknown {
+/** The answer of a widget, which stands in a form once for each widget. */
+const CAPTCHA = /-(?:captcha|recaptcha|turnstile)-response$/;
+
+function topLevel(name: string, field: unknown): unknown {
+  const isOne = isLeadKey(name) || CAPTCHA.test(name);
+  if (!isOne || name.startsWith('customFields.')) return asList(field);
+  const value = last(field);
   if (typeof value !== 'object' || value === null) return value;
   const shape = name === 'customFields' ? asList : last;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shape(inner)]));

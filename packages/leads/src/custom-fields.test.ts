@@ -157,12 +157,14 @@ function field(id: string, more: Partial<CustomField> = {}): CustomField {
 }
 
 const codes = (sent: Record<string, CustomValue>, fields: CustomField[]) =>
-  resolveCustomFields(sent, fields).notes.map((note) => [note.field, note.code]);
+  resolveCustomFields({ customFields: sent }, fields).notes.map((note) => [note.field, note.code]);
 
 describe('which field a key means', () => {
   test('the id, the name and the label of a field all find it', () => {
     const fields = [field('a'), field('b'), field('c')];
-    expect(resolveCustomFields({ a: '1', 'b-name': '2', 'c-label': '3' }, fields)).toEqual({
+    expect(
+      resolveCustomFields({ customFields: { a: '1', 'b-name': '2', 'c-label': '3' } }, fields),
+    ).toEqual({
       values: { a: '1', b: '2', c: '3' },
       notes: [],
     });
@@ -171,7 +173,7 @@ describe('which field a key means', () => {
   test('NFD, other case and spaces around still find the field (hasgeek/funnel#1544)', () => {
     const fields = [field('a', { name: 'Profissão' })];
     for (const key of [' PROFISSÃO ', ' PROFISSA\u0303O ', 'profissão'])
-      expect(resolveCustomFields({ [key]: 'x' }, fields)).toEqual({
+      expect(resolveCustomFields({ customFields: { [key]: 'x' } }, fields)).toEqual({
         values: { a: 'x' },
         notes: [],
       });
@@ -179,17 +181,21 @@ describe('which field a key means', () => {
 
   test('a text that is the name of one field and the label of another means the name', () => {
     const fields = [field('a', { label: 'plano' }), field('b', { name: 'plano' })];
-    expect(resolveCustomFields({ plano: 'x' }, fields).values).toEqual({ b: 'x' });
+    expect(resolveCustomFields({ customFields: { plano: 'x' } }, fields).values).toEqual({
+      b: 'x',
+    });
   });
 
   test('a text that is the id of one field and the name of another means the id', () => {
     const fields = [field('a', { name: 'b' }), field('b')];
-    expect(resolveCustomFields({ b: 'x' }, fields).values).toEqual({ b: 'x' });
+    expect(resolveCustomFields({ customFields: { b: 'x' } }, fields).values).toEqual({ b: 'x' });
   });
 
   test('an exact label is found before a name in another case', () => {
     const fields = [field('a', { name: 'PLANO' }), field('b', { label: 'plano' })];
-    expect(resolveCustomFields({ plano: 'x' }, fields).values).toEqual({ b: 'x' });
+    expect(resolveCustomFields({ customFields: { plano: 'x' } }, fields).values).toEqual({
+      b: 'x',
+    });
   });
 
   test('a label of two fields is ambiguous, and so is a name but for case', () => {
@@ -201,7 +207,7 @@ describe('which field a key means', () => {
       ['/customFields/COR', 'ambiguous-custom-field'],
       ['/customFields/Plano', 'ambiguous-custom-field'],
     ]);
-    expect(resolveCustomFields({ cor: 'z' }, fields).values).toEqual({ b: 'z' });
+    expect(resolveCustomFields({ customFields: { cor: 'z' } }, fields).values).toEqual({ b: 'z' });
   });
 
   test('an unknown key is ignored with a note by its escaped pointer', () => {
@@ -217,7 +223,10 @@ describe('which field a key means', () => {
       ['/customFields/a', 'unknown-custom-field'],
     ]);
     const fields = [archived, field('b', { label: 'Plano' })];
-    expect(resolveCustomFields({ Plano: 'y' }, fields)).toEqual({ values: { b: 'y' }, notes: [] });
+    expect(resolveCustomFields({ customFields: { Plano: 'y' } }, fields)).toEqual({
+      values: { b: 'y' },
+      notes: [],
+    });
   });
 
   test('names that every object inherits are unknown', () => {
@@ -227,7 +236,7 @@ describe('which field a key means', () => {
       ['/customFields/constructor', 'unknown-custom-field'],
     ]);
     const fields = [field('a', { name: '__proto__' })];
-    expect(resolveCustomFields(sent, fields).values).toEqual({ a: 'x' });
+    expect(resolveCustomFields({ customFields: sent }, fields).values).toEqual({ a: 'x' });
   });
 });
 
@@ -248,21 +257,29 @@ describe('two keys for one field', () => {
       values: { id1: 'won' },
       notes: [{ field: `/customFields/${loser}`, code: 'overridden-custom-field' }],
     };
-    expect(resolveCustomFields({ [winner]: 'won', [loser]: 'lost' }, fields)).toEqual(expected);
-    expect(resolveCustomFields({ [loser]: 'lost', [winner]: 'won' }, fields)).toEqual(expected);
+    expect(
+      resolveCustomFields({ customFields: { [winner]: 'won', [loser]: 'lost' } }, fields),
+    ).toEqual(expected);
+    expect(
+      resolveCustomFields({ customFields: { [loser]: 'lost', [winner]: 'won' } }, fields),
+    ).toEqual(expected);
   });
 
   test('of two forms of one key, the lower code point wins, not the lower UTF-16 unit', () => {
     // Two compatibility forms of one ideograph, which NFC makes one.
     const sent = { '\ufa30': 'won', '\u{2f805}': 'lost' };
-    expect(resolveCustomFields(sent, [field('a', { label: '\u4fae' })]).values).toEqual({
+    expect(
+      resolveCustomFields({ customFields: sent }, [field('a', { label: '\u4fae' })]).values,
+    ).toEqual({
       a: 'won',
     });
   });
 
   test('a winner whose value cannot be taken does not let the loser in', () => {
     const numbers = [field('a', { type: 'number' })];
-    expect(resolveCustomFields({ a: 'x', 'a-name': 1 }, numbers).values).toEqual({});
+    expect(resolveCustomFields({ customFields: { a: 'x', 'a-name': 1 } }, numbers).values).toEqual(
+      {},
+    );
     expect(codes({ a: 'x', 'a-name': 1 }, numbers)).toEqual([
       ['/customFields/a-name', 'overridden-custom-field'],
       ['/customFields/a', 'invalid-custom-value'],
@@ -297,9 +314,9 @@ describe('two keys for one field', () => {
           .map((entry) => ({ entry, rank: Number(ranks.next().value) }))
           .sort((x, y) => x.rank - y.rank)
           .map(({ entry }) => entry);
-        expect(resolveCustomFields(Object.fromEntries(shuffled), definitions)).toEqual(
-          resolveCustomFields(Object.fromEntries(sent), definitions),
-        );
+        expect(
+          resolveCustomFields({ customFields: Object.fromEntries(shuffled) }, definitions),
+        ).toEqual(resolveCustomFields({ customFields: Object.fromEntries(sent) }, definitions));
       }),
     );
   });
@@ -319,6 +336,48 @@ test('code points are compared, not UTF-16 units', () => {
 test('a definition renamed in a new list is found by its new name', () => {
   const before = [field('a', { name: 'old' })];
   const after = [field('a', { name: 'new' })];
-  expect(resolveCustomFields({ new: 'x' }, before).values).toEqual({});
-  expect(resolveCustomFields({ new: 'x' }, after).values).toEqual({ a: 'x' });
+  expect(resolveCustomFields({ customFields: { new: 'x' } }, before).values).toEqual({});
+  expect(resolveCustomFields({ customFields: { new: 'x' } }, after).values).toEqual({ a: 'x' });
+});
+
+describe('keys of a form beside a lead’s fields', () => {
+  const fields = [
+    field('a', { name: 'plano', label: 'Plano escolhido' }),
+    field('b', { name: 'cores', type: 'multi-select', options: ['azul', 'verde'] }),
+    field('c', { name: 'idade', type: 'number' }),
+    field('d', { name: 'velho', archived: true }),
+  ];
+  const resolve = (otherKeys: Record<string, CustomValue>, customFields = {}) => {
+    const { values, notes } = resolveCustomFields({ customFields, otherKeys }, fields);
+    return { values, notes: notes.map((note) => [note.field, note.code]) };
+  };
+
+  test('are custom fields by their exact names, and noted', () => {
+    expect(resolve({ plano: 'ouro', cores: ['verde', 'azul'], idade: '41' })).toEqual({
+      values: { a: 'ouro', b: ['azul', 'verde'], c: 41 },
+      notes: ['cores', 'idade', 'plano'].map((name) => [`/${name}`, 'top-level-custom-field']),
+    });
+  });
+
+  test('are nothing by a label, an id, another case, or the name of one that is archived', () => {
+    const other = { 'Plano escolhido': 'x', a: 'x', Plano: 'x', ' plano': 'x', velho: 'x' };
+    expect(resolve(other)).toEqual({ values: {}, notes: [] });
+  });
+
+  test('give way to what customFields says of the same field, whatever its key', () => {
+    expect(resolve({ plano: 'x' }, { 'PLANO ESCOLHIDO': 'ouro' })).toEqual({
+      values: { a: 'ouro' },
+      notes: [['/plano', 'overridden-custom-field']],
+    });
+  });
+
+  test('refuse nothing: what the type cannot take is noted', () => {
+    expect(resolve({ idade: 'quarenta' })).toEqual({
+      values: {},
+      notes: [
+        ['/idade', 'top-level-custom-field'],
+        ['/idade', 'invalid-custom-value'],
+      ],
+    });
+  });
 });

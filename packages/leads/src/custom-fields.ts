@@ -58,6 +58,33 @@ export function readCustomFields(value: unknown, findings: Findings): Lead['cust
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
+/** Of the keys of a form that are no field of a lead, as many as a form has. */
+const OTHER_KEYS_LIMIT = 100;
+const OTHER_TEXT_LIMIT = 16_384;
+
+/**
+ * What a form says under keys that are no field of a lead, as custom fields can take it: whether one of
+ * them has such a name is decided later. What is left out stays an unknown key.
+ */
+export function readOtherKeys(entries: readonly [string, unknown][]): Lead['otherKeys'] {
+  const kept: [string, CustomValue][] = [];
+  let room = OTHER_TEXT_LIMIT;
+  for (const [key, value] of entries) {
+    if (kept.length === OTHER_KEYS_LIMIT) break;
+    if (key.length > KEY_LENGTH || !isStorable(key)) continue;
+    const custom = readCustomValue(value, () => undefined);
+    if (custom === undefined) continue;
+    const size = key.length + JSON.stringify(custom).length;
+    if (size > room) continue;
+    room -= size;
+    kept.push([key, custom]);
+  }
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** No name of a custom field is longer. */
+const KEY_LENGTH = 200;
+
 type TakeNote = (code: NoteCode, detail?: string) => void;
 
 function readCustomValue(value: unknown, note: TakeNote): CustomValue | undefined {
@@ -196,20 +223,19 @@ interface Match {
  * and a value that the field's type cannot take. The order of keys in the body changes nothing.
  */
 export function resolveCustomFields(
-  customFields: Readonly<Record<string, CustomValue>>,
+  { customFields = {}, otherKeys = {} }: Pick<Lead, 'customFields' | 'otherKeys'>,
   fields: readonly CustomField[],
 ): { values: Record<string, CustomValue>; notes: Note[] } {
   const keys = Object.keys(customFields).sort(compareCodePoints);
-  if (keys.length === 0) return { values: {}, notes: [] };
+  const others = Object.keys(otherKeys).sort(compareCodePoints);
+  if (keys.length + others.length === 0) return { values: {}, notes: [] };
   const find = finderOf(fields);
   const winners = new Map<string, Match>();
   const notes: Note[] = [];
+  const noteAt = (field: string, code: NoteCode, detail?: string) =>
+    notes.push({ field, code, ...(detail !== undefined && { detail }) });
   const note = (key: string, code: NoteCode, detail?: string) =>
-    notes.push({
-      field: jsonPointer('customFields', key),
-      code,
-      ...(detail !== undefined && { detail }),
-    });
+    noteAt(jsonPointer('customFields', key), code, detail);
 
   for (const key of keys) {
     const match = find(key);
@@ -229,6 +255,19 @@ export function resolveCustomFields(
     const { value, fault } = convertCustomValue(customFields[key], field);
     if (value !== undefined) values.push([field.id, value]);
     if (fault !== undefined) note(key, 'invalid-custom-value', fault);
+  }
+  for (const key of others) {
+    const match = find(key);
+    if (typeof match === 'string' || match.field.name !== key) continue;
+    const pointer = jsonPointer(key);
+    if (winners.has(match.field.id)) {
+      noteAt(pointer, 'overridden-custom-field');
+      continue;
+    }
+    const { value, fault } = convertCustomValue(otherKeys[key], match.field);
+    if (value !== undefined) values.push([match.field.id, value]);
+    noteAt(pointer, 'top-level-custom-field');
+    if (fault !== undefined) noteAt(pointer, 'invalid-custom-value', fault);
   }
   return { values: Object.fromEntries(values), notes };
 }

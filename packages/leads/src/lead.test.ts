@@ -580,6 +580,44 @@ describe('bodies as people and programs send them', () => {
     expect(notes).toEqual([]);
   });
 
+  test('objects may stand at the top level by dots; what the object itself says wins', () => {
+    const body = JSON.parse(
+      '{"address.city":"Recife","address.street":"Rua A","address":{"street":"Rua B"},"customFields.plano":"ouro","customFields.__proto__":"x","attribution.gclid":"g","consent":"on","consent.text":"Aceito","address.planet":"X","address.":"?"}',
+    ) as unknown;
+    const { lead, notes, consent } = accept(body);
+    expect(lead).toMatchObject({
+      address: { city: 'Recife', street: 'Rua B' },
+      attribution: { gclid: 'g' },
+    });
+    expect(Object.entries(lead.customFields ?? {})).toEqual([
+      ['plano', 'ouro'],
+      ['__proto__', 'x'],
+    ]);
+    expect(consent).toEqual({ given: true, text: 'Aceito' });
+    expect(notes.map(({ field }) => field)).toEqual(['/address/planet', '/address.']);
+  });
+
+  test('of a form the other keys are kept, bounded, for custom fields; of JSON they are ignored', () => {
+    const body = {
+      email: 'a@example.com',
+      plano: ' ouro ',
+      tags: ['a', 'b'],
+      blank: '',
+      odd: { a: 1 },
+      long: 'x'.repeat(20_000),
+      ['k'.repeat(201)]: 'x',
+    };
+    expect(accept(body).lead).toEqual({ email: 'a@example.com' });
+    const { lead, notes } = accept(body, { ...strict, isForm: true });
+    expect(lead.otherKeys).toEqual({ plano: 'ouro', tags: ['a', 'b'], long: 'x'.repeat(10_000) });
+    expect(notes.map(({ code }) => code)).toEqual(Array(6).fill('unknown-key'));
+    const many = Object.fromEntries(
+      Array.from({ length: 500 }, (_, i) => [`key${i}`, 'y'.repeat(9_000)]),
+    );
+    const kept = accept(many, { ...strict, isForm: true }).lead.otherKeys;
+    expect(JSON.stringify(kept).length).toBeLessThan(20_000);
+  });
+
   test('a body of which nothing is recognised is taken and says so', () => {
     const { lead, notes } = accept({ 'Nome completo': 'Bia', 'E-mail': 'bia@example.com' });
     expect(lead).toEqual({});

@@ -9,13 +9,12 @@ import {
   type LeadField,
   type Note,
   UTM_FIELDS,
-  ADDRESS_FIELDS,
   type UtmField,
 } from '@leadgate/contract';
 import { readAddress, readState } from './address.ts';
 import { CLICK_ID_KEYS, MARK_LIMIT, readAttribution } from './attribution.ts';
 import { readConsent } from './consent.ts';
-import { readCustomFields } from './custom-fields.ts';
+import { readCustomFields, readOtherKeys } from './custom-fields.ts';
 import { readBirthday } from './date.ts';
 import { hasRightCheckDigits, readDocument } from './document.ts';
 import { readEmail } from './email.ts';
@@ -42,6 +41,8 @@ export interface NormalizeOptions extends PhoneRules {
   mode: 'strict' | 'lenient';
   /** YYYY-MM-DD, the last day somebody can have been born on. */
   today: string;
+  /** A form: custom fields may stand at its top level. */
+  isForm?: boolean;
 }
 
 export type NormalizedLead =
@@ -83,7 +84,6 @@ const KNOWN_KEYS = new Set<string>([
   ...LEAD_FIELDS,
   ...UTM_FIELDS,
   ...Object.values(UTM_NAMES),
-  ...ADDRESS_FIELDS.map((field) => `address.${field}`),
   'firstName',
   'first_name',
   'lastName',
@@ -101,16 +101,22 @@ const KNOWN_KEYS = new Set<string>([
   '_ageMs',
 ]);
 
+/** Whether a key of a body's top level is that of a lead's own field. */
+export function isLeadKey(key: string): boolean {
+  return KNOWN_KEYS.has(key) || DOTTED.test(key);
+}
+
 /**
  * A parsed body as a normal lead, with its identity keys (email first) and notes on what was done
  * to it. Every field is optional; null and blank text are not sent. Refused is a body that is no
  * object, in either mode, and in strict mode one with a bad field: the errors then name every one
  * by JSON pointer. Neither errors nor notes repeat a value.
  */
-export function normalizeLead(body: unknown, options: NormalizeOptions): NormalizedLead {
-  if (!isJsonObject(body)) return { kind: 'refused', errors: [{ pointer: '', ...NOT_AN_OBJECT }] };
+export function normalizeLead(sent: unknown, options: NormalizeOptions): NormalizedLead {
+  if (!isJsonObject(sent)) return { kind: 'refused', errors: [{ pointer: '', ...NOT_AN_OBJECT }] };
   const findings = new Findings();
-  const lead = readFields(body, options.today, findings);
+  const body = undotted(sent);
+  const lead = readFields(body, options, findings);
   const consent = readConsent(own(body, 'consent'), findings);
   const externalId = readExternalId(body, findings);
   if (options.mode === 'strict' && findings.errors.length > 0)
@@ -137,7 +143,11 @@ function readExternalId(body: JsonObject, findings: Findings): string | undefine
   return findings.accept(readText(text, LONGEST_EXTERNAL_ID), '/externalId');
 }
 
-function readFields(body: JsonObject, today: string, findings: Findings): Lead {
+function readFields(
+  body: JsonObject,
+  { today, isForm = false }: NormalizeOptions,
+  findings: Findings,
+): Lead {
   const lead: Lead = {};
   for (const field of LEAD_FIELDS) {
     const sent = field === 'name' ? nameOf(body) : own(body, field);
@@ -153,7 +163,7 @@ function readFields(body: JsonObject, today: string, findings: Findings): Lead {
   if (lead.document !== undefined && !hasRightCheckDigits(lead.document))
     findings.note('/document', 'check-digits');
 
-  const address = readAddress(addressOf(body), findings);
+  const address = readAddress(own(body, 'address'), findings);
   if (address !== undefined) lead.address = address;
 
   for (const field of UTM_FIELDS) {
@@ -172,9 +182,11 @@ function readFields(body: JsonObject, today: string, findings: Findings): Lead {
   if (customFields !== undefined) lead.customFields = customFields;
 
   const keys = Object.keys(body);
-  for (const key of keys) if (!KNOWN_KEYS.has(key)) findings.unknownKey(() => jsonPointer(key));
-  if (keys.length > 0 && !keys.some((key) => KNOWN_KEYS.has(key)))
-    findings.note('', 'nothing-recognised');
+  const others = keys.filter((key) => !KNOWN_KEYS.has(key));
+  for (const key of others) findings.unknownKey(() => jsonPointer(key));
+  if (keys.length > 0 && others.length === keys.length) findings.note('', 'nothing-recognised');
+  const otherKeys = isForm ? readOtherKeys(others.map((key) => [key, own(body, key)])) : undefined;
+  if (otherKeys !== undefined) lead.otherKeys = otherKeys;
   return lead;
 }
 
@@ -189,13 +201,34 @@ function nameOf(body: JsonObject): unknown {
   return parts.length > 0 ? parts.join(' ') : name;
 }
 
-/** The address, or else what a plain form says of it at the top level (`address.city`). */
-function addressOf(body: JsonObject): unknown {
-  const address = own(body, 'address');
-  if (!isBlank(address)) return address;
-  const flat = ADDRESS_FIELDS.filter((field) => Object.hasOwn(body, `address.${field}`));
-  if (flat.length === 0) return address;
-  return Object.fromEntries(flat.map((field) => [field, own(body, `address.${field}`)]));
+/** Objects whose keys may stand at the top level with a dot, as some pages name their inputs. */
+const DOTTED = /^(address|attribution|consent|customFields)\.(?=.)/s;
+
+/** A body in which `address.city` is what it stands for, unless the object itself says it. */
+function undotted(body: JsonObject): JsonObject {
+  const dotted = Object.entries(body).filter(([key]) => DOTTED.test(key));
+  if (dotted.length === 0) return body;
+  const plain = new Map(Object.entries(body));
+  const inner = new Map<string, [string, unknown][]>();
+  for (const [key, value] of dotted) {
+    plain.delete(key);
+    const at = key.indexOf('.');
+    const outer = key.slice(0, at);
+    inner.set(outer, [...(inner.get(outer) ?? []), [key.slice(at + 1), value]]);
+  }
+  for (const [outer, entries] of inner) {
+    const object = plain.get(outer);
+    // A box `consent` beside `consent.text` says that it is given.
+    const said = isJsonObject(object)
+      ? Object.entries(object)
+      : isBlank(object) || outer !== 'consent'
+        ? []
+        : [['given', object] as const];
+    if (isBlank(object) || isJsonObject(object) || outer === 'consent')
+      plain.set(outer, Object.fromEntries([...entries, ...said]));
+  }
+  // fromEntries defines each key as its own, `__proto__` too.
+  return Object.fromEntries(plain);
 }
 
 const PROFILE = /^(?:https?:\/\/)?(?:(?:www|m)\.)?instagram\.com(?:\/+(?:_u\/)?([^/?#]*)|$)/i;
@@ -225,17 +258,18 @@ export type LeadReading =
 /**
  * Reads a parsed body as the link that it came to says, whichever way it came: posted, imported, or
  * mended after it was refused. `lenient`: asked for besides the link's own mode; `now`: milliseconds
- * since 1970. The sender's id of it is the first of the identities.
+ * since 1970; `isForm`: of a form. The sender's id of it is the first of the identities.
  */
 export function readLead(
   body: unknown,
   link: ReadingRules,
-  { lenient, now }: { lenient: boolean; now: number },
+  { lenient, now, isForm = false }: { lenient: boolean; now: number; isForm?: boolean },
 ): LeadReading {
   const normalized = normalizeLead(body, {
     ...link,
     mode: lenient || link.mode === 'lenient' ? 'lenient' : 'strict',
     today: latestDate(now),
+    isForm,
   });
   if (normalized.kind === 'refused') return { ...normalized, code: 'invalid-lead' };
   const { lead, identities, notes, consent, externalId } = normalized;

@@ -159,7 +159,8 @@ function setFields(
       fields.set(path.slice(0, dot), Object.fromEntries(inner));
     }
   }
-  return { body: JSON.stringify(Object.fromEntries(fields)), bodyType: 'json' };
+  // What is JSON is read as JSON, and stays what a form said.
+  return { body: JSON.stringify(Object.fromEntries(fields)), bodyType };
 }
 
 function setField(fields: Map<string, unknown>, name: string, value: string): void {
@@ -214,7 +215,8 @@ function readRejected(
   const parsed = parseBody(body, bodyType);
   switch (parsed.kind) {
     case 'parsed': {
-      const reading = readLead(parsed.value, link, { lenient, now });
+      const isForm = bodyType === 'form';
+      const reading = readLead(parsed.value, link, { lenient, now, isForm });
       if (reading.kind === 'read' || reading.errors.length > 0) return reading;
       return refused(reading.code);
     }

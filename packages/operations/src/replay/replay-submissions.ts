@@ -106,7 +106,7 @@ function changeOf(
   { submission, leadId, customFields: before }: StoredSubmission,
   fields: readonly CustomField[],
 ): CustomFieldChange | null {
-  const { values: after } = resolveCustomFields(submission.lead.customFields ?? {}, fields);
+  const { values: after } = resolveCustomFields(submission.lead, fields);
   const change: CustomFieldChange = {
     leadId,
     submissionId: submission.id,

@@ -165,6 +165,25 @@ describe('a submission', () => {
     });
   });
 
+  test('of a form has custom fields at its top level by their names, and says so', async () => {
+    const [plan, leadId] = [await createField('plano'), randomUUID()];
+    const notes = [
+      ...(['/plano', '/botao'] as const).map((field) => ({ field, code: 'unknown-key' as const })),
+      { field: '', code: 'nothing-recognised' as const },
+    ];
+    const submission = sample(leadId, { otherKeys: { plano: 'ouro', botao: 'x' } }, { notes });
+    expect((await apply(submission)).applied).toMatchObject([
+      { notes: ['unknown-key', 'top-level-custom-field'] },
+    ]);
+    expect(await leadRow(leadId)).toMatchObject({ customFields: { [plan]: 'ouro' } });
+    expect(await submissionRow(submission)).toMatchObject({
+      notes: [
+        { field: '/botao', code: 'unknown-key' },
+        { field: '/plano', code: 'top-level-custom-field' },
+      ],
+    });
+  });
+
   test('that is empty still makes its lead', async () => {
     const submission = sample(randomUUID(), {});
     const { applied } = await apply(submission);

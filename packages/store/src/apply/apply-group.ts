@@ -192,6 +192,7 @@ async function phonesShared(
 }
 
 const CUSTOM_FIELD_NOTES: ReadonlySet<NoteCode> = new Set([
+  'top-level-custom-field',
   'unknown-custom-field',
   'ambiguous-custom-field',
   'overridden-custom-field',
@@ -204,11 +205,16 @@ function allNotes(
   fields: readonly CustomField[],
 ): Note[] {
   const own = fields.filter((field) => field.workspaceId === workspaceId);
-  return [
+  const resolved = resolveCustomFields(lead, own).notes;
+  // Keys of which the receiver could not know that they are custom fields.
+  const known = new Set(resolved.map(({ field }) => field));
+  const isRecognised = resolved.some(({ code }) => code === 'top-level-custom-field');
+  const isTrue = ({ field, code }: Note) =>
     // A replay brings those of its last run.
-    ...notes.filter(({ code }) => !CUSTOM_FIELD_NOTES.has(code)),
-    ...resolveCustomFields(lead.customFields ?? {}, own).notes,
-  ];
+    !CUSTOM_FIELD_NOTES.has(code) &&
+    !(code === 'unknown-key' && known.has(field)) &&
+    !(code === 'nothing-recognised' && isRecognised);
+  return [...notes.filter(isTrue), ...resolved];
 }
 
 /**
