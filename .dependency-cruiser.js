@@ -12,7 +12,7 @@ const ROOMS = {
   'packages/boot': [],
   'packages/capture': [],
   'packages/contract': [],
-  'packages/delivery': [],
+  'packages/delivery': ['leads'],
   'packages/leads': ['contract'],
   'packages/store': ['boot', 'contract', 'leads'],
   'packages/intake': ['boot', 'contract', 'leads'],

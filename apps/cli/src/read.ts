@@ -114,3 +114,16 @@ export async function readSecret(file: string, cwd: string): Promise<string> {
   const read = file === '-' ? text(process.stdin) : readFile(resolve(cwd, file), 'utf8');
   return (await read).trim();
 }
+
+/** Rules of a mapping, each written as FIELD=QUERY; a field may have several. */
+export function rulesOf(texts: readonly string[]): Record<string, string[]> {
+  const rules: Record<string, string[]> = {};
+  for (const one of texts) {
+    const at = one.indexOf('=');
+    const field = one.slice(0, at).trim();
+    if (at < 1)
+      throw new Failure('Write a rule as FIELD=QUERY, such as email=$.contact.mail.', EXIT.usage);
+    rules[field] = [...(rules[field] ?? []), one.slice(at + 1).trim()];
+  }
+  return rules;
+}

@@ -82,7 +82,7 @@ async function endpoint(url: string, given: Partial<EndpointSettings> = {}) {
   const secret = newSecret();
   const settings = {
     ...{ name: randomUUID().slice(0, 8), url, headers: {}, events: [...LEAD_EVENTS], linkIds: [] },
-    ...{ perSecond: null, concurrency: 4, ...given },
+    ...{ mapping: null, perSecond: null, concurrency: 4, ...given },
   };
   const made = await createEndpoint(store, workspaceId, settings, { secret, key });
   if (made.kind !== 'done') throw new Error(made.kind);

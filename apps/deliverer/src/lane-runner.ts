@@ -7,10 +7,11 @@ import {
   keptAnswer,
   pauseMs,
   RateWindow,
-  verdictOn,
+  type Destination,
   type Guard,
   type Sender,
   type SendResult,
+  type Verdict,
 } from '@leadgate/delivery';
 import {
   dueDeliveries,
@@ -22,7 +23,7 @@ import {
   type SentDelivery,
   type Store,
 } from '@leadgate/store';
-import { leadMessage, openSigner, testMessage, valuesOf, type Signer } from './message.ts';
+import { newsOf, openDestination, valuesOf } from './message.ts';
 import { SHARES, type DelivererMetrics } from './metrics.ts';
 
 export interface LaneOptions {
@@ -57,7 +58,7 @@ export class LaneRunner {
   readonly #options: LaneOptions;
   readonly #window: RateWindow;
   #lane: Lane;
-  #signer: Signer | null = null;
+  #destination: Destination | null = null;
   #sender: Sender;
   /** When the next delivery is due; null: none that is known. */
   #dueAt: number | null = null;
@@ -98,7 +99,7 @@ export class LaneRunner {
   update(lane: Lane, readAt: number): void {
     const before = this.#lane;
     this.#lane = lane;
-    this.#openSigner();
+    this.#openDestination();
     this.#window.setRate(lane.perSecond);
     if (lane.concurrency !== before.concurrency) {
       const old = this.#sender;
@@ -177,7 +178,7 @@ export class LaneRunner {
   /** How many sends may start now. */
   #room(): number {
     const { active, concurrency } = this.#lane;
-    const may = active && this.#disabled === null && !this.#closed && this.#signer !== null;
+    const may = active && this.#disabled === null && !this.#closed && this.#destination !== null;
     if (!may || now() >= this.#options.heldUntil() || now() < this.#quietUntil) return 0;
     // What Postgres has not written yet is bounded too.
     if (this.#inHand.size >= concurrency * (READ_AHEAD + 1)) return 0;
@@ -219,32 +220,48 @@ export class LaneRunner {
   }
 
   async #send(due: DueDelivery): Promise<void> {
-    if (this.#signer === null) return;
-    const { endpointId, url } = this.#lane;
+    if (this.#destination === null) return;
     const { leadId, event, resends, lead } = due;
     const startedAt = now();
+    const { confirmAfterMs } = this.#destination;
+    const news = newsOf(this.#lane.endpointId, due);
+    const request = this.#destination.lead(news);
+    const of = { leadId, event, resends, version: lead.version, messageId: news.id };
     this.#inHand.add(leadId);
+    if (request.kind === 'skip') {
+      const facts = { outcome: 'skipped', status: null, detail: request.detail } as const;
+      this.#finish({ ...of, ...facts, durationMs: 0, retryMs: 0, confirmMs: null, remoteId: null });
+      return;
+    }
     this.#underWay += 1;
     this.#window.start();
-    const message = leadMessage(endpointId, due, this.#signer);
-    const result = await this.#sender.post(url, message.headers, message.body);
+    const result = await this.#sender.post(request.url, request.headers, request.body);
     this.#window.answered(now());
     this.#underWay -= 1;
     if (!this.#givenUp) {
-      const retryMs = this.#judge(result, due, startedAt);
-      const facts = factsOf(result, () => valuesOf(lead));
-      this.#options.metrics.observe(facts);
-      const of = { leadId, event, resends, version: lead.version, messageId: message.id };
-      this.#outcomes.push({ ...of, ...facts, retryMs });
-      void this.#write();
+      const { verdict, remoteId } = request.read(result, Date.now());
+      const retryMs = this.#judge(verdict, result, due, startedAt);
+      const facts = factsOf(result, verdict, () => valuesOf(lead));
+      const confirmMs = due.attempts > 0 ? confirmAfterMs : null;
+      this.#finish({ ...of, ...facts, retryMs, confirmMs, remoteId });
     }
     if (this.#underWay === 0) for (const tell of this.#tellIdle.splice(0)) tell();
     void this.#work();
   }
 
+  #finish(sent: SentDelivery): void {
+    this.#options.metrics.observe(sent);
+    this.#outcomes.push(sent);
+    void this.#write();
+  }
+
   /** What a result is to the endpoint; how long the delivery waits if it was not taken. */
-  #judge(result: SendResult, { attempts }: DueDelivery, startedAt: number): number {
-    const verdict = verdictOn(result, Date.now());
+  #judge(
+    verdict: Verdict,
+    result: SendResult,
+    { attempts }: DueDelivery,
+    startedAt: number,
+  ): number {
     const retryMs = backoffMs(attempts + 1, Math.random());
     if (verdict.kind === 'delivered') {
       this.#failures = 0;
@@ -331,20 +348,21 @@ export class LaneRunner {
 
   /** Sends a test that was asked for, whatever the state of the endpoint. */
   async #test(testId: string): Promise<void> {
-    if (this.#testing || this.#closed || this.#signer === null) return;
+    if (this.#testing || this.#closed || this.#destination === null) return;
     if (this.#window.places(now()) === 0) return;
     this.#testing = true;
     this.#window.start();
-    const { endpointId, url } = this.#lane;
-    const message = testMessage(endpointId, testId, this.#signer);
-    const result = await this.#sender.post(url, message.headers, message.body);
+    const { endpointId } = this.#lane;
+    const messageId = `msg_test_${testId}`;
+    const request = this.#destination.test(messageId);
+    const result = await this.#sender.post(request.url, request.headers, request.body);
     this.#window.answered(now());
     if (!this.#givenUp) {
-      const facts = factsOf(result, () => []);
+      const facts = factsOf(result, request.read(result, Date.now()).verdict, () => []);
       this.#options.metrics.observe(facts);
       const of = { leadId: null, version: null, event: 'endpoint.test' } as const;
       await recordTest(this.#options.store, endpointId, testId, {
-        ...{ ...of, messageId: message.id },
+        ...{ ...of, messageId },
         ...facts,
       }).catch((error: unknown) => {
         // It is still asked for, and sent again.
@@ -355,16 +373,16 @@ export class LaneRunner {
     this.#rest();
   }
 
-  #openSigner(): void {
+  #openDestination(): void {
     const { key, logger } = this.#options;
     try {
-      this.#signer = openSigner(this.#lane, key);
+      this.#destination = openDestination(this.#lane, key);
     } catch {
-      this.#signer = null;
+      this.#destination = null;
       const { endpointId } = this.#lane;
       logger.error(
         { endpointId },
-        'the secret of an endpoint was encrypted under another DELIVERY_KEY: nothing is sent to it',
+        'the secret of an endpoint was encrypted under another DELIVERY_KEY, or its kind is of a newer version: nothing is sent to it',
       );
     }
   }
@@ -385,12 +403,12 @@ const now = (): number => performance.now();
 type Facts = Pick<DeliveryTry, 'outcome' | 'status' | 'detail' | 'durationMs'>;
 
 /** A result as the log keeps it. `personal`: what an answer must not repeat. */
-function factsOf(result: SendResult, personal: () => readonly string[]): Facts {
+function factsOf(result: SendResult, verdict: Verdict, personal: () => readonly string[]): Facts {
   const { durationMs } = result;
   if (result.kind !== 'answered')
     return { outcome: result.kind, status: null, detail: result.detail, durationMs };
   const { status, answer } = result;
-  const isDelivered = verdictOn(result, 0).kind === 'delivered';
+  const isDelivered = verdict.kind === 'delivered';
   return {
     outcome: isDelivered ? 'delivered' : 'answered',
     status,

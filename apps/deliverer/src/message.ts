@@ -1,63 +1,32 @@
-import { messageId, signedHeaders } from '@leadgate/delivery';
+import { DESTINATIONS, DESTINATION_KINDS, messageId, type Destination } from '@leadgate/delivery';
 import { openSealed, type DueDelivery, type Lane, type LeadContent } from '@leadgate/store';
 
-/** What is posted to an endpoint. */
-export interface Message {
-  id: string;
-  body: string;
-  headers: Record<string, string>;
-}
-
-/** A lane whose secrets are open. */
-export interface Signer {
-  headers: Record<string, string>;
-  secrets: string[];
-}
-
-/** Throws if they were encrypted under another key. */
-export function openSigner(
-  { headers, secrets }: Pick<Lane, 'headers' | 'secrets'>,
+/**
+ * What sends to the endpoint of a lane. Throws if its secrets were encrypted under another key, or it is of a
+ * kind that this version does not know.
+ */
+export function openDestination(
+  { endpointId, kind: wanted, url, mapping, headers, secrets }: Lane,
   key: Uint8Array,
-): Signer {
-  return {
-    headers: headers === null ? {} : (JSON.parse(openSealed(headers, key)) as Signer['headers']),
+): Destination {
+  const kind = DESTINATION_KINDS.find((one) => one === wanted);
+  if (kind === undefined) throw new Error(`unknown kind ${wanted}`);
+  return DESTINATIONS[kind]({
+    ...{ endpointId, url, mapping },
+    headers:
+      headers === null ? {} : (JSON.parse(openSealed(headers, key)) as Record<string, string>),
     secrets: secrets.map((secret) => openSealed(secret, key)),
-  };
+  });
 }
 
-/** The lead as it stands, signed: under the same id for as long as it stands so. */
-export function leadMessage(
+/** The lead as it stands: under the same id for as long as it stands so. */
+export function newsOf(
   endpointId: string,
-  { leadId, event, resends, lead }: DueDelivery,
-  signer: Signer,
-): Message {
-  const id = messageId({ endpointId, leadId, version: lead.version, resends });
-  return message(id, { type: event, timestamp: lead.updatedAt, data: lead }, signer);
-}
-
-/** A message that says nothing of anybody. */
-export function testMessage(endpointId: string, testId: string, signer: Signer): Message {
-  const timestamp = new Date().toISOString();
-  return message(
-    `msg_test_${testId}`,
-    { type: 'endpoint.test', timestamp, data: { endpointId } },
-    signer,
-  );
-}
-
-function message(id: string, content: object, { headers, secrets }: Signer): Message {
-  const body = JSON.stringify(content);
-  const seconds = Math.floor(Date.now() / 1_000);
-  return {
-    id,
-    body,
-    headers: {
-      ...headers,
-      'content-type': 'application/json',
-      'user-agent': 'Leadgate',
-      ...signedHeaders(secrets, { id, seconds, body }),
-    },
-  };
+  { leadId, event, resends, remoteId, lead }: DueDelivery,
+): Parameters<Destination['lead']>[0] {
+  const { version, updatedAt } = lead;
+  const id = messageId({ endpointId, leadId, version, resends });
+  return { id, leadId, event, version, timestamp: updatedAt, data: lead, remoteId };
 }
 
 const NO_VALUES = new Set(['leadId', 'workspaceId', 'createdAt', 'updatedAt']);

@@ -8,7 +8,15 @@ export interface DelivererMetrics {
 }
 
 const OUTCOMES = [
-  ...(['delivered', 'answered', 'refused', 'timeout', 'no-connection', 'broken-answer'] as const),
+  ...([
+    'delivered',
+    'skipped',
+    'answered',
+    'refused',
+    'timeout',
+    'no-connection',
+    'broken-answer',
+  ] as const),
 ];
 /** How much of the time is gone after which an endpoint that only fails is disabled. Percent. */
 export const SHARES = ['50', '70', '90'] as const;

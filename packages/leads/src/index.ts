@@ -15,7 +15,7 @@ export type { LeadState, Provenance, TouchOfSubmission } from './lead-state.ts';
 export { readLead, type LeadReading } from './lead.ts';
 export { leadWithout, partsByEmail } from './split.ts';
 export { jsonPointer } from './reading.ts';
-export { mapBody, mappingFaults } from './mapping.ts';
+export { mapBody, mappingFaults, mapRules, queryFaults } from './mapping.ts';
 export { PRESET_NAMES, PRESETS } from './presets.ts';
 export { isPhoneCountry } from './telephone.ts';
 export { customFieldKey } from './text.ts';

@@ -115,3 +115,31 @@ function firstFound(body: JSONValue, queries: readonly JSONPathQuery[]): unknown
   }
   return undefined;
 }
+
+/** What is wrong with the queries of rules, by the field that they are of. Empty: they can be used. */
+export function queryFaults(
+  rules: Readonly<Record<string, readonly string[]>>,
+): { field: string; detail: string }[] {
+  return Object.entries(rules).flatMap(([field, queries]) =>
+    queries.flatMap((query) => {
+      const detail = faultOf(query);
+      return detail === null ? [] : [{ field, detail }];
+    }),
+  );
+}
+
+/** What rules read of a value: by field, the first that its queries find. */
+export function mapRules(
+  rules: Readonly<Record<string, readonly string[]>>,
+): (value: object) => Record<string, unknown> {
+  const compiledRules = Object.entries(rules).map(
+    ([field, queries]) => [field, queries.map((query) => environment.compile(query))] as const,
+  );
+  return (value) =>
+    Object.fromEntries(
+      compiledRules.flatMap(([field, queries]): [string, unknown][] => {
+        const found = firstFound(value as JSONValue, queries);
+        return found === undefined ? [] : [[field, found]];
+      }),
+    );
+}

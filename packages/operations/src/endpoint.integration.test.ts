@@ -143,3 +143,39 @@ test('without a key nothing is encrypted, and nothing is made', async () => {
   deliveries = { ...deliveries, key: null };
   expect(await create()).toMatchObject({ code: 'unavailable' });
 });
+
+test('HubSpot is called with a token, which is not shown; what belongs to another kind is refused', async () => {
+  const hub = { name: 'hub', url: undefined, kind: 'hubspot' as const };
+  expect(await create(hub)).toMatchObject({ errors: [{ pointer: '/token', code: 'required' }] });
+  const mapping = { lastname: ['$.name'], x: ['$..a..b'] };
+  expect(await create({ ...hub, token: 'pat-1', mapping })).toMatchObject({
+    errors: [{ pointer: '/mapping/x' }, { pointer: '/mapping/email', code: 'required' }],
+  });
+  const made = await create({ ...hub, token: 'pat-1' });
+  expect(made).toMatchObject({
+    ...{ kind: 'hubspot', url: 'https://api.hubapi.com', perSecond: 5, secret: null },
+  });
+  if (made instanceof Refusal) throw new Error(made.detail);
+  const endpointId = made.id;
+  const run = (given: object) =>
+    runOperation(endpoint.set, { endpointId, ...given }, connections(), call());
+  const sealed = async () =>
+    Buffer.from(
+      (await store.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } })).secret,
+    );
+  const before = await sealed();
+  const changed = await run({ token: 'pat-2', mapping: { email: ['$.email'] } });
+  expect(changed).toMatchObject({ mapping: { email: ['$.email'] } });
+  expect(await sealed()).not.toEqual(before);
+  expect(JSON.stringify([made, changed, await listAudit(store, { limit: 9 })])).not.toContain(
+    'pat-',
+  );
+  expect(await run({ mapping: null })).toMatchObject({ mapping: null });
+  expect(await runOperation(endpoint.rotate, { endpointId }, connections(), call())).toMatchObject({
+    code: 'conflict',
+  });
+
+  const wrong = await create({ token: 'pat-1', mapping: {} });
+  expect(wrong).toMatchObject({ errors: [{ pointer: '/token' }, { pointer: '/mapping' }] });
+  expect(await create({ url: undefined })).toMatchObject({ errors: [{ pointer: '/url' }] });
+});

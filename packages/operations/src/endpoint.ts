@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LEAD_EVENTS, type FieldError } from '@leadgate/contract';
-import { createGuard, newSecret } from '@leadgate/delivery';
+import {
+  createGuard,
+  DESTINATION_KINDS,
+  HUBSPOT_PER_SECOND,
+  HUBSPOT_URL,
+  newSecret,
+} from '@leadgate/delivery';
+import { queryFaults } from '@leadgate/leads';
 import {
   askEndpointTest,
   createEndpoint,
@@ -14,6 +21,7 @@ import {
   resendDeliveries,
   rotateEndpointSecret,
   setEndpointState,
+  setEndpointToken,
   updateEndpoint,
   type Endpoint,
   type EndpointSettings,
@@ -35,7 +43,14 @@ const members = {
   workspaceId: Uuid,
   workspaceName: Type.String(),
   name: Type.String(),
+  kind: Type.String({ description: 'webhook, or hubspot: contacts of HubSpot, by its API.' }),
   url: Type.String(),
+  mapping: Nullable(
+    Type.Record(Type.String(), Type.Array(Type.String()), {
+      description:
+        'By the destination’s name of a field, queries over the lead. Null: those of its kind.',
+    }),
+  ),
   headers: Type.Array(Type.String(), { description: 'Names; values are not shown.' }),
   events: Type.Array(Type.String()),
   linkIds: Type.Array(Uuid),
@@ -51,7 +66,11 @@ const members = {
 const EndpointView = Type.Object(members);
 const WithSecret = Type.Object({
   ...members,
-  secret: Type.String({ description: 'What messages are verified with; shown this once.' }),
+  secret: Nullable(
+    Type.String({
+      description: 'What messages of a webhook are verified with; shown this once.',
+    }),
+  ),
 });
 
 const Events = Type.Array(Type.Enum([...LEAD_EVENTS]), {
@@ -62,6 +81,35 @@ const Events = Type.Array(Type.Enum([...LEAD_EVENTS]), {
 });
 
 const settings = {
+  url: Type.Optional(
+    Type.String({
+      maxLength: 4_000,
+      description:
+        'Where a webhook is posted to; where the API of another kind is, if not where it always is.',
+    }),
+  ),
+  token: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 2_000,
+      pattern: '^[!-~]+$',
+      description:
+        'What a destination that is no webhook is called with; kept encrypted, never shown.',
+    }),
+  ),
+  mapping: Type.Optional(
+    Nullable(
+      Type.Record(
+        Type.String({ pattern: '^[a-zA-Z][a-zA-Z0-9_]{0,99}$' }),
+        Type.Array(Type.String({ maxLength: 300 }), { minItems: 1, maxItems: 5 }),
+        {
+          maxProperties: 100,
+          description:
+            'For a destination that is no webhook: by its name of a field, JSONPath queries over the lead, of which the first that finds something counts. Null: the fields that it always has.',
+        },
+      ),
+    ),
+  ),
   headers: Type.Optional(
     Type.Record(Type.String(), Type.String({ maxLength: 2_000 }), {
       maxProperties: 20,
@@ -92,7 +140,7 @@ const settings = {
     }),
   ),
 };
-const input = { name: Type.String(), url: Type.String({ maxLength: 4_000 }), ...settings };
+const input = { name: Type.String(), ...settings };
 
 const CONCURRENCY = 8;
 const WEEK_SECONDS = 604_800;
@@ -108,11 +156,25 @@ const OWN_HEADERS =
 
 /** What is wrong with the parts of an endpoint that are not of the store. */
 function faultsOf(
-  { url, headers = {}, perSecond }: Partial<EndpointSettings>,
+  kind: string,
+  { url, token, mapping, headers = {}, perSecond }: Settings,
   { allowNetworks }: DeliverySettings,
 ): FieldError[] {
   const fault = url === undefined ? null : createGuard({ allowNetworks }).faultOf(url);
   const errors: FieldError[] = fault === null ? [] : [{ pointer: '/url', ...fault }];
+  if (kind === 'webhook') {
+    const detail = 'A webhook has none: its messages are signed, and hold the whole lead.';
+    for (const [name, value] of Object.entries({ token, mapping }))
+      if (value !== undefined) errors.push({ pointer: `/${name}`, code: 'not-allowed', detail });
+  }
+  for (const { field, detail } of queryFaults(mapping ?? {}))
+    errors.push({ pointer: `/mapping/${field}`, code: 'invalid', detail });
+  if (kind !== 'webhook' && mapping && mapping['email'] === undefined)
+    errors.push({
+      pointer: '/mapping/email',
+      code: 'required',
+      detail: 'Contacts are found by their email: say where it is, such as $.email.',
+    });
   for (const [name, value] of Object.entries(headers)) {
     const pointer = `/headers/${name.slice(0, 100)}`;
     if (!HEADER_NAME.test(name))
@@ -140,7 +202,7 @@ const lowerCased = (headers: Record<string, string>): Record<string, string> =>
 
 type Settings = Partial<Static<ReturnType<typeof Type.Object<typeof input>>>>;
 
-function settingsOf({ headers, ...given }: Settings): Partial<EndpointSettings> {
+function settingsOf({ headers, token: _, ...given }: Settings): Partial<EndpointSettings> {
   return { ...given, ...(headers !== undefined && { headers: lowerCased(headers) }) };
 }
 
@@ -188,31 +250,48 @@ export const endpoint = {
     method: 'POST',
     path: '/workspaces/:workspaceId/endpoints',
     summary: 'Create an endpoint: it is told of what changes from now on',
-    description: 'Messages are signed as Standard Webhooks says; the secret is shown this once.',
+    description:
+      'Messages of a webhook are signed as Standard Webhooks says; the secret is shown this once. Another kind is called by its own API, with its token.',
     role: 'administrator',
     scope: 'workspaceId',
     subject: ['name'],
-    input: Type.Object({ workspaceId: Uuid, ...input }),
+    input: Type.Object({
+      workspaceId: Uuid,
+      kind: Type.Optional(
+        Type.Enum([...DESTINATION_KINDS], { description: 'webhook if left out.' }),
+      ),
+      ...input,
+    }),
     output: WithSecret,
     status: 201,
-    run: async ({ workspaceId, ...given }, connections) => {
+    run: async ({ workspaceId, kind = 'webhook', ...given }, connections) => {
       const deliveries = await connections.deliveries();
       const { key } = deliveries;
       if (key === null) return NO_KEY;
-      const errors = faultsOf(given, deliveries);
-      if (errors.length > 0) return invalid(errors);
-      const secret = newSecret();
-      const defaults = { headers: {}, events: [...LEAD_EVENTS], linkIds: [] };
+      const isWebhook = kind === 'webhook';
+      const { url = isWebhook ? null : HUBSPOT_URL, token } = given;
+      const errors = faultsOf(kind, given, deliveries);
+      const required = (name: string, detail: string): void => {
+        errors.push({ pointer: `/${name}`, code: 'required', detail });
+      };
+      if (url === null) required('url', 'Say where a webhook is posted to.');
+      if (!isWebhook && token === undefined)
+        required('token', 'HubSpot is called with the access token of a private app.');
+      if (errors.length > 0 || url === null) return invalid(errors);
+      const secret = token ?? newSecret();
       const outcome = await createEndpoint(
         connections.store,
         workspaceId,
         {
-          ...{ ...defaults, perSecond: null, concurrency: CONCURRENCY, ...given },
+          ...{ headers: {}, events: [...LEAD_EVENTS], linkIds: [], mapping: null },
+          ...{ perSecond: isWebhook ? null : HUBSPOT_PER_SECOND, concurrency: CONCURRENCY },
           ...settingsOf(given),
+          ...{ name: given.name, url },
         },
-        { secret, key },
+        { kind, secret, key },
       );
-      return viewOf(outcome, UNKNOWN_WORKSPACE, (one) => ({ ...one, secret }));
+      const shown = isWebhook ? secret : null;
+      return viewOf(outcome, UNKNOWN_WORKSPACE, (one) => ({ ...one, secret: shown }));
     },
   }),
 
@@ -241,17 +320,19 @@ export const endpoint = {
     output: EndpointView,
     run: async ({ endpointId, ...given }, connections) => {
       if (Object.keys(given).length === 0) return NOTHING_NAMED;
+      const { store } = connections;
       const deliveries = await connections.deliveries();
       const { key } = deliveries;
-      if (given.headers !== undefined && key === null) return NO_KEY;
-      const errors = faultsOf(given, deliveries);
+      const { headers, token } = given;
+      if ((headers ?? token) !== undefined && key === null) return NO_KEY;
+      const known = await findEndpoint(store, endpointId);
+      if (known === null) return UNKNOWN;
+      const errors = faultsOf(known.kind, given, deliveries);
       if (errors.length > 0) return invalid(errors);
-      const changes = settingsOf(given);
-      return viewOf(
-        await updateEndpoint(connections.store, endpointId, changes, key),
-        UNKNOWN,
-        (one) => one,
-      );
+      const changed = await updateEndpoint(store, endpointId, settingsOf(given), key);
+      if (changed.kind === 'done' && token !== undefined && key !== null)
+        await setEndpointToken(store, endpointId, token, key);
+      return viewOf(changed, UNKNOWN, (one) => one);
     },
   }),
 
@@ -281,6 +362,9 @@ export const endpoint = {
     run: async ({ endpointId, overlapSeconds = WEEK_SECONDS }, connections) => {
       const { key } = await connections.deliveries();
       if (key === null) return NO_KEY;
+      const known = await findEndpoint(connections.store, endpointId);
+      if (known !== null && known.kind !== 'webhook')
+        return new Refusal('conflict', 'It is called with a token: change that one.');
       const secret = newSecret();
       const rotation = { secret, key, overlapSeconds };
       const one = await rotateEndpointSecret(connections.store, endpointId, rotation);

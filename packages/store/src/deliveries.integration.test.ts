@@ -64,7 +64,7 @@ beforeEach(async () => {
 const settings = (given: Partial<EndpointSettings> = {}): EndpointSettings => ({
   name: randomUUID().slice(0, 8),
   url: 'https://crm.example/hook',
-  headers: {},
+  ...{ mapping: null, headers: {} },
   events: [...LEAD_EVENTS],
   linkIds: [],
   perSecond: null,
@@ -104,6 +104,7 @@ function tried(
   return {
     ...{ leadId, event, resends, version: lead.version, messageId: 'msg_1', detail: '' },
     ...{ outcome: 'delivered', status: 200, durationMs: 5, retryMs: 60_000 },
+    ...{ confirmMs: null, remoteId: null },
     ...given,
   };
 }

@@ -12,7 +12,11 @@ import { connectionOf, isPooled, type Store } from './open-store.ts';
 /** An endpoint whose deliveries one deliverer sends, until its lease ends. */
 export interface Lane {
   endpointId: string;
+  /** What sends to it. */
+  kind: string;
   url: string;
+  /** By the destination's name of a field, queries over the lead; null: those of its kind. */
+  mapping: Record<string, string[]> | null;
   /** JSON of its headers, and its secrets, the one in use first: sealed. */
   headers: Uint8Array | null;
   secrets: Uint8Array[];
@@ -85,7 +89,7 @@ export async function releaseLane(
 /** The lanes of an owner as they are now. */
 export async function readLanes(store: Store, owner: string): Promise<Lane[]> {
   return store.prisma.$queryRaw<Lane[]>`
-    SELECT e.id AS "endpointId", e.url, e.headers, e.per_second AS "perSecond", e.concurrency,
+    SELECT e.id AS "endpointId", e.kind, e.url, e.mapping, e.headers, e.per_second AS "perSecond", e.concurrency,
       CASE WHEN e.old_secret_until > now() THEN ARRAY[e.secret, e.old_secret] ELSE ARRAY[e.secret] END
         AS secrets,
       e.state = 'active' AS active, e.failures, e.failing_since AS "failingSince",
@@ -112,6 +116,8 @@ export interface DueDelivery {
   resends: number;
   /** How often it has failed. */
   attempts: number;
+  /** What the destination calls the lead, if it said so. */
+  remoteId: string | null;
   /** As the lead stands now. */
   lead: LeadContent;
 }
@@ -144,6 +150,7 @@ interface DueRow extends LeadContentRow {
   event: LeadEventType;
   resends: number;
   attempts: number;
+  remoteId: string | null;
 }
 
 /**
@@ -157,7 +164,7 @@ export async function dueDeliveries(
 ): Promise<DueDelivery[]> {
   const order = freshFirst ? Prisma.sql`d.attempts, d.due_at` : Prisma.sql`d.due_at`;
   const rows = await store.prisma.$queryRaw<DueRow[]>`
-    SELECT d.event, d.resends, d.attempts, ${contentColumns}
+    SELECT d.event, d.resends, d.attempts, d.remote_id AS "remoteId", ${contentColumns}
     FROM delivery d
     JOIN lead ON lead.workspace_id = d.workspace_id AND lead.id = d.lead_id
     JOIN workspace w ON w.id = d.workspace_id
@@ -171,8 +178,9 @@ export async function dueDeliveries(
     rows.map(({ workspaceId }) => workspaceId),
   );
   return rows.map((row) => {
-    const { event, resends, attempts } = row;
-    return { leadId: row.id, event, resends, attempts, lead: readLeadContent(row, fields) };
+    const { event, resends, attempts, remoteId } = row;
+    const lead = readLeadContent(row, fields);
+    return { leadId: row.id, event, resends, attempts, remoteId, lead };
   });
 }
 
@@ -183,7 +191,14 @@ export interface DeliveryTry {
   version: number | null;
   event: LeadEventType | 'endpoint.test';
   messageId: string;
-  outcome: 'delivered' | 'answered' | 'refused' | 'timeout' | 'no-connection' | 'broken-answer';
+  outcome:
+    | 'delivered'
+    | 'skipped'
+    | 'answered'
+    | 'refused'
+    | 'timeout'
+    | 'no-connection'
+    | 'broken-answer';
   status: number | null;
   /** No personal data. */
   detail: string;
@@ -197,6 +212,10 @@ export interface SentDelivery extends DeliveryTry {
   resends: number;
   /** Milliseconds after which it is tried again if it was not delivered. */
   retryMs: number;
+  /** Milliseconds after which it is sent once more although it was delivered; null: it is not. */
+  confirmMs: number | null;
+  /** What the destination calls the lead; null: it did not say. */
+  remoteId: string | null;
 }
 
 /** How an endpoint stands after some tries. */
@@ -228,7 +247,8 @@ export async function recordTries(
       WITH tried AS (
         SELECT * FROM jsonb_to_recordset(${JSON.stringify(tries)}::jsonb) AS tried (
           "leadId" uuid, version integer, resends integer, event text, "messageId" text, outcome text,
-          status integer, detail text, "durationMs" integer, "retryMs" float8)
+          status integer, detail text, "durationMs" integer, "retryMs" float8, "confirmMs" float8,
+          "remoteId" text)
       ), logged AS (
         INSERT INTO delivery_attempt
           (endpoint_id, lead_id, version, event, message_id, outcome, status, detail, duration_ms)
@@ -253,11 +273,12 @@ export async function recordTries(
                OR ${quietMs}::float8 IS NOT NULL OR ${disabled}::text IS NOT NULL
                OR delivered_at IS NULL OR delivered_at < now() - interval '1 second')
       ), judged AS (
-        SELECT tried.*, outcome = 'delivered' AS delivered FROM tried JOIN locked ON "leadId" = lead_id
+        SELECT tried.*, outcome IN ('delivered', 'skipped') AS delivered FROM tried JOIN locked ON "leadId" = lead_id
       )
       UPDATE delivery d SET
         due_at = CASE
-          WHEN delivered AND d.version <= judged.version AND d.resends <= judged.resends THEN NULL
+          WHEN delivered AND d.version <= judged.version AND d.resends <= judged.resends
+            THEN now() + "confirmMs" * interval '1 millisecond'
           WHEN delivered THEN now()
           WHEN ${isSetAside(endpointId, setAsideMs)} THEN NULL
           ELSE now() + "retryMs" * interval '1 millisecond' END,
@@ -266,6 +287,7 @@ export async function recordTries(
         failing_since = CASE WHEN NOT delivered THEN coalesce(d.failing_since, now()) END,
         delivered_version = CASE WHEN delivered THEN judged.version ELSE d.delivered_version END,
         delivered_at = CASE WHEN delivered THEN now() ELSE d.delivered_at END,
+        remote_id = coalesce("remoteId", d.remote_id),
         event = CASE WHEN delivered AND d.event = 'lead.created' THEN 'lead.updated' ELSE d.event END
       FROM judged WHERE d.endpoint_id = ${endpointId}::uuid AND d.lead_id = judged."leadId"`;
   } catch (error) {

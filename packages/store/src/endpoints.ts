@@ -3,7 +3,7 @@ import { hkdfSync, randomUUID } from 'node:crypto';
 import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
 import { open, seal } from './credentials.ts';
 import { isUniqueViolation } from './failure-of.ts';
-import type { Prisma } from './generated/client.ts';
+import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { displayText, nameErrors } from './text.ts';
 
@@ -14,7 +14,11 @@ export interface Endpoint {
   workspaceName: string;
   /** Unique in the workspace. */
   name: string;
+  /** What sends to it. */
+  kind: string;
   url: string;
+  /** By the destination's name of a field, queries over the lead; null: those of its kind. */
+  mapping: Record<string, string[]> | null;
   /** Names of the headers that are sent with it; their values are not shown. */
   headers: string[];
   events: LeadEventType[];
@@ -40,7 +44,7 @@ export interface Endpoint {
 /** What operators say of an endpoint. */
 export interface EndpointSettings extends Pick<
   Endpoint,
-  'name' | 'url' | 'events' | 'linkIds' | 'perSecond' | 'concurrency'
+  'name' | 'url' | 'mapping' | 'events' | 'linkIds' | 'perSecond' | 'concurrency'
 > {
   /** Values by name. */
   headers: Record<string, string>;
@@ -69,7 +73,7 @@ export async function createEndpoint(
   store: Store,
   workspaceId: string,
   settings: EndpointSettings,
-  { secret, key }: { secret: string; key: Uint8Array },
+  { kind = 'webhook', secret, key }: { kind?: string; secret: string; key: Uint8Array },
 ): Promise<EndpointChange> {
   const errors = await settingErrors(store, workspaceId, settings);
   if (errors.length > 0) return { kind: 'invalid', errors };
@@ -81,7 +85,7 @@ export async function createEndpoint(
         id: randomUUID(),
         workspaceId,
         ...columnsOf(settings, key),
-        secret: sealText(secret, key),
+        ...{ kind, secret: sealText(secret, key) },
         concurrency: settings.concurrency,
         name: displayText(settings.name),
         url: settings.url,
@@ -128,13 +132,14 @@ const found = (endpoint: Endpoint | null): EndpointChange =>
 
 /** `key`: null if no headers are named. */
 function columnsOf(
-  { headers, name, ...settings }: Partial<EndpointSettings>,
+  { headers, name, mapping, ...settings }: Partial<EndpointSettings>,
   key: Uint8Array | null,
 ): Partial<Omit<Prisma.EndpointUncheckedCreateInput, 'id' | 'workspaceId' | 'secret'>> {
   const names = Object.keys(headers ?? {});
   const sealed = names.length === 0 || key === null ? null : sealText(JSON.stringify(headers), key);
   return {
     ...settings,
+    ...(mapping !== undefined && { mapping: mapping ?? Prisma.DbNull }),
     ...(name !== undefined && { name: displayText(name) }),
     ...(headers !== undefined && { headers: sealed, headerNames: names }),
   };
@@ -214,6 +219,16 @@ export async function rotateEndpointSecret(
   return findEndpoint(store, id);
 }
 
+/** Has an endpoint called with another token from now on. */
+export async function setEndpointToken(
+  store: Store,
+  id: string,
+  token: string,
+  key: Uint8Array,
+): Promise<void> {
+  await store.prisma.endpoint.updateMany({ where: { id }, data: { secret: sealText(token, key) } });
+}
+
 /** Asks for a test, which a deliverer sends, whatever the endpoint's state. False if there is no endpoint. */
 export async function askEndpointTest(store: Store, id: string, testId: string): Promise<boolean> {
   return store.prisma.$transaction(async (tx) => {
@@ -254,7 +269,9 @@ function readEndpoint(row: EndpointRow): Endpoint {
     workspaceId: row.workspaceId,
     workspaceName: row.workspace.name,
     name: row.name,
+    kind: row.kind,
     url: row.url,
+    mapping: row.mapping as Endpoint['mapping'],
     headers: row.headerNames,
     // The table's checks allow these only.
     events: row.events as LeadEventType[],

@@ -67,6 +67,7 @@ export {
   removeEndpoint,
   rotateEndpointSecret,
   setEndpointState,
+  setEndpointToken,
   updateEndpoint,
 } from './endpoints.ts';
 export { type Failure, failureOf, StoreError } from './failure-of.ts';

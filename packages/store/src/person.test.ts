@@ -71,7 +71,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'HeldSubmission.*': 'what an operator decided, and ids',
   'DiscardedSubmission.*': 'what an operator decided, and ids',
   'Erasure.*': 'ids and a check of the key',
-  'Delivery.*': 'when it is tried again',
+  'Delivery.*': 'when it is tried again, and its id at the destination',
   'LeadChange.*': 'ids of leads that changed in the last days',
   'DeliveryAttempt.*': 'tries of the last days, without data; what arrived stands in sentTo',
 };
@@ -90,7 +90,7 @@ const JUDGED: Readonly<Record<string, readonly string[]>> = {
   ],
   Delivery: [
     ...['endpointId', 'leadId', 'workspaceId', 'version', 'dueAt', 'attempts', 'failingSince'],
-    ...['failedAt', 'resends'],
+    ...['failedAt', 'resends', 'remoteId'],
   ],
 };
 

@@ -1,4 +1,5 @@
 import { LEAD_EVENTS, type LeadEventType } from '@leadgate/contract';
+import { DESTINATION_KINDS, type DestinationKind } from '@leadgate/delivery';
 import { loadNoun } from '@leadgate/operations';
 import { isUuid, listEndpoints, type Endpoint } from '@leadgate/store';
 import { InvalidArgumentError, Option, type Command } from 'commander';
@@ -8,7 +9,7 @@ import { EXIT, Failure } from '../io.ts';
 import { findLinkNamed, findWorkspace } from '../named.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, shortTime, table } from '../print/table.ts';
-import { past, readDuration, readId, readSecret, wholeNumber } from '../read.ts';
+import { past, readDuration, readId, readSecret, rulesOf, wholeNumber } from '../read.ts';
 
 interface SettingOptions extends JsonOption {
   event?: LeadEventType[];
@@ -17,6 +18,9 @@ interface SettingOptions extends JsonOption {
   rate?: number | false;
   concurrency?: number;
   headersFile?: string;
+  tokenFile?: string;
+  rule?: string[];
+  ownRules?: true;
 }
 
 interface TriesOptions extends JsonOption {
@@ -37,19 +41,27 @@ const ENDPOINT = 'name or id of the endpoint';
 export function addEndpointCommands(endpoint: Command, context: Context): void {
   const create = addCommand(endpoint, 'create', {
     summary: 'Create an endpoint: it is told of what changes from now on.',
-    details: 'Messages are signed (Standard Webhooks); the secret is shown this once.',
+    details:
+      'Messages are signed (Standard Webhooks); the secret is shown this once. With --kind hubspot leads become contacts of HubSpot, by its API.',
     examples: [
+      'endpoint create "My agency" hub --kind hubspot --token-file token.txt',
       'endpoint create "My agency" crm https://crm.example.com/hooks/leads',
       'endpoint create "My agency" rd https://rd.example.com/hook --rate 2 --event lead.created',
     ],
   })
     .argument('<workspace>', 'name or id of the workspace')
     .argument('<name>', 'what it is called; unique in the workspace')
-    .argument('<url>', 'where messages are posted; https');
+    .argument('[url]', 'where messages are posted; https')
+    .addOption(new Option('--kind <kind>', 'what it is').choices(DESTINATION_KINDS));
   addSettings(create).action(
-    async (named: string, name: string, url: string, options: SettingOptions) => {
+    async (
+      named: string,
+      name: string,
+      url: string | undefined,
+      { kind, ...options }: SettingOptions & { kind?: DestinationKind },
+    ) => {
       const { id: workspaceId } = await findWorkspace(context.session.store(), named);
-      const input = { workspaceId, name, url, ...(await settingsOf(context, options)) };
+      const input = { workspaceId, name, kind, url, ...(await settingsOf(context, options)) };
       const made = await call(context, (await loadNoun('endpoint')).create, input);
       answer(context.io, options, made, () => withSecret(made));
     },
@@ -247,13 +259,21 @@ function addSettings(command: Command): Command {
     .option('--rate <number>', 'sends a second at most', rate)
     .option('--no-rate', 'no limit of sends a second')
     .option('--concurrency <number>', 'sends at once at most', wholeNumber)
-    .option('--headers-file <file>', 'headers to send, one "Name: value" a line; - reads them');
+    .option('--headers-file <file>', 'headers to send, one "Name: value" a line; - reads them')
+    .option('--token-file <file>', 'what HubSpot is called with; - reads it')
+    .option(
+      '--rule <property=query>',
+      'a property of HubSpot and the JSONPath of a lead that it is; may be repeated, then all are to be named',
+      collect,
+    )
+    .option('--own-rules', 'the properties that every account of HubSpot has');
 }
 
 async function settingsOf(
   { session, io }: Context,
-  { event: events, link, anyLink, rate, concurrency, headersFile }: SettingOptions,
+  { event: events, link, anyLink, rate, concurrency, ...given }: SettingOptions,
 ) {
+  const { headersFile, tokenFile, rule, ownRules } = given;
   const links = await Promise.all(
     (link ?? []).map((named) => findLinkNamed(session.store(), named)),
   );
@@ -262,6 +282,8 @@ async function settingsOf(
     linkIds: link !== undefined ? links.map(({ id }) => id) : anyLink === true ? [] : undefined,
     perSecond: rate === false ? null : rate,
     concurrency,
+    token: tokenFile === undefined ? undefined : (await readSecret(tokenFile, io.cwd)).trim(),
+    mapping: rule !== undefined ? rulesOf(rule) : ownRules === true ? null : undefined,
     headers:
       headersFile === undefined ? undefined : headersOf(await readSecret(headersFile, io.cwd)),
   };
@@ -321,6 +343,7 @@ function endpointText(one: Endpoint): string {
   return pairs([
     ['Name', one.name],
     ['Workspace', one.workspaceName],
+    ['Kind', one.kind],
     ['URL', one.url],
     ['State', stateOf(one)],
     ['Why', one.reason],
@@ -330,6 +353,7 @@ function endpointText(one: Endpoint): string {
     ['Links', one.linkIds.length === 0 ? 'any' : one.linkIds.join(', ')],
     ['Rate', rateOf(one)],
     ['Concurrency', one.concurrency],
+    ['Rules', one.mapping && Object.keys(one.mapping).join(', ')],
     ['Headers', one.headers.join(', ')],
     ['Old secret until', one.oldSecretUntil && shortTime(one.oldSecretUntil)],
     ['Id', one.id],
@@ -337,8 +361,10 @@ function endpointText(one: Endpoint): string {
   ]);
 }
 
-const withSecret = (one: Endpoint & { secret: string }): string =>
-  `${endpointText(one)}${pairs([['Secret', `${one.secret}  (shown this once)`]])}`;
+const withSecret = (one: Endpoint & { secret: string | null }): string =>
+  one.secret === null
+    ? endpointText(one)
+    : `${endpointText(one)}${pairs([['Secret', `${one.secret}  (shown this once)`]])}`;
 
 function event(text: string): LeadEventType {
   const found = LEAD_EVENTS.find((one) => one === text);

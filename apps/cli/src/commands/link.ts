@@ -17,7 +17,7 @@ import { EXIT, Failure } from '../io.ts';
 import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
 import { findLinkNamed, findWorkspace } from '../named.ts';
 import { pairs, shortTime, table } from '../print/table.ts';
-import { readDuration, readMoment, readSecret, wholeNumber } from '../read.ts';
+import { readDuration, readMoment, readSecret, rulesOf, wholeNumber } from '../read.ts';
 
 interface SettingOptions extends JsonOption {
   label?: string;
@@ -305,14 +305,7 @@ const faultText = ({ pointer, detail }: { pointer: string; detail: string }): st
 
 function mappingOf({ preset, rule = [] }: MapOptions): LinkMapping | null {
   if (preset === undefined && rule.length === 0) return null;
-  const rules: LinkMapping['rules'] = {};
-  for (const one of rule) {
-    const at = one.indexOf('=');
-    const field = one.slice(0, at).trim();
-    if (at < 1)
-      throw new Failure('Write a rule as FIELD=QUERY, such as email=$.contact.mail.', EXIT.usage);
-    rules[field] = [...(rules[field] ?? []), one.slice(at + 1).trim()];
-  }
+  const rules: LinkMapping['rules'] = rulesOf(rule);
   const presets: LinkMapping['rules'] = preset === undefined ? {} : PRESETS[preset];
   for (const [field, queries] of Object.entries(presets))
     rules[field] = [...(rules[field] ?? []), ...queries].slice(0, 5);

@@ -99,7 +99,7 @@ async function send(
     if (fate !== 'failed') receiver.take(lead);
     return {
       ...{ leadId, event, resends, version: lead.version, messageId: 'msg', status: null },
-      ...{ detail: '', durationMs: 1, retryMs: 0 },
+      ...{ detail: '', durationMs: 1, retryMs: 0, confirmMs: null, remoteId: null },
       outcome: fate === 'delivered' ? 'delivered' : 'timeout',
     };
   });

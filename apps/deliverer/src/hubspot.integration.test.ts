@@ -1,0 +1,317 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createLogger, readConfig } from '@leadgate/boot';
+import { LEAD_EVENTS, type Lead } from '@leadgate/contract';
+import { DESTINATIONS, HUBSPOT_PER_SECOND } from '@leadgate/delivery';
+import {
+  applyGroup,
+  askEndpointTest,
+  createEndpoint,
+  endpointKey,
+  erasePerson,
+  erasureKeyOf,
+  openStore,
+  type EndpointSettings,
+  type Store,
+} from '@leadgate/store';
+import { sampleSubmission, testDatabase } from '@leadgate/testkit';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { DelivererConfig } from './config.ts';
+import { startDeliverer } from './start-deliverer.ts';
+
+const TOKEN = 'pat-na1-token-of-the-tests';
+const DELIVERY_KEY = 'a key of thirty-two characters or more';
+
+/** Of an account's private app: developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines. */
+const LIMIT = { requests: 50, withinMs: 10_000 };
+const PROPERTIES = [
+  ...['email', 'firstname', 'lastname', 'phone', 'jobtitle', 'address', 'zip', 'city', 'state'],
+  'country',
+];
+
+interface Contact {
+  id: string;
+  properties: Record<string, string>;
+}
+
+const closes: (() => unknown)[] = [];
+let databaseUrl: string;
+let store: Store;
+let workspaceId: string;
+beforeEach(async () => {
+  const database = await testDatabase();
+  databaseUrl = database.url;
+  closes.push(() => database.drop());
+  const erasureKey = erasureKeyOf('a key of thirty-two characters or more');
+  store = openStore({ url: databaseUrl, poolSize: 4, erasureKey });
+  closes.push(() => store.close());
+  workspaceId = randomUUID();
+  await store.prisma.workspace.create({ data: { id: workspaceId, name: 'Agency' } });
+});
+afterEach(async () => {
+  for (const close of closes.splice(0).reverse()) await close();
+});
+
+/**
+ * HubSpot's contacts as developers.hubspot.com/docs/api-reference documents them: batch/upsert, search,
+ * gdpr-delete, their errors, and the limit of an account.
+ */
+async function fakeHubSpot() {
+  const contacts = new Map<string, Contact>();
+  const deleted: string[] = [];
+  const times: number[] = [];
+  const refused: number[] = [];
+  let hold: ((take: () => void) => void) | null = null;
+  const answer = (response: ServerResponse, status: number, content: object | null): void => {
+    if (status >= 400) refused.push(status);
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(content === null ? undefined : JSON.stringify(content));
+  };
+  const failure = (category: string, message: string) => ({
+    ...{ status: 'error', message, correlationId: randomUUID(), category },
+  });
+  const upsert = (body: unknown, response: ServerResponse): void => {
+    const { inputs } = body as {
+      inputs?: { id: string; idProperty?: string; properties: Record<string, unknown> }[];
+    };
+    if (!Array.isArray(inputs) || inputs.length === 0 || inputs.length > 100)
+      return answer(response, 400, failure('VALIDATION_ERROR', 'inputs: 1 to 100'));
+    const faults = inputs.flatMap(({ id, idProperty, properties }) => [
+      ...(idProperty === 'email' && /^\S+@\S+\.\S+$/.test(id) ? [] : ['INVALID_EMAIL']),
+      ...Object.entries(properties).flatMap(([name, value]) =>
+        PROPERTIES.includes(name)
+          ? typeof value === 'string'
+            ? []
+            : ['INVALID_VALUE']
+          : [`PROPERTY_DOESNT_EXIST ${name}`],
+      ),
+    ]);
+    if (faults.length > 0)
+      return answer(
+        response,
+        400,
+        failure('VALIDATION_ERROR', `Property values were not valid: ${faults.join()}`),
+      );
+    const take = () =>
+      inputs.map(({ id, properties }) => {
+        const known = contacts.get(id.toLowerCase());
+        const contact = known ?? { id: String(1_000 + contacts.size), properties: {} };
+        Object.assign(contact.properties, properties);
+        contacts.set(id.toLowerCase(), contact);
+        return { ...contact, archived: false, new: known === undefined };
+      });
+    if (hold !== null) return hold(take);
+    const at = new Date().toISOString();
+    answer(response, 200, {
+      ...{ status: 'COMPLETE', results: take(), startedAt: at, completedAt: at },
+    });
+  };
+  const server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (part: string) => (text += part));
+    request.on('end', () => {
+      const now = performance.now();
+      times.push(now);
+      if (request.headers.authorization !== `Bearer ${TOKEN}`)
+        return answer(response, 401, failure('INVALID_AUTHENTICATION', 'credentials not found'));
+      if (times.filter((at) => at > now - LIMIT.withinMs).length > LIMIT.requests)
+        return answer(response, 429, {
+          ...{ status: 'error', errorType: 'RATE_LIMIT', policyName: 'TEN_SECONDLY_ROLLING' },
+          message: 'You have reached your ten_secondly_rolling limit.',
+        });
+      const body: unknown = JSON.parse(text);
+      switch (`${request.method} ${request.url}`) {
+        case 'POST /crm/v3/objects/contacts/batch/upsert':
+          return upsert(body, response);
+        case 'POST /crm/v3/objects/contacts/search':
+          return answer(response, 200, { total: 0, results: [] });
+        case 'POST /crm/v3/objects/contacts/gdpr-delete': {
+          const { objectId } = body as { objectId: string };
+          for (const [email, { id }] of contacts) if (id === objectId) contacts.delete(email);
+          deleted.push(objectId);
+          return answer(response, 204, null);
+        }
+        default:
+          return answer(response, 404, failure('OBJECT_NOT_FOUND', 'no such path'));
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closes.push(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return {
+    ...{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, contacts, deleted },
+    ...{ times, refused },
+    holdWith: (next: typeof hold) => (hold = next),
+    properties: () => [...contacts.values()].map(({ properties }) => properties),
+  };
+}
+
+async function endpoint(url: string, given: Partial<EndpointSettings> = {}, secret = TOKEN) {
+  const made = await createEndpoint(
+    store,
+    workspaceId,
+    {
+      ...{ name: 'hub', url, headers: {}, events: [...LEAD_EVENTS], linkIds: [], mapping: null },
+      ...{ perSecond: HUBSPOT_PER_SECOND, concurrency: 4, ...given },
+    },
+    { kind: 'hubspot', secret, key: endpointKey(DELIVERY_KEY) },
+  );
+  if (made.kind !== 'done') throw new Error(made.kind);
+  return made.endpoint.id;
+}
+
+async function deliverer(env: Record<string, string> = {}): Promise<void> {
+  const config = readConfig(DelivererConfig, {
+    ...{ DATABASE_URL: databaseUrl, DELIVERY_KEY, DELIVERER_HOST: '127.0.0.1' },
+    ...{ DELIVERER_PORT: '0', DELIVERY_ALLOW_NETWORKS: '127.0.0.0/8', ...env },
+  });
+  await startDeliverer(config, {
+    logger: createLogger({ name: 'deliverer', level: 'fatal' }),
+    onClose: (_, close) => closes.push(close),
+  });
+}
+
+let n = 0;
+async function post(leadId: string, lead: Lead): Promise<void> {
+  const order = 1_800_000_000_000_000 + (n += 1) * 1_000;
+  const submission = sampleSubmission(n, {
+    ...{ id: randomUUID(), workspaceId, leadId, order, stamp: order, identities: [], lead },
+  });
+  await applyGroup(store, [{ submission, replay: false }]);
+}
+
+const tries = () => store.prisma.deliveryAttempt.findMany({ orderBy: { id: 'asc' } });
+
+const nothingWaits = () =>
+  vi.waitFor(
+    async () =>
+      expect(await store.prisma.delivery.count({ where: { dueAt: { not: null } } })).toBe(0),
+    15_000,
+  );
+
+test('a lead is one contact by its email however often it changes, at the pace of the place, and none without an email', async () => {
+  const hub = await fakeHubSpot();
+  await endpoint(hub.url);
+  const people = Array.from({ length: 12 }, (_, at) => ({ id: randomUUID(), at }));
+  for (const name of ['Ana', 'Bia', 'Caio'])
+    await Promise.all(
+      people.map(({ id, at }) =>
+        post(id, { email: `p${at}@example.com`, name, telephone: '5511988880000', state: 'SP' }),
+      ),
+    );
+  await post(randomUUID(), { name: 'Nobody' });
+  await deliverer();
+  await nothingWaits();
+  expect(hub.properties()).toHaveLength(12);
+  for (const properties of hub.properties())
+    expect(properties).toMatchObject({ firstname: 'Caio', phone: '5511988880000', state: 'SP' });
+  expect(hub.times).toHaveLength(12);
+  expect(hub.refused).toEqual([]);
+  for (const at of hub.times)
+    expect(hub.times.filter((other) => other >= at && other < at + 1_000).length).toBeLessThan(6);
+  const outcomes = (await tries()).map(({ outcome }) => outcome);
+  expect(outcomes.filter((one) => one === 'skipped')).toHaveLength(1);
+}, 30_000);
+
+test('the mapping says what is sent; an erased lead is deleted there; what is wrong is said in its words', async () => {
+  const hub = await fakeHubSpot();
+  const mapping = { email: ['$.email'], lastname: ['$.customFields.surname', '$.name'] };
+  const id = await endpoint(hub.url, { mapping });
+  await deliverer();
+  const leadId = randomUUID();
+  await post(leadId, { email: 'ana@example.com', name: 'Ana', city: 'Recife' });
+  await nothingWaits();
+  expect(hub.properties()).toEqual([{ email: 'ana@example.com', lastname: 'Ana' }]);
+  const contact = hub.contacts.get('ana@example.com')?.id;
+
+  await askEndpointTest(store, id, randomUUID());
+  await vi.waitFor(async () =>
+    expect((await tries()).at(-1)).toMatchObject({ event: 'endpoint.test', status: 200 }),
+  );
+  const request = {
+    ...{ workspaceId, leadIds: [leadId], offeredLeadId: leadId, identities: [], order: 1 },
+    ...{ reason: 'a test', erasedBy: 'tests', erasedAt: new Date() },
+  };
+  await erasePerson(store, request, { dryRun: false, record: () => Promise.resolve() });
+  await nothingWaits();
+  expect([hub.deleted, hub.properties()]).toEqual([[contact], []]);
+
+  const unknown = { data: { mapping: { ...mapping, plan: ['$.name'] } }, where: { id } };
+  await store.prisma.endpoint.update(unknown);
+  await post(randomUUID(), { email: 'bia@example.com', name: 'Bia' });
+  await vi.waitFor(async () =>
+    expect((await tries()).at(-1)).toMatchObject({
+      ...{ outcome: 'answered', status: 400 },
+      detail: expect.stringContaining('PROPERTY_DOESNT_EXIST plan') as string,
+    }),
+  );
+  expect(
+    JSON.stringify(await tries(), (_, v: unknown) => (typeof v === 'bigint' ? '' : v)),
+  ).not.toMatch(/bia@example|pat-na1/i);
+}, 30_000);
+
+test('what is taken late, after newer news, does not stay: the lead is sent once more', async () => {
+  const hub = await fakeHubSpot();
+  await endpoint(hub.url);
+  await deliverer({ DELIVERY_TIMEOUT_MS: '200' });
+  const leadId = randomUUID();
+  const late: (() => void)[] = [];
+  hub.holdWith((take) => void late.push(take));
+  await post(leadId, { email: 'ana@example.com', name: 'Old' });
+  await vi.waitFor(async () => expect(await tries()).toMatchObject([{ outcome: 'timeout' }]));
+  hub.holdWith(null);
+  await post(leadId, { email: 'ana@example.com', name: 'New' });
+  const dueNow = () => store.prisma.$executeRaw`
+    WITH due AS (UPDATE delivery SET due_at = now() RETURNING 1)
+    SELECT pg_notify('leadgate_deliveries', '') FROM due`;
+  await dueNow();
+  await vi.waitFor(() => expect(hub.properties()).toMatchObject([{ firstname: 'New' }]), 10_000);
+  for (const take of late) take();
+  expect(hub.properties()).toMatchObject([{ firstname: 'Old' }]);
+  await vi.waitFor(async () => expect(await tries()).toHaveLength(2));
+  const [waiting] = await store.prisma.delivery.findMany();
+  const waitsMs = (waiting?.dueAt?.getTime() ?? 0) - Date.now();
+  expect(waitsMs).toBeGreaterThan(50_000);
+  await dueNow();
+  await vi.waitFor(() => expect(hub.properties()).toMatchObject([{ firstname: 'New' }]), 10_000);
+  await nothingWaits();
+}, 30_000);
+
+test('what its answers mean: limits by their name, each of a batch by itself, a wrong token', () => {
+  const place = DESTINATIONS.hubspot({
+    ...{ url: 'https://api.hubapi.com', headers: {}, secrets: [TOKEN], mapping: null },
+  });
+  const of = { id: 'msg', leadId: 'l', version: 1, timestamp: '', remoteId: '7' };
+  const read = (event: string, status: number, content: object) => {
+    const request = place.lead({ ...of, event, data: { email: 'a@example.com' } });
+    if (request.kind === 'skip') throw new Error(request.detail);
+    const answer = JSON.stringify(content);
+    return request.read({ kind: 'answered', status, answer, retryAfter: null, durationMs: 1 }, 0);
+  };
+  const rolling = { errorType: 'RATE_LIMIT', policyName: 'TEN_SECONDLY_ROLLING' };
+  expect(read('lead.updated', 429, rolling).verdict).toEqual({ kind: 'later', afterMs: 10_000 });
+  expect(read('lead.updated', 429, { ...rolling, policyName: 'DAILY' }).verdict).toEqual({
+    ...{ kind: 'later', afterMs: 3_600_000 },
+  });
+  const taken = { status: 'COMPLETE', results: [{ id: '42' }] };
+  expect(read('lead.updated', 200, taken)).toEqual({
+    ...{ verdict: { kind: 'delivered' }, remoteId: '42' },
+  });
+  const mixed = { results: [], numErrors: 1, errors: [{ category: 'VALIDATION_ERROR' }] };
+  for (const [status, content] of [
+    [207, mixed],
+    [401, {}],
+    [403, {}],
+    [410, {}],
+  ] as const)
+    expect(read('lead.updated', status, content).verdict).toEqual({ kind: 'failed' });
+  // Of a contact that is gone already nothing is left to delete.
+  expect(read('lead.erased', 404, {}).verdict).toEqual({ kind: 'delivered' });
+});

@@ -1,0 +1,36 @@
+import { signedHeaders } from '../signature.ts';
+import { verdictOn } from '../verdict.ts';
+import type { Destination, DestinationSettings, Request } from './destination.ts';
+
+/** An address that is posted signed messages (Standard Webhooks), and keeps the highest version. */
+export function webhook({
+  endpointId,
+  url,
+  headers,
+  secrets,
+}: Omit<DestinationSettings, 'mapping'>): Destination {
+  const message = (id: string, content: object): Request => {
+    const body = JSON.stringify(content);
+    const seconds = Math.floor(Date.now() / 1_000);
+    return {
+      kind: 'send',
+      url,
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        'user-agent': 'Leadgate',
+        ...signedHeaders(secrets, { id, seconds, body }),
+      },
+      body,
+      read: (result, now) => ({ verdict: verdictOn(result, now), remoteId: null }),
+    };
+  };
+  return {
+    lead: ({ id, event, timestamp, data }) => message(id, { type: event, timestamp, data }),
+    test: (id) =>
+      message(id, {
+        ...{ type: 'endpoint.test', timestamp: new Date().toISOString(), data: { endpointId } },
+      }),
+    confirmAfterMs: null,
+  };
+}
