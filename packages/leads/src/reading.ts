@@ -40,11 +40,14 @@ export function own(object: JsonObject, key: string): unknown {
  * and a key longer than 100 characters is cut.
  */
 export function jsonPointer(...keys: string[]): string {
-  return keys.map((key) => `/${escaped(cutText(storable(key), 100))}`).join('');
+  return keys.map((key) => `/${PLAIN_KEY.test(key) ? key : escaped(key)}`).join('');
 }
 
+/** What nearly every key is, and every post has many. */
+const PLAIN_KEY = /^[\w.-]{1,100}$/;
+
 function escaped(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1');
+  return cutText(storable(key), 100).replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 /** Ten characters are enough for the entity of any code point. */
