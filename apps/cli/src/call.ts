@@ -38,7 +38,7 @@ export async function call<I extends TObject, O>(
 }
 
 /** Who sits at the prompt, as operations know them: whoever reaches the servers may do anything. */
-function callOf(
+export function callOf(
   { io, session }: Context,
   { signal = new AbortController().signal }: Pick<CallOptions, 'signal'> = {},
 ): Call {
@@ -54,7 +54,7 @@ function callOf(
   };
 }
 
-function connectionsOf(session: Session): Connections {
+export function connectionsOf(session: Session): Connections {
   return {
     get store() {
       return session.store();
@@ -73,6 +73,7 @@ function connectionsOf(session: Session): Connections {
     get receiverUrl() {
       return session.servers().receiverUrl;
     },
+    runner: session.runner,
   };
 }
 

@@ -77,6 +77,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/import.ts')).addImport,
   },
   {
+    name: 'run',
+    summary: 'See how far replays and imports are, wherever they run; stop and resume them.',
+    load: async () => (await import('./commands/run.ts')).addRunCommands,
+  },
+  {
     name: 'tail',
     summary: 'Follow what comes in: submissions, refused bodies and failures, as they happen.',
     load: async () => (await import('./commands/tail.ts')).addTail,

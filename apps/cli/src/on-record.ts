@@ -11,11 +11,8 @@ export const LOOKS: ReadonlySet<string> = new Set([
 /** Nouns whose commands run operations, which put themselves on record. */
 export const RUN: ReadonlySet<string> = new Set([
   ...['workspace', 'field', 'link', 'lead', 'submission', 'held', 'rejected', 'failed', 'queue'],
-  ...['operator', 'token', 'endpoint', 'consent'],
+  ...['operator', 'token', 'endpoint', 'consent', 'run', 'replay'],
 ]);
-
-/** Where the console calls it otherwise. */
-const NAMES: Readonly<Record<string, string>> = { replay: 'submission.replay' };
 
 /**
  * Options that say on what a command acts, or how far. Others are not kept: they may hold what is
@@ -56,7 +53,7 @@ export function createRecorder(openStore: () => Store, { env }: Pick<Io, 'env'>)
   let id: number | null = null;
   return {
     begin: async (command) => {
-      if (RUN.has(command.parent?.name() ?? '')) return;
+      if (RUN.has(nounOf(command))) return;
       if (LOOKS.has(command.name()) || command.opts()['dryRun'] === true) return;
       const actor = { kind: 'command-line' as const, name: whoActs(env) };
       entry = { actor, action: actionOf(command), subject: subjectOf(command), requestId: null };
@@ -77,6 +74,10 @@ export function createRecorder(openStore: () => Store, { env }: Pick<Io, 'env'>)
   };
 }
 
+/** The first word: of `held release` it is `held`, of `replay` itself. */
+export const nounOf = (command: Command): string =>
+  command.parent?.parent == null ? command.name() : command.parent.name();
+
 /** `held.release`, as the console names it. */
 function actionOf(command: Command): string {
   const path: string[] = [];
@@ -85,7 +86,7 @@ function actionOf(command: Command): string {
   const name = path.join('.');
   const all =
     command.opts()['all'] === true || (name === 'failed.retry' && command.args.length === 0);
-  return NAMES[name] ?? (all ? `${name}-all` : name);
+  return all ? `${name}-all` : name;
 }
 
 function subjectOf(command: Command): Record<string, string> {

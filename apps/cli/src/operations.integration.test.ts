@@ -158,6 +158,14 @@ test('the forgotten field is filled by a replay, after a dry run that says so', 
     expect(await leads('d@x.example')).toMatchObject([{ customFields: { plano: 'ouro' } }]),
   );
   expect((await leadgate(['replay'])).status).toBe(2);
+  const runs = await json<{ id: string; kind: string }[]>('run', 'list', '--workspace', workspace);
+  expect(runs.map(({ kind }) => kind)).toEqual(['replay', 'import']);
+  const [replay, imported] = runs.map(({ id }) => id);
+  expect((await leadgate(['run', 'show', replay ?? ''])).out).toMatch(/done[^]*1 enqueued/);
+  expect(await json('run', 'stop', replay ?? '')).toMatchObject({ state: 'done' });
+  expect((await leadgate(['run', 'resume', replay ?? ''])).err).toContain('or is done');
+  expect((await leadgate(['run', 'resume', imported ?? ''])).err).toContain('same file');
+  expect((await leadgate(['run', 'refused', imported ?? ''])).err).toContain('no refused rows');
 });
 
 test('a failed job is listed by reason, shown, retried and discarded', async () => {

@@ -1,5 +1,9 @@
 import type { RedisConnection } from '@leadgate/boot';
-import type { DeliverySettings, Servers as OperationServers } from '@leadgate/operations';
+import {
+  type DeliverySettings,
+  Runner,
+  type Servers as OperationServers,
+} from '@leadgate/operations';
 import type { FailedJobs, Producer } from '@leadgate/queue';
 import { erasureKeyOf, openStore, type Store } from '@leadgate/store';
 import { EXIT, Failure, type Io } from './io.ts';
@@ -26,6 +30,8 @@ export interface Session {
   failed: () => Promise<FailedJobs>;
   /** Rejects with a ConfigError when the environment says it wrongly. */
   deliveries: () => Promise<DeliverySettings>;
+  /** Does what takes long. */
+  runner: Runner;
   close: () => Promise<void>;
 }
 
@@ -40,6 +46,7 @@ export function openSession(io: Io): Session {
   let redis: Promise<RedisConnection> | undefined;
   let producer: Promise<Producer> | undefined;
   let failed: Promise<FailedJobs> | undefined;
+  const runner = new Runner();
   const find = () => (servers ??= findServers(io));
   const redisSettings = async () => (await loadRedis()).readRedisSettings(io);
   const databaseUrl = () => urlOf(find().databaseUrl, POSTGRES);
@@ -90,7 +97,9 @@ export function openSession(io: Io): Session {
     },
     deliveries: async () =>
       (await import('./delivery-settings.ts')).readDeliverySettings(io, find()),
+    runner,
     close: async () => {
+      await runner.close();
       await (await failed)?.close();
       await (await producer?.catch(() => undefined))?.close();
       await store?.close();

@@ -2,6 +2,7 @@ import { sign } from '@fastify/cookie';
 import { connectRedis, createLogger, type RedisConnection } from '@leadgate/boot';
 import type { Role } from '@leadgate/contract';
 import { createReserver } from '@leadgate/intake';
+import { Runner } from '@leadgate/operations';
 import {
   type DashboardQueues,
   openDashboardQueues,
@@ -71,18 +72,17 @@ export async function consoleUnderTest(servers: {
     for (const one of [method].flat()) routes.push({ method: one, url });
   });
   const reserver = createReserver(redis);
+  const runner = new Runner();
   const receiverUrl = 'https://leads.example.com';
   await app.register(consoleApp, {
     connections: connectionsOf({
-      ...{ store, redis, reserver, producer, failed, receiverUrl, secret: SECRET },
+      ...{ store, redis, reserver, producer, failed, receiverUrl, secret: SECRET, runner },
       erasureLedger: servers.erasureLedger ?? null,
       consentKey: SECRET,
       deliveries: { key: endpointKey(SECRET), allowNetworks: ['127.0.0.0/8'] },
     }),
     store,
     redis,
-    reserver,
-    producer,
     failed,
     queues,
     metrics: consoleMetrics(redis, store),
@@ -134,6 +134,7 @@ export async function consoleUnderTest(servers: {
     },
     async close() {
       await app.close();
+      await runner.close();
       await Promise.all([queues.close(), producer.close(), failed.close()]);
       await store.close();
       redis.disconnect();

@@ -1,3 +1,4 @@
+import { Runner } from '@leadgate/operations';
 import { openStore } from '@leadgate/store';
 import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
@@ -14,6 +15,7 @@ export async function openapiDocument(): Promise<object> {
   const redis = new Redis({ lazyConnect: true });
   const servers = {
     store,
+    runner: new Runner(),
     redis,
     receiverUrl: null,
     reserver: { reserve: unused },

@@ -155,20 +155,23 @@ test('a program reads what changed by a cursor, which is on record when it begin
 test('an import is looked at while it is sent, and what it refused is a file to be mended', async () => {
   const importId = randomUUID();
   await bring('email,name\nnot one,Dora\nlast@example.com,Last\n', `&importId=${importId}`);
-  const run = (await viewer('GET', `/api/imports/${importId}`)).json<object>();
-  expect(run).toMatchObject({ state: 'done', rows: 2, imported: 1, refused: 1, linkId });
-  expect((await viewer('GET', '/api/imports')).json<object[]>()[0]).toEqual(run);
+  const run = (await viewer('GET', `/api/runs/${importId}`)).json<object>();
+  expect(run).toMatchObject({
+    ...{ kind: 'import', state: 'done', parameters: { linkId }, file: 'refused.csv' },
+    progress: { rows: 2, imported: 1, refused: 1 },
+  });
+  expect((await viewer('GET', '/api/runs')).json<object[]>()[0]).toEqual(run);
   expect((await viewer('GET', `/api/imports/${importId}/refused`)).statusCode).toBe(403);
   const file = await operator('GET', `/api/imports/${importId}/refused`);
   expect(file.body).toContain('"not one","Dora","row 1: /email');
   const [entry] = await listAudit(console_.store, { limit: 1 });
-  expect(entry).toMatchObject({ action: 'import.refused', subject: { importId } });
+  expect(entry).toMatchObject({ action: 'run.refused', subject: { runId: importId } });
   const again = await operator('POST', `/api/imports?linkId=${linkId}&importId=${importId}`, {
     payload: 'email\n',
     headers: { 'content-type': 'text/csv' },
   });
   expect(again.statusCode).toBe(409);
-  expect((await operator('POST', `/api/imports/${randomUUID()}/stop`)).statusCode).toBe(404);
+  expect((await operator('POST', `/api/runs/${randomUUID()}/stop`)).statusCode).toBe(404);
 });
 
 test('an import is stopped by whoever sees it', async () => {
@@ -176,12 +179,14 @@ test('an import is stopped by whoever sees it', async () => {
   const rows = Array.from({ length: 1_000 }, (_, n) => `stop${n}@example.com`);
   const sent = bring(`email\n${rows.join('\n')}`, `&importId=${importId}&perSecond=20`);
   await vi.waitFor(async () =>
-    expect((await operator('POST', `/api/imports/${importId}/stop`)).statusCode).toBe(200),
+    expect((await operator('POST', `/api/runs/${importId}/stop`)).statusCode).toBe(200),
   );
   await sent.catch(() => null);
-  const shown = (await viewer('GET', `/api/imports/${importId}`)).json<{ imported: number }>();
+  const shown = (await viewer('GET', `/api/runs/${importId}`)).json<{
+    progress: { imported: number };
+  }>();
   expect(shown).toMatchObject({ state: 'stopped' });
-  expect(shown.imported).toBeLessThan(1_000);
+  expect(shown.progress.imported).toBeLessThan(1_000);
 });
 
 test('leads are exported to operators, on record, and to no viewer', async () => {
@@ -223,8 +228,18 @@ test('a replay says how many first, and enqueues them under a job of their own',
   expect(leads).toBe(0);
   expect(submissions).toBeGreaterThan(0);
   expect(await waiting()).toBe(before);
-  const run = await operator('POST', url, { payload: { linkId } });
-  expect(run.json()).toMatchObject({ submissions });
+  const begun = await operator('POST', url, { payload: { linkId } });
+  const { id } = begun.json<{ id: string }>();
+  await vi.waitFor(async () =>
+    expect((await viewer('GET', `/api/runs/${id}`)).json()).toMatchObject({
+      ...{ kind: 'replay', state: 'done', progress: { enqueued: submissions } },
+    }),
+  );
+  expect((await operator('POST', `/api/runs/${id}/resume`)).statusCode).toBe(409);
+  const [entry] = (await listAudit(console_.store, { limit: 5 })).filter(
+    ({ action }) => action === 'submission.replay',
+  );
+  expect(entry).toMatchObject({ subject: { workspaceId, linkId }, outcome: 'done' });
 });
 
 test('a refused body is mended and replayed', async () => {

@@ -1,12 +1,13 @@
 import type { MetricsRegistry, RedisConnection } from '@leadgate/boot';
-import type { Connections, DeliverySettings, ImportServers } from '@leadgate/operations';
-import { secondFactorKey } from '@leadgate/store';
+import type { Connections, DeliverySettings, Runner } from '@leadgate/operations';
+import type { Reserver } from '@leadgate/intake';
 import type { DashboardQueues, FailedJobs, Producer } from '@leadgate/queue';
+import { secondFactorKey, type Store } from '@leadgate/store';
 
 /** What the API and the pages need from outside. */
-export interface ApiServices extends ImportServers {
+export interface ApiServices {
   connections: Connections;
-  producer: Pick<Producer, 'enqueue' | 'replay' | 'counts'>;
+  store: Store;
   redis: RedisConnection;
   failed: FailedJobs;
   /** Where senders reach the receiver; null where nobody said. */
@@ -34,7 +35,11 @@ export function connectionsOf({
   erasureLedger,
   consentKey,
   deliveries,
+  runner,
 }: Omit<ApiServices, 'connections'> & {
+  reserver: Reserver;
+  producer: Pick<Producer, 'enqueue' | 'replay' | 'counts'>;
+  runner: Runner;
   secret: string;
   erasureLedger: string | null;
   consentKey: string | null;
@@ -50,5 +55,6 @@ export function connectionsOf({
     consentKey,
     deliveries: () => Promise.resolve(deliveries),
     receiverUrl,
+    runner,
   };
 }

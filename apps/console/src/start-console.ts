@@ -1,5 +1,6 @@
 import { awaitRedis, connectRedis, type Logger, type Shutdown } from '@leadgate/boot';
 import { createReserver } from '@leadgate/intake';
+import { Runner } from '@leadgate/operations';
 import { openDashboardQueues, openFailedJobs, openProducer } from '@leadgate/queue';
 import { endpointKey, erasureKeyOf, issueFirstCode, openStore, type Store } from '@leadgate/store';
 import type { AddressInfo } from 'node:net';
@@ -41,11 +42,13 @@ export async function startConsole(
   const failed = openFailedJobs(redis);
   onClose('failed jobs', () => failed.close());
 
+  const runner = new Runner((sentence, err) => logger.error({ err }, sentence));
+  onClose('runs', () => runner.close());
   const reserver = createReserver(redis);
   const receiverUrl = config.RECEIVER_URL?.replace(/(?<!\/)\/+$/, '') ?? null;
   const secret = config.CONSOLE_SECRET;
   const connections = connectionsOf({
-    ...{ store, redis, reserver, producer, failed, receiverUrl, secret },
+    ...{ store, redis, reserver, producer, failed, receiverUrl, secret, runner },
     erasureLedger: config.ERASURE_LEDGER ?? null,
     consentKey: config.CONSENT_KEY ?? null,
     deliveries: {
@@ -58,9 +61,7 @@ export async function startConsole(
   await app.register(consoleApp, {
     store,
     redis,
-    reserver,
     connections,
-    producer,
     failed,
     queues,
     metrics: consoleMetrics(redis, store),

@@ -32,12 +32,15 @@ const STATES = {
   running: 'runs',
   done: 'done',
   stopped: 'stopped',
-  refused: 'cannot be read',
   failed: 'failed',
+  interrupted: 'interrupted',
 };
 
+/** A run, with what it was asked for and its counts beside the rest. */
+const flat = (run) => ({ ...run, ...run.parameters, ...run.progress });
+
 async function list() {
-  const runs = await ask('/api/imports');
+  const runs = (await ask('/api/runs?kind=import&limit=20')).map(flat);
   const acts = $('imports').dataset.acts === 'yes';
   $('imports').replaceChildren(
     ...runs.map((run) => {
@@ -45,20 +48,20 @@ async function list() {
       const state =
         run.state === 'running' && run.waiting ? 'waits for the queue' : STATES[run.state];
       const cells = [
-        ['Started', `${run.startedAt.slice(0, 19).replace('T', ' ')}`],
-        ['By', run.startedBy],
+        ['Started', `${run.begunAt.slice(0, 19).replace('T', ' ')}`],
+        ['By', run.begunBy.name],
         ['State', run.dryRun ? `${state} (try)` : state],
-        ['Rows', count(run.rows)],
-        ['Taken', count(run.imported)],
-        ['Known', count(run.known)],
-        ['Refused', count(run.refused)],
+        ['Rows', count(run.rows ?? 0)],
+        ['Taken', count(run.imported ?? 0)],
+        ['Known', count(run.known ?? 0)],
+        ['Refused', count(run.refused ?? 0)],
       ];
       for (const [label, text] of cells) {
         const cell = row.insertCell();
         cell.dataset.label = label;
-        if (label === 'Refused' && acts && run.refused > 0) {
+        if (label === 'Refused' && acts && run.file !== null) {
           const link = document.createElement('a');
-          link.href = `/api/imports/${run.importId}/refused`;
+          link.href = `/api/imports/${run.id}/refused`;
           link.download = '';
           link.textContent = `${text}, as a file`;
           cell.append(link);
@@ -89,12 +92,12 @@ function send(file, query) {
   $('progress-numbers').textContent = '';
   $('stop').hidden = false;
   $('stop').onclick = () =>
-    void ask(`/api/imports/${importId}/stop`, { method: 'POST' }).catch(() => {});
+    void ask(`/api/runs/${importId}/stop`, { method: 'POST' }).catch(() => {});
   setBusy(true);
 
   const look = async () => {
     const runs = await list().catch(() => []);
-    const run = runs.find((one) => one.importId === importId);
+    const run = runs.find((one) => one.id === importId);
     if (run !== undefined) show(run, file, started);
     if (run?.state !== undefined && run.state !== 'running') return end(run);
     timer = setTimeout(look, POLL_MS);
@@ -132,17 +135,17 @@ function send(file, query) {
 }
 
 function show(run, file, started) {
-  const part = file.size === 0 ? 1 : Math.min(1, run.bytes / file.size);
+  const part = file.size === 0 ? 1 : Math.min(1, (run.bytes ?? 0) / file.size);
   const seconds = (performance.now() - started) / 1_000;
   $('bar').value = run.state === 'done' ? 1 : part;
   const parts = [
-    `${count(run.rows)} rows`,
-    `${count(run.imported)} ${run.dryRun ? 'would be taken' : 'taken'}`,
-    `${count(run.known)} known`,
-    `${count(run.refused)} refused`,
+    `${count(run.rows ?? 0)} rows`,
+    `${count(run.imported ?? 0)} ${run.dryRun ? 'would be taken' : 'taken'}`,
+    `${count(run.known ?? 0)} known`,
+    `${count(run.refused ?? 0)} refused`,
   ];
   if (run.state === 'running') {
-    parts.push(`${count(Math.round(run.rows / seconds))}/s`);
+    parts.push(`${count(Math.round((run.rows ?? 0) / seconds))}/s`);
     if (part > 0.02) parts.push(`${duration((seconds / part) * (1 - part))} left`);
     if (run.waiting) parts.push('waits for the queue');
   } else parts.push(STATES[run.state]);

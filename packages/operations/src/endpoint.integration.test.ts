@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { endpoint } from './endpoint.ts';
 import { Refusal, type Call, type Connections, type DeliverySettings } from './operation.ts';
 import { runOperation } from './run.ts';
+import { Runner } from './runs.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;
@@ -30,8 +31,7 @@ const unused = () => Promise.reject(new Error('not used'));
 const connections = (): Connections => ({
   store,
   ...{ redis: unused, failed: unused, intake: unused, secondFactorKey: null, receiverUrl: null },
-  erasureLedger: null,
-  consentKey: null,
+  ...{ erasureLedger: null, consentKey: null, runner: new Runner() },
   deliveries: () => Promise.resolve(deliveries),
 });
 const call = (role: 'operator' | 'administrator' = 'administrator'): Call => ({

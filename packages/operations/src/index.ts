@@ -21,19 +21,13 @@ export {
   type ImportResult,
   type ImportServers,
   type ImportStart,
-  type RefusedRow,
 } from './import/import-rows.ts';
+export { startImport, type ImportRequest } from './import/import-run.ts';
 export { UnreadableInput } from './import/open-input.ts';
 export type { RowFormat } from './import/rows.ts';
+export type { CustomFieldChange } from './replay/replay-submissions.ts';
 export { isTimeZone, readOffset } from './import/times.ts';
-export {
-  changesOfReplay,
-  countReplay,
-  replaySubmissions,
-  type CustomFieldChange,
-  type Replayed,
-  type ReplayOptions,
-} from './replay/replay-submissions.ts';
+export { type Ended, Runner, type Started } from './runs.ts';
 export type { Servers } from './servers.ts';
 export { tail, type TailEvent, type TailOptions } from './tail.ts';
 export { Nullable, Time, Uuid } from './schema.ts';

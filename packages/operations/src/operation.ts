@@ -4,6 +4,7 @@ import type { Reserver } from '@leadgate/intake';
 import type { FailedJobs, Producer } from '@leadgate/queue';
 import type { AuditActor, Store } from '@leadgate/store';
 import { Type, type Static, type TObject, type TSchema } from 'typebox';
+import type { Runner } from './runs.ts';
 
 /** The output of an operation that answers nothing. */
 export const NOTHING = Type.Null();
@@ -18,6 +19,8 @@ export interface Connections {
     reserver: Pick<Reserver, 'reserve'>;
     producer: Pick<Producer, 'enqueue' | 'replay' | 'counts'>;
   }>;
+  /** Does what takes long, in this process. */
+  runner: Runner;
   /** What second factors are encrypted under; null where nobody signs in. */
   secondFactorKey: Uint8Array | null;
   /** The file where erasures are written down; null: nowhere outside of Postgres. */
@@ -96,8 +99,7 @@ export type Scope =
   | 'rejectedId'
   | 'endpointId'
   | 'jobId'
-  | 'importId'
-  | 'replayId'
+  | 'runId'
   | null;
 
 /** An operation, defined once for every door: the console's API and pages, and the command line. */

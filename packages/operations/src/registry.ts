@@ -11,6 +11,7 @@ import type { Operation } from './operation.ts';
 import type { operator } from './operator.ts';
 import type { queue } from './queue.ts';
 import type { rejected } from './rejected.ts';
+import type { run } from './runs.ts';
 import type { submission } from './submission.ts';
 import type { token } from './token.ts';
 import type { workspace } from './workspace.ts';
@@ -28,6 +29,7 @@ export interface Nouns {
   failed: typeof failed;
   held: typeof held;
   queue: typeof queue;
+  run: typeof run;
   me: typeof me;
   operator: typeof operator;
   token: typeof token;
@@ -46,6 +48,7 @@ const LOADERS: { [N in keyof Nouns]: () => Promise<Nouns[N]> } = {
   rejected: async () => (await import('./rejected.ts')).rejected,
   failed: async () => (await import('./failed.ts')).failed,
   held: async () => (await import('./held.ts')).held,
+  run: async () => (await import('./runs.ts')).run,
   queue: async () => (await import('./queue.ts')).queue,
   me: async () => (await import('./me.ts')).me,
   operator: async () => (await import('./operator.ts')).operator,

@@ -61,6 +61,7 @@ const KINDS = {
   heldId: 'held',
   rejectedId: 'rejected',
   endpointId: 'endpoint',
+  runId: 'run',
 } as const;
 
 /** Null if there is no such thing, or it says of no workspace: a role for all of them is needed. */

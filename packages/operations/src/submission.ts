@@ -1,6 +1,15 @@
-import { listSubmissions, showLead, showSubmission } from '@leadgate/store';
+import { findWorkspace, listSubmissions, showLead, showSubmission } from '@leadgate/store';
 import { Type } from 'typebox';
 import { operation, Refusal } from './operation.ts';
+import { UNKNOWN_WORKSPACE } from './operator.ts';
+import {
+  filterOf,
+  MOST_CHANGES,
+  previewReplay,
+  ReplayParameters,
+  replayWork,
+} from './replay/replay-submissions.ts';
+import { runOf, RunView } from './runs.ts';
 import { At, Limit, open, Uuid } from './schema.ts';
 
 const summary = {
@@ -14,6 +23,21 @@ const summary = {
   lead: open({}, 'What it sent, normalised.'),
   notes: Type.Array(open({ field: Type.String(), code: Type.String() })),
 };
+
+const Preview = Type.Object({
+  submissions: Type.Integer({ description: 'That would be enqueued.' }),
+  leads: Type.Integer({ description: 'Whose custom fields would change.' }),
+  changes: Type.Array(
+    Type.Object({
+      leadId: Uuid,
+      submissionId: Uuid,
+      filled: Type.Array(Type.String(), { description: 'Fields, by name.' }),
+      changed: Type.Array(Type.String()),
+      emptied: Type.Array(Type.String()),
+    }),
+    { description: `The first ${MOST_CHANGES} of them.` },
+  ),
+});
 
 /** Submissions that were applied. */
 export const submission = {
@@ -57,5 +81,31 @@ export const submission = {
         'not-found',
         `No submission ${submissionId} has been applied; if it was accepted just now its job may still wait.`,
       ),
+  }),
+  replay: operation({
+    name: 'submission.replay',
+    id: 'replaySubmissions',
+    method: 'POST',
+    path: '/workspaces/:workspaceId/replays',
+    summary: 'Apply stored submissions again; always safe, live traffic goes first',
+    description:
+      'Begins a run, which goes on after this is answered: see /runs. With dryRun: says what would change.',
+    scope: 'workspaceId',
+    subject: ['linkId', 'leadId', 'since', 'until', 'outcome', 'note'],
+    input: Type.Object({
+      workspaceId: Uuid,
+      ...ReplayParameters.properties,
+      dryRun: Type.Optional(
+        Type.Boolean({ description: 'Says what would change, and enqueues nothing.' }),
+      ),
+    }),
+    output: Type.Union([RunView, Preview]),
+    run: async ({ workspaceId, dryRun = false, ...parameters }, connections, { actor, signal }) => {
+      const { store, runner } = connections;
+      if ((await findWorkspace(store, workspaceId)) === null) return UNKNOWN_WORKSPACE;
+      if (dryRun) return previewReplay(store, workspaceId, filterOf(parameters), signal);
+      const asked = { kind: 'replay', workspaceId, parameters, begunBy: actor } as const;
+      return runOf(await runner.begin(connections, asked, replayWork));
+    },
   }),
 };

@@ -6,6 +6,7 @@ import { DELIVERIES_CHANNEL, noteChanges } from './apply/update-leads.ts';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
+import { takeFilesOfRuns } from './runs.ts';
 import { stampOf } from './submissions.ts';
 import { hashIdentity, keyCheckOf, type KeptTable } from './tombstones.ts';
 
@@ -370,11 +371,13 @@ async function eraseKept(
   { dryRun }: { dryRun: boolean },
 ): Promise<Pick<ErasedCounts, 'rejected' | 'held' | 'discarded'>> {
   const { workspaceId } = erasure;
-  if (!dryRun)
+  if (!dryRun) {
+    await takeFilesOfRuns(store, workspaceId);
     for (const table of TABLES)
       await store.prisma.$transaction(
         (tx) => tx.$executeRaw`LOCK TABLE ${Prisma.raw(table)} IN SHARE MODE`,
       );
+  }
   const isTheirs = await matcherOf(store, key, erasure);
   const found = await findKept(
     store,

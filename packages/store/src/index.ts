@@ -147,6 +147,22 @@ export {
   retentionStandings,
 } from './retention.ts';
 export {
+  beginRun,
+  endRun,
+  fileOfRun,
+  findRun,
+  keepRun,
+  listRuns,
+  type NewRun,
+  resumeRun,
+  type Run,
+  RUN_KINDS,
+  type RunKind,
+  type RunProgress,
+  stopRun,
+  takeFilesOfRuns,
+} from './runs.ts';
+export {
   endSession,
   endSessionById,
   findSession,

@@ -52,6 +52,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'SeriesDay.*': 'counts of links and campaigns',
   'SeriesRank.*': 'counts of links and campaigns',
   'Campaign.*': 'names of campaigns, without what looks like an address or a number',
+  'Run.*': 'how far replays and imports are; an erasure in the workspace takes all that rows left',
   'Operator.*': 'people who work with the service, who see it in their account',
   'OperatorWorkspace.*': 'as operators',
   'OperatorSession.*': 'as operators',

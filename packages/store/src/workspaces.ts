@@ -106,6 +106,7 @@ const TABLES = {
   held: 'held_submission',
   rejected: 'rejected_submission',
   endpoint: 'endpoint',
+  run: 'run',
 } as const;
 
 /** The workspace of something, by its id; null if there is no such thing. */

@@ -3,19 +3,19 @@ import {
   type ErrorReport,
   type ImportOptions,
   type ImportResult,
-  importRows,
   type ImportStart,
   isTimeZone,
   readOffset,
+  Refusal,
   type RowFormat,
-  UnreadableInput,
+  startImport,
 } from '@leadgate/operations';
-import { findWorkspace, linkEntries, listFields } from '@leadgate/store';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import { callOf, connectionsOf } from '../call.ts';
 import { answer, collect, type Context, describe, type JsonOption, remark } from '../command.ts';
 import { EXIT, Failure, stopOnInterrupt } from '../io.ts';
 import { findLinkNamed } from '../named.ts';
@@ -105,42 +105,42 @@ function timeZone(text: string): string {
 
 async function bring(context: Context, file: string, options: ImportCommandOptions): Promise<void> {
   const { io, session } = context;
-  const store = session.store();
-  const { id, workspaceId } = await findLinkNamed(store, options.link);
-  const [entry] = await linkEntries(store, id);
-  const workspace = await findWorkspace(store, workspaceId);
-  if (entry === undefined) throw new Error('a link has lost its code');
+  const { id: linkId } = await findLinkNamed(session.store(), options.link);
   const input = await openInput(io.cwd, file);
   const report = reportOf(context, file, options);
   const interrupt = stopOnInterrupt();
   const progress = createProgress(io, { total: input.size, quiet: options.json === true });
-  const take = async (): Promise<ImportResult> =>
-    importRows(await session.operations(), input.stream, {
-      ...settingsOf(options),
-      timeZone: options.timeOffset ?? options.timeZone ?? workspace?.timeZone ?? 'UTC',
-      link: entry.link,
-      fields: await listFields(store, workspaceId),
-      signal: interrupt.signal,
-      onStart: (start) => {
-        report.start(start);
-        tellReading(context, start, options);
-      },
-      onRefused: (row) => report.add(row),
-      onProgress: progress.show,
-    });
+  const timeZone = options.timeOffset ?? options.timeZone;
   try {
-    const result = await take().finally(async () => {
-      progress.close();
-      await report.close();
-    });
-    tellEnd(context, result, report.path(), options);
-    if (result.stopped) throw new Failure(`stopped; ${RUN_AGAIN}`, EXIT.stopped);
-  } catch (error) {
-    if (error instanceof Failure) throw error;
-    if (error instanceof UnreadableInput)
-      throw new Failure(`${showable(file)}: ${error.message}`, EXIT.failed);
+    const started = await startImport(
+      connectionsOf(session),
+      input.stream,
+      {
+        ...settingsOf(options),
+        ...(timeZone !== undefined && { timeZone }),
+        linkId,
+        totalBytes: input.size,
+        keepsRefused: false,
+        onStart: (start) => {
+          report.start(start);
+          tellReading(context, start, options);
+        },
+        onRefused: (row) => report.add(row),
+        onProgress: progress.show,
+      },
+      callOf(context),
+    );
+    if (started instanceof Refusal) throw new Failure(started.detail);
+    interrupt.signal.addEventListener('abort', started.stop);
+    const [ended, result] = await Promise.all([started.ended, started.result]);
+    progress.close();
+    await report.close();
+    if (result !== null) tellEnd(context, result, report.path(), options);
+    if (ended.state === 'stopped') throw new Failure(`stopped; ${RUN_AGAIN}`, EXIT.stopped);
+    if (ended.state === 'done') return;
+    if (ended.error === null) throw new Failure(`${showable(file)}: ${ended.problem}`);
     remark(io, RUN_AGAIN);
-    throw error;
+    throw ended.error;
   } finally {
     interrupt.close();
     input.stream.destroy();

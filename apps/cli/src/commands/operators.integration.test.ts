@@ -12,7 +12,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRecorder, LOOKS, RUN } from '../on-record.ts';
+import { createRecorder, LOOKS, nounOf, RUN } from '../on-record.ts';
 import { run, wholeProgram } from '../run.ts';
 import { openSession } from '../session.ts';
 
@@ -134,7 +134,7 @@ test('every command either only looks or is on record, and no entry tells of a p
   const recorded: string[] = [];
   const ran: string[] = [];
   for (const command of leaves(program)) {
-    if (RUN.has(command.parent?.name() ?? '')) {
+    if (RUN.has(nounOf(command))) {
       ran.push(command.name());
       continue;
     }

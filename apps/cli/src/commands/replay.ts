@@ -1,17 +1,14 @@
 import { NOTE_CODES, type NoteCode } from '@leadgate/contract';
-import {
-  changesOfReplay,
-  countReplay,
-  type CustomFieldChange,
-  replaySubmissions,
-} from '@leadgate/operations';
-import { listWorkspaces, showLead, type Store, type StoredFilter } from '@leadgate/store';
+import { type CustomFieldChange, loadNoun } from '@leadgate/operations';
+import { listWorkspaces, showLead, type Store } from '@leadgate/store';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { call } from '../call.ts';
 import { answer, type Context, describe, type JsonOption } from '../command.ts';
-import { EXIT, Failure, stopOnInterrupt } from '../io.ts';
+import { EXIT, Failure } from '../io.ts';
 import { findLinkNamed, findWorkspace } from '../named.ts';
 import { count, table } from '../print/table.ts';
 import { past, rate, readId } from '../read.ts';
+import { followRun } from './run.ts';
 
 interface ReplayOptions extends JsonOption {
   workspace?: string;
@@ -21,7 +18,6 @@ interface ReplayOptions extends JsonOption {
   until?: Date;
   outcome?: 'created' | 'updated';
   note?: NoteCode;
-  after?: number;
   rate?: number;
   dryRun?: boolean;
 }
@@ -29,13 +25,18 @@ interface ReplayOptions extends JsonOption {
 /** A workspace, and what of it is to be replayed. */
 interface Selection {
   workspaceId: string;
-  filter: StoredFilter;
+  linkId?: string;
+  leadId?: string;
+  since?: Date;
+  until?: Date;
+  outcome?: 'created' | 'updated';
+  note?: NoteCode;
 }
 
 export function addReplay(command: Command, context: Context): void {
   describe(command, {
     details:
-      'For the field that was forgotten: it is filled for the leads that those submissions created. Always safe, however often: nothing newer is overwritten. Live traffic goes first. What was refused, held or has failed is in no log of submissions: see rejected, held and failed.',
+      'For the field that was forgotten: it is filled for the leads that those submissions created. Always safe, however often: nothing newer is overwritten. Live traffic goes first. It is a run: see leadgate run. What was refused, held or has failed is in no log of submissions: see rejected, held and failed.',
     examples: [
       'replay --link summer-sale --note unknown-custom-field --dry-run',
       'replay --workspace "My agency" --since 7d --rate 100/s',
@@ -53,7 +54,6 @@ export function addReplay(command: Command, context: Context): void {
       ]),
     )
     .option('--note <code>', 'with a note of this code: unknown-custom-field, …', noteCode)
-    .option('--after <order>', 'go on after this one, as an interrupted run says', order)
     .option('--rate <rate>', 'how many at most: 50/s, 600/m', rate)
     .option('--dry-run', 'say how many, and which custom fields would change')
     .action((options: ReplayOptions) => replay(context, options));
@@ -64,12 +64,6 @@ function noteCode(text: string): NoteCode {
   const found = codes.find((code) => code === text);
   if (found !== undefined) return found;
   throw new InvalidArgumentError(`It is one of ${codes.join(', ')}.`);
-}
-
-function order(text: string): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new InvalidArgumentError('It is a number of microseconds, as an interrupted run says it.');
 }
 
 async function replay(context: Context, options: ReplayOptions): Promise<void> {
@@ -86,17 +80,16 @@ async function replay(context: Context, options: ReplayOptions): Promise<void> {
 }
 
 async function select(store: Store, options: ReplayOptions): Promise<Selection[]> {
-  const { since, until, outcome, note, after } = options;
+  const { since, until, outcome, note } = options;
   const link = options.link === undefined ? null : await findLinkNamed(store, options.link);
   const lead = options.lead === undefined ? null : await existingLead(store, options.lead);
-  const filter: StoredFilter = {
+  const filter = {
     ...(link !== null && { linkId: link.id }),
     ...(lead !== null && { leadId: lead.leadId }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
     ...(outcome !== undefined && { outcome }),
     ...(note !== undefined && { note }),
-    ...(after !== undefined && { afterOrder: after }),
   };
   const workspace =
     options.workspace === undefined ? null : await findWorkspace(store, options.workspace);
@@ -106,7 +99,7 @@ async function select(store: Store, options: ReplayOptions): Promise<Selection[]
   if (new Set(named).size > 1)
     throw new Failure('The workspace, link and lead named are not of one workspace.', EXIT.usage);
   const ids = named.length > 0 ? named.slice(0, 1) : (await listWorkspaces(store)).map((w) => w.id);
-  return ids.map((workspaceId) => ({ workspaceId, filter }));
+  return ids.map((workspaceId) => ({ workspaceId, ...filter }));
 }
 
 async function existingLead(store: Store, text: string) {
@@ -120,28 +113,26 @@ async function existingLead(store: Store, text: string) {
 const LISTED = 20;
 
 async function dryRun(
-  { io, session }: Context,
+  context: Context,
   selections: readonly Selection[],
   options: ReplayOptions,
 ): Promise<void> {
-  const store = session.store();
-  let submissions = 0;
-  let leads = 0;
-  const listed: CustomFieldChange[] = [];
-  for (const { workspaceId, filter } of selections) {
-    submissions += await countReplay(store, workspaceId, filter);
-    for await (const change of changesOfReplay(store, workspaceId, filter)) {
-      leads += 1;
-      if (options.json === true || listed.length < LISTED) listed.push(change);
-    }
+  const { replay } = await loadNoun('submission');
+  const whole = { submissions: 0, leads: 0, changes: [] as CustomFieldChange[] };
+  for (const selection of selections) {
+    const preview = await call(context, replay, { ...selection, dryRun: true });
+    if (!('submissions' in preview)) throw new Error('a dry run began a run');
+    whole.submissions += preview.submissions;
+    whole.leads += preview.leads;
+    whole.changes.push(...preview.changes);
   }
-  answer(io, options, { submissions, leads, changes: listed }, () =>
+  const { submissions, leads, changes } = whole;
+  const listed = changes.slice(0, LISTED);
+  answer(context.io, options, whole, () =>
     [
       `${count(submissions, 'submission')} would be applied again; custom fields of ${count(leads, 'lead')} would change.\n`,
       ...(listed.length === 0 ? [] : [`\n${changeTable(listed)}`]),
-      ...(leads > listed.length
-        ? [`… and ${leads - listed.length} more (--json lists all)\n`]
-        : []),
+      ...(leads > listed.length ? [`… and ${leads - listed.length} more\n`] : []),
     ].join(''),
   );
 }
@@ -159,43 +150,24 @@ function changeTable(changes: readonly CustomFieldChange[]): string {
 }
 
 async function enqueue(
-  { io, session }: Context,
+  context: Context,
   selections: readonly Selection[],
   options: ReplayOptions,
 ): Promise<void> {
-  const servers = await session.operations();
-  const interrupt = stopOnInterrupt();
-  // One of its own: a run that is repeated is applied again.
-  const runId = `replay-${Date.now().toString(36)}`;
+  const { io } = context;
+  const { replay } = await loadNoun('submission');
+  const runs: string[] = [];
   let enqueued = 0;
-  let goOn: string | null = null;
-  try {
-    for (const { workspaceId, filter } of selections) {
-      const done = await replaySubmissions(servers, workspaceId, filter, {
-        runId,
-        signal: interrupt.signal,
-        ...(options.rate !== undefined && { perSecond: options.rate }),
-      });
-      enqueued += done.enqueued;
-      if (!done.stopped) continue;
-      goOn = howToGoOn(workspaceId, done.lastOrder, selections.length);
-      break;
-    }
-  } finally {
-    interrupt.close();
+  for (const selection of selections) {
+    const run = await call(context, replay, { ...selection, perSecond: options.rate });
+    if (!('kind' in run)) throw new Error('a replay began no run');
+    runs.push(run.id);
+    const { progress } = await followRun(context, run.id);
+    enqueued += progress['enqueued'] ?? 0;
   }
-  answer(io, options, { enqueued, runId }, () =>
+  answer(io, options, { enqueued, runs }, () =>
     enqueued === 0
       ? 'No submission fits.\n'
-      : `${count(enqueued, 'submission')} enqueued to be applied again, as run ${runId}.\n`,
+      : `${count(enqueued, 'submission')} enqueued to be applied again.\n`,
   );
-  if (goOn !== null) throw new Failure(`stopped. ${goOn}`, EXIT.stopped);
-}
-
-function howToGoOn(workspaceId: string, lastOrder: number | null, workspaces: number): string {
-  const after = lastOrder === null ? '' : ` --after ${lastOrder}`;
-  const where = workspaces > 1 ? ` --workspace ${workspaceId}, then the others` : '';
-  return after === '' && where === ''
-    ? 'Run it again to go on.'
-    : `Go on with the same command and${after}${where}.`;
 }

@@ -59,7 +59,7 @@ const optionOf = ({ id, label, workspaceName }: Link) => ({
   text: `${workspaceName}: ${label === '' ? id.slice(0, 8) : label}`,
 });
 
-/** The form that sends a file, and the imports of this console. Its script fills both. */
+/** The form that sends a file, and the last imports. Its script fills both. */
 function importsPage(links: readonly Option[], acts: boolean): Html {
   return html`<noscript><p class="note">This page needs its script to send a file.</p></noscript>
     ${acts ? form(links) : html`<p class="soft">Viewers see how far imports are.</p>`}
@@ -76,7 +76,7 @@ function importsPage(links: readonly Option[], acts: boolean): Html {
     <h2>Refused rows</h2>
     <p id="refused-none" class="soft">None in this import.</p>
     <ul id="refused" class="plain"></ul>
-    <h2>Imports of this console</h2>
+    <h2>Imports of the last 30 days</h2>
     <div class="scroll">
       <table class="stack">
         <thead>

@@ -14,14 +14,13 @@ import { perform } from '../perform.ts';
 import { PROBLEM_ANSWERS, problemOf, sendProblem } from '../problem.ts';
 import type { ApiServices } from '../services.ts';
 import { importRoutes } from './imports.ts';
-import { replayRoutes } from './replays.ts';
 import { tailRoutes } from './tail.ts';
 
 /** The operators' API, described by /api/openapi.json: operations, and what streams. */
 export async function addApiRoutes(app: FastifyInstance, services: ApiServices): Promise<void> {
   await collectOpenapi(app);
   await addOperations(app, services.connections);
-  for (const routes of [importRoutes, replayRoutes, tailRoutes])
+  for (const routes of [importRoutes, tailRoutes])
     await app.register(routes, { ...services, prefix: '/api' });
   app.get('/api/openapi.json', { schema: { hide: true } }, () => app.swagger());
 }

@@ -1,21 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import {
-  importRows,
-  isTimeZone,
-  type RowFormat,
-  UnreadableInput,
-  Nullable,
-  Time,
-  Uuid,
-} from '@leadgate/operations';
-import { findWorkspace, linkEntries, listFields, recordOutcome } from '@leadgate/store';
+import { isTimeZone, Refusal, type RowFormat, startImport, Uuid } from '@leadgate/operations';
+import { recordOutcome } from '@leadgate/store';
 import { Type } from 'typebox';
-import { randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { actorOf } from '../gate.ts';
-import { createImportLog, type ImportRun } from '../import-log.ts';
-import { ProblemError, PROBLEM_ANSWERS } from '../problem.ts';
-import { idParams } from '../validate.ts';
+import { problemOf, ProblemError, PROBLEM_ANSWERS } from '../problem.ts';
 import type { ApiServices } from '../services.ts';
 
 const PROGRESS_EVERY_MS = 1_000;
@@ -27,107 +16,14 @@ const LARGEST_BYTES = 20 * 2 ** 30;
 
 const Format = Type.Unsafe<RowFormat>(Type.Enum(['csv', 'ndjson', 'json']));
 
-const RunView = Type.Object({
-  importId: Uuid,
-  linkId: Uuid,
-  startedBy: Type.String(),
-  startedAt: Time,
-  dryRun: Type.Boolean(),
-  totalBytes: Nullable(Type.Number({ description: 'Of the file; null where nobody said.' })),
-  bytes: Type.Number({ description: 'Read until now.' }),
-  rows: Type.Integer(),
-  imported: Type.Integer({ description: 'With dryRun: that would be.' }),
-  known: Type.Integer({ description: 'Imported before.' }),
-  refused: Type.Integer(),
-  waiting: Type.Boolean({ description: 'For the queue to empty: live traffic goes first.' }),
-  state: Type.String({ description: 'running, done, stopped, refused or failed.' }),
-  problem: Nullable(Type.String()),
-});
-
-const view = ({ stop: _, report: __, startedAt, progress, ...run }: ImportRun) => ({
-  ...run,
-  ...progress,
-  startedAt: startedAt.toISOString(),
-});
-
 /**
- * Takes a file of leads as the body of a request, tells how far it is as it goes, and keeps the rows
- * it refused as a file to be mended. What it tells of are the imports of this process.
+ * Takes a file of leads as the body of a request, and tells how far it is as it goes. It is a run, as others
+ * see it and stop it; it ends with the connection too, since what is not sent cannot be taken.
  */
-export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, services) => {
-  const { store } = services;
-  const log = createImportLog();
-
-  app.get(
-    '/imports',
-    {
-      schema: {
-        operationId: 'listImports',
-        summary: 'List the imports that run on this console, and its last ones, newest first',
-        response: { 200: Type.Array(RunView), ...PROBLEM_ANSWERS },
-      },
-    },
-    () => log.list().map(view),
-  );
-
-  app.get(
-    '/imports/:importId',
-    {
-      schema: {
-        operationId: 'showImport',
-        summary: 'Show how far an import is',
-        params: idParams('importId'),
-        response: { 200: RunView, ...PROBLEM_ANSWERS },
-      },
-    },
-    ({ params }) => view(find(params.importId)),
-  );
-
-  app.get(
-    '/imports/:importId/refused',
-    {
-      config: { role: 'operator', action: 'import.refused', recorded: true },
-      schema: {
-        operationId: 'refusedRows',
-        summary: 'The rows that were refused, with their reasons: a file to mend and import again',
-        description: 'Of the form of what was imported. The first megabyte of them is kept.',
-        params: idParams('importId'),
-        response: PROBLEM_ANSWERS,
-      },
-    },
-    async ({ params }, reply) => {
-      const { name, text } = await find(params.importId).report.file();
-      return reply
-        .type('text/plain; charset=utf-8')
-        .header('content-disposition', `attachment; filename="${name}"`)
-        .send(text);
-    },
-  );
-
-  app.post(
-    '/imports/:importId/stop',
-    {
-      config: { action: 'import.stop' },
-      schema: {
-        operationId: 'stopImport',
-        summary: 'Stop an import between two groups of rows; the same file again goes on',
-        params: idParams('importId'),
-        response: { 200: RunView, ...PROBLEM_ANSWERS },
-      },
-    },
-    ({ params }) => {
-      const run = find(params.importId);
-      run.stop();
-      return view(run);
-    },
-  );
-
-  function find(importId: string): ImportRun {
-    const run = log.find(importId);
-    if (run === null) throw new ProblemError('not-found');
-    return run;
-  }
-
+export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
+  app,
+  { connections, store },
+) => {
   await app.register(async (streamed) => {
     // Whatever it is called, its beginning tells what it is.
     streamed.removeAllContentTypeParsers();
@@ -152,7 +48,8 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, 
             linkId: Uuid,
             importId: Type.Optional({
               ...Uuid,
-              description: 'Chosen by the sender, who may look how far it is while it sends.',
+              description:
+                'Of the run, chosen by the sender, who may look how far it is while it sends.',
             }),
             format: Type.Optional(Format),
             encoding: Type.Optional(Type.String()),
@@ -182,111 +79,58 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, 
         },
       },
       async (request, reply) => {
-        const {
-          linkId,
-          importId = randomUUID(),
-          map,
-          dryRun = false,
-          timeZone,
-          timeOffset,
-          ...options
-        } = request.query;
+        const { importId, map, timeZone, timeOffset, ...options } = request.query;
         if (timeZone !== undefined && !isTimeZone(timeZone))
           throw new ProblemError('malformed-request');
-        const [entry] = await linkEntries(store, linkId);
-        if (entry === undefined) throw new ProblemError('not-found');
-        const fields = await listFields(store, entry.link.workspaceId);
-        const workspace = await findWorkspace(store, entry.link.workspaceId);
-        const run = log.begin({
-          importId,
-          linkId,
-          dryRun,
-          startedBy: actorOf(request).name,
-          totalBytes: Number(request.headers['content-length'] ?? Number.NaN) || null,
-        });
-        if (run === null)
-          throw new ProblemError('conflict', {
-            detail: 'An import of this id was begun already, or as many run as may.',
-          });
         const lines = new PassThrough();
         const tell = (line: object) => lines.write(`${JSON.stringify(line)}\n`);
-        reply.raw.once('close', run.stop);
+        let told = 0;
+        let refused = 0;
+        const zone = timeOffset ?? timeZone;
+        const started = await startImport(
+          connections,
+          request.raw,
+          {
+            ...options,
+            ...(importId !== undefined && { id: importId }),
+            ...(zone !== undefined && { timeZone: zone }),
+            ...(map !== undefined && { map: readMap(map) }),
+            totalBytes: Number(request.headers['content-length'] ?? Number.NaN) || null,
+            keepsRefused: true,
+            onStart: ({ columns, times }) => tell({ reading: { columns, times } }),
+            onRefused: ({ number, errors }) => {
+              refused += 1;
+              if (refused <= MOST_REFUSED) tell({ refused: { row: number, errors } });
+            },
+            onProgress: (progress) => {
+              if (Date.now() - told < PROGRESS_EVERY_MS) return;
+              told = Date.now();
+              tell({ progress });
+            },
+          },
+          { actor: actorOf(request) },
+        );
+        if (started instanceof Refusal) throw new ProblemError(started.code, problemOf(started));
+        reply.raw.once('close', started.stop);
         // It has not ended when its answer begins.
         const { auditId } = request;
         request.auditId = null;
-
-        const take = async (): Promise<ImportRun['state']> => {
-          let told = 0;
-          try {
-            const result = await importRows(services, request.raw, {
-              ...options,
-              dryRun,
-              timeZone: timeOffset ?? timeZone ?? workspace?.timeZone ?? 'UTC',
-              ...(map !== undefined && { map: readMap(map) }),
-              link: entry.link,
-              fields,
-              signal: run.signal,
-              onStart: (start) => {
-                run.report.start(start);
-                tell({ reading: { columns: start.columns, times: start.times } });
-              },
-              onRefused: async (row) => {
-                await run.report.add(row);
-                const { number, errors } = row;
-                if (run.progress.refused < MOST_REFUSED) tell({ refused: { row: number, errors } });
-              },
-              onProgress: (progress) => {
-                run.progress = { ...progress };
-                if (Date.now() - told < PROGRESS_EVERY_MS) return;
-                told = Date.now();
-                tell({ progress });
-              },
-            });
-            run.progress = { ...run.progress, ...countsOf(result), waiting: false };
-            tell({ result });
-            return result.stopped ? 'stopped' : 'done';
-          } catch (error) {
-            if (run.signal.aborted) return 'stopped';
-            run.problem = problemOf(error);
-            tell({ error: run.problem });
-            if (error instanceof UnreadableInput) return 'refused';
-            request.log.error({ err: error, requestId: request.id }, 'import failed');
-            return 'failed';
-          } finally {
-            lines.end();
-            // What is still being sent is not waited for.
-            request.raw.resume();
-          }
+        const end = async (): Promise<void> => {
+          const [{ state, problem }, result] = await Promise.all([started.ended, started.result]);
+          if (result !== null) tell({ result });
+          else if (problem !== null) tell({ error: problem });
+          lines.end();
+          // What is still being sent is not waited for.
+          request.raw.resume();
+          if (auditId !== null)
+            await recordOutcome(store, auditId, state === 'failed' ? 'failed' : 'done');
         };
-        take()
-          .then(async (state) => {
-            run.state = state;
-            if (auditId === null) return;
-            await recordOutcome(store, auditId, state === 'stopped' ? 'done' : outcomeOf(state));
-          })
-          .catch((err: unknown) => request.log.error({ err, auditId }, 'outcome not recorded'));
+        end().catch((err: unknown) => request.log.error({ err, auditId }, 'outcome not recorded'));
         return reply.type('application/x-ndjson').send(lines);
       },
     );
   });
 };
-
-const countsOf = <T extends Omit<ImportRun['progress'], 'waiting'>>({
-  bytes,
-  rows,
-  imported,
-  known,
-  refused,
-}: T) => ({ bytes, rows, imported, known, refused });
-
-const outcomeOf = (state: ImportRun['state']): 'done' | 'refused' | 'failed' =>
-  state === 'refused' || state === 'failed' ? state : 'done';
-
-function problemOf(error: unknown): string {
-  return error instanceof UnreadableInput
-    ? error.message
-    : 'Redis or Postgres did not answer; what was taken stays. Send it again.';
-}
 
 function readMap(text: string): Record<string, string> {
   return Object.fromEntries(

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { CustomField } from '@leadgate/contract';
+import { NOTE_CODES, type CustomField, type NoteCode } from '@leadgate/contract';
 import { resolveCustomFields } from '@leadgate/leads';
-import type { Producer } from '@leadgate/queue';
 import {
   countStoredSubmissions,
   listFields,
@@ -10,59 +9,73 @@ import {
   type StoredFilter,
   type StoredSubmission,
 } from '@leadgate/store';
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
 import { createPace } from '../pace.ts';
-
-export interface ReplayOptions {
-  /** Tells this run from others: a submission is enqueued once a run. Letters, digits, hyphens. */
-  runId: string;
-  /** At most so many a second; without it as fast as the queue takes them. */
-  perSecond?: number;
-  /** Stops between two submissions. */
-  signal?: AbortSignal;
-  /** Told now and then how many were enqueued until then. */
-  onProgress?: (enqueued: number) => void;
-}
-
-export interface Replayed {
-  enqueued: number;
-  /** The order of the last one, to go on after (`afterOrder`); null if there was none. */
-  lastOrder: number | null;
-  /** Whether `signal` stopped it. */
-  stopped: boolean;
-}
+import type { Work } from '../runs.ts';
+import { Time, Uuid } from '../schema.ts';
 
 /** In Redis at once, where no rate is asked for: jobs that are full. */
 const AT_ONCE = 400;
 
+/** What of a workspace is replayed, and how fast. */
+export const ReplayParameters = Type.Object({
+  linkId: Type.Optional(Uuid),
+  leadId: Type.Optional(Uuid),
+  since: Type.Optional(Time),
+  until: Type.Optional(Time),
+  outcome: Type.Optional(Type.Enum(['created', 'updated'])),
+  note: Type.Optional(Type.Unsafe<NoteCode>(Type.Enum(Object.keys(NOTE_CODES)))),
+  perSecond: Type.Optional(Type.Integer({ minimum: 1 })),
+});
+
+/** What is replayed, as the store knows it. */
+export function filterOf({
+  perSecond: _,
+  since,
+  until,
+  ...rest
+}: Static<typeof ReplayParameters>): StoredFilter {
+  return {
+    ...rest,
+    ...(since !== undefined && { since: new Date(since) }),
+    ...(until !== undefined && { until: new Date(until) }),
+  };
+}
+
 /**
  * Enqueues stored submissions of a workspace to be applied again under today's definitions, in the
  * background: live traffic goes first. Always safe: standard fields only change where a lead lacks
- * what it was told, and custom fields are those of its creator.
+ * what it was told, and custom fields are those of its creator. A run enqueues a submission once,
+ * and one that is resumed goes on after the last.
  */
-export async function replaySubmissions(
-  { store, producer }: { store: Store; producer: Pick<Producer, 'replay'> },
-  workspaceId: string,
-  filter: StoredFilter,
-  { runId, perSecond, signal, onProgress }: ReplayOptions,
-): Promise<Replayed> {
-  const result: Replayed = { enqueued: 0, lastOrder: null, stopped: false };
+export const replayWork: Work = async ({ run, signal, tell }, { store, intake }) => {
+  const { perSecond, ...parameters } = Value.Parse(ReplayParameters, run.parameters);
+  const { producer } = await intake();
   const pace = createPace(perSecond, signal);
-  // Those that come in meanwhile are applied under today's definitions by themselves.
-  const bounded = { until: new Date(), ...filter };
   const atOnce = perSecond === undefined ? AT_ONCE : Math.min(AT_ONCE, Math.ceil(perSecond / 10));
-  for await (const page of storedSubmissions(store, workspaceId, bounded)) {
+  const filter: StoredFilter = {
+    // Those that come in meanwhile are applied under today's definitions by themselves.
+    until: run.begunAt,
+    ...filterOf(parameters),
+    ...(run.cursor !== null && { afterOrder: Number(run.cursor) }),
+  };
+  let { enqueued = 0 } = run.progress;
+  for await (const page of storedSubmissions(store, run.workspaceId, filter))
     for (let i = 0; i < page.length; i += atOnce) {
       const some = page.slice(i, i + atOnce);
       for (let n = 0; n < some.length; n += 1) await pace();
-      if (signal?.aborted === true) return { ...result, stopped: true };
-      await Promise.all(some.map(({ submission }) => producer.replay(submission, runId)));
-      result.enqueued += some.length;
-      result.lastOrder = some.at(-1)?.submission.order ?? null;
+      if (signal.aborted) return;
+      await Promise.all(
+        some.map(({ submission }) => producer.replay(submission, `replay-${run.id}`)),
+      );
+      enqueued += some.length;
+      tell({ enqueued }, String(some.at(-1)?.submission.order));
     }
-    onProgress?.(result.enqueued);
-  }
-  return result;
-}
+};
+
+/** Changes that are told of; all of them are counted. */
+export const MOST_CHANGES = 100;
 
 /** What a replay would do to the custom fields of one lead. Names of fields, no values. */
 export interface CustomFieldChange {
@@ -76,17 +89,25 @@ export interface CustomFieldChange {
   emptied: string[];
 }
 
-/** How many submissions a replay would apply again. */
-export function countReplay(
+/** What a replay would do, without doing it. */
+export async function previewReplay(
   store: Store,
   workspaceId: string,
   filter: StoredFilter,
-): Promise<number> {
-  return countStoredSubmissions(store, workspaceId, filter);
+  signal: AbortSignal,
+): Promise<{ submissions: number; leads: number; changes: CustomFieldChange[] }> {
+  const changes: CustomFieldChange[] = [];
+  let leads = 0;
+  for await (const change of changesOfReplay(store, workspaceId, filter)) {
+    if (signal.aborted) break;
+    leads += 1;
+    if (changes.length < MOST_CHANGES) changes.push(change);
+  }
+  return { submissions: await countStoredSubmissions(store, workspaceId, filter), leads, changes };
 }
 
 /** The leads whose custom fields a replay would change, as they are now, and how. */
-export async function* changesOfReplay(
+async function* changesOfReplay(
   store: Store,
   workspaceId: string,
   filter: StoredFilter,

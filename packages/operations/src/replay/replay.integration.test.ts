@@ -1,12 +1,21 @@
-import { randomUUID } from 'node:crypto';
+import { PassThrough, Readable } from 'node:stream';
 import type { Lead, Submission } from '@leadgate/contract';
-import { archiveField, createField, listSubmissions, showLead } from '@leadgate/store';
+import {
+  archiveField,
+  createField,
+  listSubmissions,
+  showLead,
+  takeFilesOfRuns,
+} from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acceptBody } from '../accept.ts';
 import { derivedId } from '../derived-id.ts';
 import { operationsUnderTest, type OperationsUnderTest } from '../operations-under-test.ts';
-import { changesOfReplay, countReplay, replaySubmissions } from './replay-submissions.ts';
+import { Refusal, type Call, type Connections } from '../operation.ts';
+import { run as runs, Runner, type Started } from '../runs.ts';
+import { startImport } from '../import/import-run.ts';
+import { previewReplay, replayWork } from './replay-submissions.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let house: OperationsUnderTest;
@@ -52,24 +61,49 @@ async function addField(workspaceId: string, name: string): Promise<string> {
 const customFieldsOf = async (leadId: string) =>
   (await showLead(house.store, leadId, { historyLimit: 1 }))?.customFields;
 
+const unused = () => Promise.reject(new Error('not used'));
+/** What operations have in a process of their own. */
+function processOf(producer: Partial<OperationsUnderTest['producer']> = {}): Connections {
+  return {
+    ...{ store: house.store, runner: new Runner(), redis: unused, failed: unused },
+    ...{
+      deliveries: unused,
+      secondFactorKey: null,
+      consentKey: null,
+      erasureLedger: null,
+      receiverUrl: null,
+    },
+    intake: () =>
+      Promise.resolve({ reserver: house.reserver, producer: { ...house.producer, ...producer } }),
+  };
+}
+
+const BEGUN_BY = { kind: 'token', name: 'tests' } as const;
+
+async function begin(link: Link, filter: object, connections = processOf()): Promise<Started> {
+  const parameters = { until: new Date(Date.now() + 60_000).toISOString(), ...filter };
+  const asked = { workspaceId: link.workspaceId, parameters, begunBy: BEGUN_BY };
+  return started(
+    await connections.runner.begin(connections, { ...asked, kind: 'replay' }, replayWork),
+  );
+}
+
+function started<T>(given: T | Refusal): T {
+  if (given instanceof Refusal) throw new Error(given.detail);
+  return given;
+}
+
 /** Replays as the queue and a worker would. */
 async function replay(link: Link, filter: object = {}): Promise<Submission[]> {
-  const later = { until: new Date(Date.now() + 60_000), ...filter };
-  const { enqueued } = await replaySubmissions(house, link.workspaceId, later, {
-    runId: randomUUID(),
-  });
+  const { ended } = await begin(link, filter);
+  expect(await ended).toMatchObject({ state: 'done' });
   const replayed = [...house.queue];
-  expect(enqueued).toBe(replayed.length);
   await house.work();
   return replayed;
 }
 
-async function changes(link: Link, filter: object = {}) {
-  const all = [];
-  for await (const change of changesOfReplay(house.store, link.workspaceId, filter))
-    all.push(change);
-  return all;
-}
+const changes = async (link: Link) =>
+  (await previewReplay(house.store, link.workspaceId, {}, new AbortController().signal)).changes;
 
 test('the field that was forgotten is filled for the leads those submissions created, and only those', async () => {
   const link = await house.open();
@@ -123,7 +157,9 @@ test('are chosen by link, lead, time, outcome and note, across the pages', async
   await capture(link, { email: 'd2@x.example' });
   await capture(link, { email: 'd1@x.example', name: 'D' });
   await capture(other, { email: 'd1@x.example' });
-  const of = (filter: object) => countReplay(house.store, link.workspaceId, filter);
+  const of = async (filter: object) =>
+    (await previewReplay(house.store, link.workspaceId, filter, new AbortController().signal))
+      .submissions;
   expect(await of({})).toBe(3);
   expect(await of({ linkId: other.linkId })).toBe(0);
   expect(await of({ leadId: first.leadId })).toBe(2);
@@ -138,33 +174,113 @@ test('are chosen by link, lead, time, outcome and note, across the pages', async
   ]);
 });
 
-test('stops where it is told to, and goes on after the last one', async () => {
-  const link = await house.open();
-  for (let n = 0; n < 4; n += 1) await capture(link, { email: `e${n}@x.example` });
-  const stop = new AbortController();
+/** A producer that notes what it is given, and enqueues nothing. */
+function noting() {
   const seen: string[] = [];
-  const producer = {
-    replay: ({ id }: Submission) => {
-      seen.push(id);
-      if (seen.length === 2) stop.abort();
-      return Promise.resolve();
-    },
+  const replay = ({ id }: Submission) => {
+    seen.push(id);
+    return Promise.resolve();
   };
-  const servers = { store: house.store, producer };
-  const until = new Date(Date.now() + 60_000);
-  const options = { runId: 'r', perSecond: 1_000 };
-  const { lastOrder, stopped } = await replaySubmissions(
-    servers,
-    link.workspaceId,
-    { until },
-    { ...options, perSecond: 10, signal: stop.signal },
+  return { seen, connections: processOf({ replay }) };
+}
+
+async function submissions(count: number): Promise<Link> {
+  const link = await house.open();
+  for (let n = 0; n < count; n += 1) await capture(link, { email: `e${n}@x.example` });
+  return link;
+}
+
+const shown = async (id: string, connections = processOf()) =>
+  started(await runs.show.run({ runId: id }, connections, CALL));
+const CALL: Call = {
+  actor: { ...BEGUN_BY, role: 'operator', workspaces: [] },
+  ...{ requestId: null, signal: new AbortController().signal, warn: () => undefined },
+};
+
+test('a run is seen, stopped and resumed by another process, and enqueues each once', async () => {
+  const link = await submissions(4);
+  const [here, there] = [noting(), noting()];
+  const { run, ended } = await begin(link, { perSecond: 2 }, here.connections);
+  await expect.poll(() => here.seen.length).toBeGreaterThan(0);
+  expect(await shown(run.id, there.connections)).toMatchObject({
+    ...{ kind: 'replay', state: 'running', begunBy: BEGUN_BY, parameters: { perSecond: 2 } },
+  });
+  expect(await there.connections.runner.resume(there.connections, run.id)).toMatchObject({
+    code: 'conflict',
+  });
+  await runs.stop.run({ runId: run.id }, there.connections, CALL);
+  expect(await ended).toMatchObject({ state: 'stopped' });
+  expect(here.seen.length).toBeLessThan(4);
+  expect(await shown(run.id)).toMatchObject({ progress: { enqueued: here.seen.length } });
+  const again = started(await there.connections.runner.resume(there.connections, run.id));
+  expect(await again.ended).toMatchObject({ state: 'done', progress: { enqueued: 4 } });
+  expect([...here.seen, ...there.seen]).toHaveLength(4);
+  expect(new Set([...here.seen, ...there.seen]).size).toBe(4);
+});
+
+test('a run whose process went away is interrupted, and resumed; the process, if it lives, lets go', async () => {
+  const link = await submissions(3);
+  const [gone, next] = [noting(), noting()];
+  const { run, ended } = await begin(link, { perSecond: 1 }, gone.connections);
+  await expect.poll(() => gone.seen.length).toBe(1);
+  await expect
+    .poll(async () => {
+      await house.store.prisma.$executeRaw`
+        UPDATE run SET changed_at = now() - interval '31 seconds' WHERE id = ${run.id}::uuid`;
+      return (await shown(run.id)).state;
+    })
+    .toBe('interrupted');
+  await house.store.prisma.$executeRaw`
+    UPDATE run SET changed_at = now() - interval '31 seconds' WHERE id = ${run.id}::uuid`;
+  const again = started(await next.connections.runner.resume(next.connections, run.id));
+  expect(await ended).toMatchObject({ state: 'stopped' });
+  expect((await shown(run.id)).state).not.toBe('stopped');
+  expect(await again.ended).toMatchObject({ state: 'done' });
+  expect(new Set([...gone.seen, ...next.seen]).size).toBe(3);
+});
+
+test('a run that fails says so without data, and a process that closes stops its own in order', async () => {
+  const link = await submissions(2);
+  const failing = processOf({ replay: () => Promise.reject(new Error('secret@x.example')) });
+  const { run, ended } = await begin(link, {}, failing);
+  expect(await ended).toMatchObject({ state: 'failed' });
+  expect((await shown(run.id)).problem).toContain('did not answer');
+  const closing = noting();
+  const second = await begin(link, { perSecond: 1 }, closing.connections);
+  await closing.connections.runner.close();
+  expect(await shown(second.run.id)).toMatchObject({ state: 'stopped' });
+});
+
+test('no more than eight run at once, and none twice under one id', async () => {
+  const link = await submissions(2);
+  const slow = noting();
+  const { run } = await begin(link, { perSecond: 1 }, slow.connections);
+  const twice = { id: run.id, kind: 'replay', workspaceId: link.workspaceId } as const;
+  const asked = { ...twice, parameters: {}, begunBy: BEGUN_BY };
+  expect(await slow.connections.runner.begin(slow.connections, asked, replayWork)).toMatchObject({
+    code: 'conflict',
+  });
+  for (let n = 1; n < 8; n += 1) await begin(link, { perSecond: 1 }, slow.connections);
+  await expect(begin(link, {}, slow.connections)).rejects.toThrow('as many run as may');
+  await slow.connections.runner.close();
+});
+
+test('the file of refused rows goes with an erasure in its workspace, and is not left by imports that go on', async () => {
+  const link = await house.open();
+  const connections = processOf();
+  const source = new PassThrough();
+  const asked = { linkId: link.linkId, totalBytes: null, keepsRefused: true };
+  const first = started(
+    await startImport(connections, Readable.from('email\nnone\n'), asked, CALL),
   );
-  expect({ stopped, seen: seen.length }).toEqual({ stopped: true, seen: 2 });
-  await replaySubmissions(
-    servers,
-    link.workspaceId,
-    { until, ...(lastOrder !== null && { afterOrder: lastOrder }) },
-    options,
-  );
-  expect(new Set(seen).size).toBe(4);
+  await first.ended;
+  const file = () => runs.refused.run({ runId: first.run.id }, connections, CALL);
+  expect(await file()).toMatchObject({ name: 'refused.csv' });
+  const second = started(await startImport(connections, source, asked, CALL));
+  source.write('email\nnone\n');
+  await takeFilesOfRuns(house.store, link.workspaceId);
+  source.end();
+  expect(await second.ended).toMatchObject({ state: 'done', progress: { refused: 1 } });
+  expect(await file()).toMatchObject({ code: 'not-found' });
+  expect((await shown(second.run.id)).file).toBeNull();
 });
