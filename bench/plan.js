@@ -16,12 +16,24 @@
  * @property {{ steps: number, seconds: number }} search for the sustained rate
  * @property {{ seconds: number }} spike
  * @property {{ seconds: number }} burst each of its three parts
+ * @property {{ rows: number }} import
  * @property {{ leads: number[], waiting: number, identities: number, rounds: number }} size
  * @property {{ seconds: number }} soak at full rate, for the slope of memory
  */
 
 const STAGES = [
-  ...['receivers', 'workers', 'end-to-end', 'spike', 'burst', 'size', 'soak', 'spool'],
+  ...[
+    'receivers',
+    'workers',
+    'end-to-end',
+    'spike',
+    'quiet',
+    'burst',
+    'import',
+    'size',
+    'soak',
+    'spool',
+  ],
   ...['start', 'npm-start'],
 ];
 
@@ -41,6 +53,7 @@ const FULL = {
   search: { steps: 8, seconds: 12 },
   spike: { seconds: 30 },
   burst: { seconds: 20 },
+  import: { rows: 100_000 },
   size: { leads: [1_000_000, 5_000_000], waiting: 1_000_000, identities: 5_000_000, rounds: 3 },
   soak: { seconds: 600 },
 };
@@ -58,6 +71,7 @@ const QUICK = {
   search: { steps: 5, seconds: 6 },
   spike: { seconds: 10 },
   burst: { seconds: 8 },
+  import: { rows: 10_000 },
   size: { leads: [100_000], waiting: 50_000, identities: 200_000, rounds: 2 },
   soak: { seconds: 20 },
 };

@@ -96,7 +96,9 @@ async function measure(bench) {
   const { measureWorkers } = await import('./stages/workers.js');
   const { measureEndToEnd } = await import('./stages/end-to-end.js');
   const { measureSpike } = await import('./stages/spike.js');
+  const { measureQuiet } = await import('./stages/quiet.js');
   const { measureBurst } = await import('./stages/burst.js');
+  const { measureImport } = await import('./stages/import.js');
   const { measureSize } = await import('./stages/size.js');
   const { measureSoak } = await import('./stages/soak.js');
   const { measureSpool } = await import('./stages/spool.js');
@@ -120,13 +122,20 @@ async function measure(bench) {
   const endToEnd = await stage('end-to-end', () => measureEndToEnd(bench, { atMost: top }));
   const sustained = endToEnd?.leadsPerSecond ?? top / 3;
   const spike = await stage('spike', () => measureSpike(bench, { top, sustained }));
+  const quiet = await stage('quiet', () => measureQuiet(bench));
   const burst = await stage('burst', () => measureBurst(bench, { sustained }));
+  const imported = await stage('import', () =>
+    measureImport(bench, { sustained: endToEnd?.leadsPerSecond }),
+  );
   const size = await stage('size', () => measureSize(bench));
   const soak = await stage('soak', () => measureSoak(bench, { sustained }));
   const spool = await stage('spool', () => measureSpool(bench));
   const start = await stage('start', () => measureStart(bench));
   const npmStart = await stage('npm-start', () => measureNpmStart(bench));
-  return { receivers, workers, endToEnd, spike, burst, size, soak, spool, start, npmStart };
+  return {
+    ...{ receivers, workers, endToEnd, spike, quiet, burst, import: imported },
+    ...{ size, soak, spool, start, npmStart },
+  };
 }
 
 /** @typedef {Awaited<ReturnType<typeof measure>>} Figures */

@@ -1,0 +1,51 @@
+import { spread, told } from '../figures.js';
+import { postLeads } from '../load/load.js';
+import { startService } from '../processes.js';
+import { captureUrl, startBoth } from './bench.js';
+
+/** @typedef {import('./bench.js').Bench} Bench */
+
+/** Posts a second that a landing page gets on an ordinary day; a multiple of the load's slices. */
+const RATE = 120;
+
+/**
+ * How long a person waits when nobody runs at the limit, beside one `queue.add` a request, by turns.
+ * @param {Bench} bench
+ */
+export async function measureQuiet(bench) {
+  const { plan, servers, naive, say } = bench;
+  const { workspaceId, linkId } = naive.database;
+  const { url, drained, stop } = await startBoth(bench);
+  const naiveQueue = await startService('naive-queue', {
+    log: servers.log,
+    settings: { redisUrl: naive.redisUrl, workspaceId, linkId },
+  });
+  const urls = { leadgate: url, naiveQueue: captureUrl(naiveQueue, naive.database) };
+  /** @type {Record<keyof typeof urls, import('../load/load.js').Measured[]>} */
+  const measured = { leadgate: [], naiveQueue: [] };
+  for (let round = 0; round <= plan.rounds; round++)
+    for (const name of /** @type {const} */ (['leadgate', 'naiveQueue'])) {
+      const seconds = round === 0 ? plan.warmSeconds : plan.seconds;
+      const load = { seconds, connections: plan.clients, known: plan.known, rate: RATE };
+      const one = await postLeads(urls[name], load, {});
+      if (round > 0) measured[name].push(one);
+      if (name === 'leadgate') await drained();
+    }
+  await naiveQueue.stop();
+  await stop();
+  const of = (/** @type {keyof typeof urls} */ name) => ({
+    p50Ms: spread(measured[name].map(({ load }) => load.ms.p50)),
+    p99Ms: spread(measured[name].map(({ load }) => load.ms.p99)),
+    statuses: measured[name].map(({ load }) => load.statuses),
+  });
+  const figures = { leadgate: of('leadgate'), naiveQueue: of('naiveQueue') };
+  for (const [name, { p50Ms, p99Ms }] of Object.entries(figures))
+    say(`  ${name}: p50 ${told(p50Ms, ' ms')}, p99 ${told(p99Ms, ' ms')}`);
+  const { leadgate, naiveQueue: beside } = figures;
+  const ratios = {
+    p50: leadgate.p50Ms.median / beside.p50Ms.median,
+    p99: leadgate.p99Ms.median / beside.p99Ms.median,
+  };
+  say(`  ratios: p50 ${ratios.p50.toFixed(2)}, p99 ${ratios.p99.toFixed(2)} (at most 3)`);
+  return { leadsPerSecond: RATE, ...figures, ratios };
+}
