@@ -38,6 +38,13 @@ export function formatReport(report: ChaosReport): string {
     ['time to drain', report.drainMs === null ? 'not drained' : seconds(report.drainMs)],
     ['submissions, leads, aliases', `${audit.submissions}, ${audit.leads}, ${audit.aliases}`],
     ['answers thrown away by a restore of Redis', audit.thrownAway.toString()],
+    ['difference of the ledger', report.books.difference.toString()],
+    [
+      'a row deleted by hand',
+      report.books.foundAfterMs === null
+        ? 'not missed'
+        : `missed and named after ${seconds(report.books.foundAfterMs)}`,
+    ],
     ['violations', audit.violations.length.toString()],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));

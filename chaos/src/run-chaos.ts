@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { audit, type Audit } from './audit.ts';
+import { type Books, closeBooks } from './books.ts';
 import { inflict, type Span, type Stop } from './faults.ts';
 import { openHouse } from './house.ts';
 import { openLedger, readLedger } from './ledger.ts';
@@ -36,6 +37,7 @@ export interface ChaosReport {
   /** From the end of the last fault until nothing waited any more; null where that took too long. */
   drainMs: number | null;
   audit: Audit;
+  books: Books;
   /** Where logs and ledger are, when they were kept. */
   folder: string | null;
 }
@@ -100,6 +102,11 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     for (const [status, count] of Object.entries(traffic.answers))
       if (!EXPECTED_ANSWERS.has(status))
         found.violations.push(`${count} posts were answered with status ${status}`);
+    const books = await closeBooks(house);
+    if (books.difference !== 0)
+      found.violations.push(`the ledger has a difference of ${books.difference}`);
+    if (books.foundAfterMs === null)
+      found.violations.push('the ledger did not miss a row that was deleted');
     clean = settled && found.violations.length === 0;
     return {
       seed,
@@ -111,6 +118,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       traffic,
       drainMs,
       audit: found,
+      books,
       folder: clean ? null : house.folder,
     };
   } finally {

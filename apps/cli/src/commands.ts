@@ -67,6 +67,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/queue.ts')).addQueueCommands,
   },
   {
+    name: 'ledger',
+    summary: 'Close the books: whether all that was accepted is there or on its way, by link.',
+    load: async () => (await import('./commands/ledger.ts')).addLedger,
+  },
+  {
+    name: 'series',
+    summary: 'See what came over time, or by link, campaign, source or code.',
+    load: async () => (await import('./commands/series.ts')).addSeries,
+  },
+  {
     name: 'replay',
     summary: 'Apply stored submissions again, under the custom fields of today.',
     load: async () => (await import('./commands/replay.ts')).addReplay,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
 import { startApplyWorker, type ApplyWorker, type Outcome } from '@leadgate/queue';
-import { applyGroup, openStore, saveRejected, type Store } from '@leadgate/store';
+import { addUpTallies, applyGroup, openStore, saveRejected, type Store } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { run } from './run.ts';
@@ -274,4 +274,51 @@ test('retention that goes further than a run may is shown by doctor, and allowed
     where: { subject: 'submission' },
     data: { horizon: null, wanted: null, allowed: null },
   });
+});
+
+test('what came is told over time and compared, and the books close', async () => {
+  const rows = ['ana', 'bia'].map((name, n) =>
+    JSON.stringify({
+      ...{ email: `${name}.${workspace.slice(-8)}@x.example`, utmSource: 'meta' },
+      ...{ utmMedium: 'cpc', utmCampaign: `black friday ${n}` },
+    }),
+  );
+  writeFileSync(join(folder, 'campaigns.ndjson'), rows.join('\n'));
+  await json('import', 'campaigns.ndjson', '--link', link.code);
+  await soon(async () => {
+    await addUpTallies(store);
+    const series = await json<{ rows: object[] }>('series', '--link', link.code);
+    expect(series.rows).toMatchObject([{ created: 2, updated: 0, refused: {} }]);
+  });
+  const by = (...args: string[]) =>
+    json<{ zone: string; rows: { id: string; name: string[] }[] }>(
+      ...['series', '--workspace', workspace, ...args],
+    );
+  for (const grain of ['minute', 'day'])
+    expect((await by('--by', grain)).rows).toMatchObject([{ created: 2 }]);
+  expect(await by('--by', 'day')).toMatchObject({ zone: 'America/Sao_Paulo' });
+  expect((await by('--by', 'link')).rows).toMatchObject([
+    { id: link.id, name: ['Landing'], created: 2 },
+  ]);
+  const campaigns = (await by('--by', 'campaign', '--from', '90d')).rows;
+  expect(campaigns.map(({ name }) => name).toSorted()).toEqual([
+    ['meta', 'cpc', 'black friday 0'],
+    ['meta', 'cpc', 'black friday 1'],
+  ]);
+  const [source] = (await by('--by', 'source')).rows;
+  expect((await by('--campaign', source?.id ?? '')).rows).toMatchObject([{ created: 2 }]);
+  expect((await by('--by', 'code')).rows).toEqual([]);
+  expect((await leadgate(['series', '--link', link.code, '--by', 'campaign'])).out).toContain(
+    'meta / cpc / black friday',
+  );
+  expect((await leadgate(['series'])).status).toBe(2);
+  expect(
+    await leadgate(['series', '--link', link.code, '--by', 'minute', '--from', '9d']),
+  ).toMatchObject({ status: 2 });
+
+  const other = await json<{ id: string }>('workspace', 'create', `Other ${randomUUID()}`);
+  expect((await leadgate(['series', '--workspace', other.id, '--link', link.code])).status).toBe(1);
+  const books = await leadgate(['ledger', '--link', link.code]);
+  expect(books).toMatchObject({ status: 0, err: '' });
+  expect(books.out).toMatch(/Landing +0 +2 /);
 });

@@ -28,6 +28,7 @@ import type { Wait } from './groups/outage.ts';
 import { createHealthChecks } from './health/checks.ts';
 import { createConsentsTask } from './maintenance/consents-task.ts';
 import { createCountTask } from './maintenance/count-task.ts';
+import { createLedgerTask } from './maintenance/ledger-task.ts';
 import { startMaintenance } from './maintenance/maintenance.ts';
 import { createLease } from './maintenance/redis-lock.ts';
 import { createRefillTask } from './maintenance/refill-task.ts';
@@ -116,6 +117,7 @@ export async function startWorker(
       }),
       createConsentsTask(store),
       createCountTask(upkeepRedis, store, upkeepLease),
+      createLedgerTask(upkeepRedis, store, upkeepLease, logger),
       retention,
     ],
     pauseMs: CARETAKER_PAUSE_MS,

@@ -5,6 +5,7 @@ import type { failed } from './failed.ts';
 import type { field } from './field.ts';
 import type { held } from './held.ts';
 import type { lead } from './lead.ts';
+import type { ledger } from './ledger.ts';
 import type { link } from './link.ts';
 import type { me } from './me.ts';
 import type { Operation } from './operation.ts';
@@ -12,6 +13,7 @@ import type { operator } from './operator.ts';
 import type { queue } from './queue.ts';
 import type { rejected } from './rejected.ts';
 import type { run } from './runs.ts';
+import type { series } from './series.ts';
 import type { submission } from './submission.ts';
 import type { token } from './token.ts';
 import type { workspace } from './workspace.ts';
@@ -30,6 +32,8 @@ export interface Nouns {
   held: typeof held;
   queue: typeof queue;
   run: typeof run;
+  ledger: typeof ledger;
+  series: typeof series;
   me: typeof me;
   operator: typeof operator;
   token: typeof token;
@@ -50,6 +54,8 @@ const LOADERS: { [N in keyof Nouns]: () => Promise<Nouns[N]> } = {
   held: async () => (await import('./held.ts')).held,
   run: async () => (await import('./runs.ts')).run,
   queue: async () => (await import('./queue.ts')).queue,
+  ledger: async () => (await import('./ledger.ts')).ledger,
+  series: async () => (await import('./series.ts')).series,
   me: async () => (await import('./me.ts')).me,
   operator: async () => (await import('./operator.ts')).operator,
   token: async () => (await import('./token.ts')).token,

@@ -198,7 +198,25 @@ export {
   fillConsents,
 } from './consents.ts';
 export { displayText, isUuid } from './text.ts';
-export { addUpTallies, countEntries, dropOldSeries, ledgerCursor } from './series.ts';
+export {
+  linkSums,
+  listOpen,
+  type MissingRows,
+  missingRows,
+  moveVerified,
+  type OpenEntry,
+  settleOpen,
+  unsettled,
+} from './ledger.ts';
+export {
+  addUpTallies,
+  countEntries,
+  dropOldSeries,
+  ledgerCursor,
+  rankSubjects,
+  readSeries,
+  workspaceOfCampaign,
+} from './series.ts';
 export { minuteOf, minuteOfId, type Tally } from './tally.ts';
 export { erasureKeyOf, erasureKeyState, keyCheckOf } from './tombstones.ts';
 export {

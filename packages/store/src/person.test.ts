@@ -47,6 +47,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'Retention.*': 'days and moments of tables',
   'Tally.*': 'counts of links and campaigns',
   'LedgerCursor.*': 'how far counts were taken',
+  'LedgerOpen.*': 'ids',
   'SeriesMinute.*': 'counts of links and campaigns',
   'SeriesHour.*': 'counts of links and campaigns',
   'SeriesDay.*': 'counts of links and campaigns',

@@ -223,3 +223,126 @@ export async function countEntries(
     throw withoutValues(error);
   }
 }
+
+/** What a series is of: the links of a workspace together, or one link, campaign or source of campaigns. */
+export interface SeriesRow {
+  /** ISO 8601: the begin of a minute or hour in UTC, or a day of the workspace's zone. */
+  at: string;
+  accepted: number;
+  created: number;
+  updated: number;
+  repeated: number;
+  held: number;
+  erased: number;
+  spooled: number;
+  /** By the code that was answered. */
+  refused: Record<string, number>;
+  /** Stored ones by the time since their click: less than 1m, 5m, 30m, 3h, 1d, or more. */
+  speed: Record<string, number>;
+}
+
+const GRAINS = {
+  minute: Prisma.raw('series_minute'),
+  hour: Prisma.raw('series_hour'),
+  day: Prisma.raw('series_day'),
+};
+export type Grain = keyof typeof GRAINS;
+
+interface CountRow {
+  at: string;
+  counts: Record<string, number>;
+}
+
+/**
+ * The counts of a subject from a time to another (not counted in), by time, without times that have none.
+ * By primary key: what other subjects have costs nothing. For days the two are dates.
+ */
+export async function readSeries(
+  store: Store,
+  { subject, grain, from, to }: { subject: string; grain: Grain; from: string; to: string },
+): Promise<SeriesRow[]> {
+  const type = Prisma.raw(grain === 'day' ? 'date' : 'timestamptz');
+  // One text: thousands of rows cost the driver more than they cost Postgres.
+  const [row] = await store.prisma.$queryRaw<{ rows: CountRow[] | null }[]>`
+    SELECT json_agg(json_build_object('at', at, 'counts', counts) ORDER BY at) AS rows FROM (
+      SELECT at, json_object_agg(what, n) AS counts FROM ${GRAINS[grain]}
+      WHERE subject = ${subject}::uuid AND at >= ${from}::${type} AND at < ${to}::${type}
+      GROUP BY at
+    ) AS times`;
+  return (row?.rows ?? []).map(({ at, counts }) => ({
+    at: grain === 'day' ? at : new Date(at).toISOString(),
+    ...readCounts(counts),
+  }));
+}
+
+function readCounts(counts: Record<string, number>): Omit<SeriesRow, 'at'> {
+  const of = (what: Counted) => counts[what] ?? 0;
+  const under = (prefix: string) =>
+    Object.fromEntries(
+      Object.entries(counts).flatMap(([what, n]) =>
+        what.startsWith(prefix) ? [[what.slice(prefix.length), n]] : [],
+      ),
+    );
+  return {
+    ...{ accepted: of('accepted'), created: of('created'), updated: of('updated') },
+    ...{ repeated: of('repeated'), held: of('held'), erased: of('erased'), spooled: of('spooled') },
+    ...{ refused: under('refused:'), speed: under('speed:') },
+  };
+}
+
+/** A subject among the others of its kind. */
+export interface RankRow {
+  id: string;
+  /** Of a link its label, of a campaign source, medium and campaign, of a source itself. */
+  name: string[];
+  accepted: number;
+  created: number;
+  updated: number;
+}
+
+/** Of a comparison: the first ones are what people look at. */
+const MOST_RANKED = 200;
+
+/** Compares the subjects of a workspace over days or months, the last one counted in: most leads first. */
+export async function rankSubjects(
+  store: Store,
+  {
+    workspaceId,
+    kind,
+    span,
+    from,
+    to,
+  }: {
+    workspaceId: string;
+    kind: 'link' | Campaign['kind'];
+    span: 'day' | 'month';
+    /** Dates. */
+    from: string;
+    to: string;
+  },
+): Promise<RankRow[]> {
+  return store.prisma.$queryRaw<RankRow[]>`
+    WITH sums AS (
+      SELECT subject,
+        coalesce(sum(n) FILTER (WHERE what = 'accepted'), 0)::integer AS accepted,
+        coalesce(sum(n) FILTER (WHERE what = 'created'), 0)::integer AS created,
+        coalesce(sum(n) FILTER (WHERE what = 'updated'), 0)::integer AS updated
+      FROM series_rank
+      WHERE workspace_id = ${workspaceId}::uuid AND kind = ${kind} AND span = ${span}
+        AND at BETWEEN ${from}::date AND ${to}::date
+      GROUP BY subject
+      ORDER BY greatest(
+        coalesce(sum(n) FILTER (WHERE what = 'accepted'), 0),
+        coalesce(sum(n) FILTER (WHERE what IN ('created', 'updated')), 0)) DESC, subject
+      LIMIT ${MOST_RANKED}
+    )
+    SELECT subject AS id, coalesce(c.utm, ARRAY[k.label], '{}') AS name, accepted, created, updated
+    FROM sums LEFT JOIN campaign c ON c.id = subject LEFT JOIN capture_link k ON k.id = subject
+    ORDER BY greatest(accepted, created + updated) DESC, subject`;
+}
+
+/** The workspace of a campaign or source; null if there is none of this id. */
+export async function workspaceOfCampaign(store: Store, id: string): Promise<string | null> {
+  const row = await store.prisma.campaign.findUnique({ where: { id } });
+  return row?.workspaceId ?? null;
+}

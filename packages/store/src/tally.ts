@@ -6,7 +6,7 @@ import { displayText } from './text.ts';
 /**
  * What is counted of a link. `accepted`: put in the queue. `created`, `updated`: stored, of a new or a
  * known lead. `repeated`: it was stored already. `erased`: dropped, as its lead was erased. `refused:…`:
- * by the code it was answered with. `speed:…`: stored, by how long after its click it came.
+ * by the code it was answered with. `imported`: of those stored or dropped, rows of a file. `speed:…`: stored, by how long after its click it came.
  */
 export type Counted =
   | 'accepted'
@@ -16,6 +16,7 @@ export type Counted =
   | 'repeated'
   | 'held'
   | 'erased'
+  | 'imported'
   | 'spooled'
   | `refused:${string}`
   | `speed:${Speed}`;
@@ -64,13 +65,14 @@ export function tallyOf(submission: Submission, what: Counted, utm: Utm | null =
 /** Those of a submission that was stored. */
 export function talliesOfStored(
   submission: Submission,
-  what: 'created' | 'updated',
+  what: 'created' | 'updated' | 'erased',
   lead: LeadState | undefined,
 ): Tally[] {
-  const utm = utmOf(lead);
-  const speed = speedOf(submission);
+  const utm = what === 'erased' ? null : utmOf(lead);
+  const speed = what === 'erased' ? null : speedOf(submission);
   return [
     tallyOf(submission, what, utm),
+    ...(submission.source === 'import' ? [tallyOf(submission, 'imported')] : []),
     ...(speed === null ? [] : [tallyOf(submission, `speed:${speed}`, utm)]),
   ];
 }

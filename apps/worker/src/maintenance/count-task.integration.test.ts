@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { awaitRedis, connectRedis } from '@leadgate/boot';
 import { countLinks } from '@leadgate/intake';
+import { loadNoun, Refusal, type Call, type Connections } from '@leadgate/operations';
+import { startApplyWorker } from '@leadgate/queue';
 import {
   applyGroup,
   countEntries,
@@ -11,9 +13,10 @@ import {
 } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { v7 as uuidv7 } from 'uuid';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { createCloses, makeWorkspace, producerUnderTest } from '../worker-under-test.ts';
 import { createCountTask } from './count-task.ts';
+import { createLedgerTask } from './ledger-task.ts';
 
 const closes = createCloses();
 afterEach(closes.all);
@@ -41,7 +44,7 @@ async function open() {
     for (const { what, n } of rows) sums[what] = (sums[what] ?? 0) + n;
     return sums;
   };
-  return { store, redis, producer, workspaceId, count, counts };
+  return { store, redis, url, producer, workspaceId, count, counts };
 }
 
 test('what came by a link is counted once by what came of it, however often its jobs run', async () => {
@@ -110,4 +113,89 @@ test('entries that two workers count at once, or one that was killed before it l
   expect(await countEntries(store, read, [tally])).toBe(false);
   await count();
   expect(await counts(linkId)).toEqual({ accepted: 7 });
+});
+
+const notAsked = () => Promise.reject(new Error('not asked for'));
+const call: Call = {
+  actor: { kind: 'command-line', name: 'tests', role: 'administrator', workspaces: [] },
+  ...{ requestId: null, signal: new AbortController().signal, warn: () => undefined },
+};
+
+test('the books close but for what was accepted and is nowhere, and name it; a row that is deleted is missed', async () => {
+  const { store, redis, url, producer, workspaceId, count } = await open();
+  const linkId = randomUUID();
+  await store.prisma.captureLink.create({ data: { id: linkId, workspaceId, label: 'Landing' } });
+  const post = (n: number) =>
+    sampleSubmission(n, {
+      ...{ id: uuidv7(), workspaceId, linkId },
+      order: Date.now() * 1_000 + n,
+    });
+  const [stored, poison, lost] = [post(1), post(2), post(3)];
+  const connections: Connections = {
+    ...{ store, redis: () => Promise.resolve(redis), failed: notAsked, intake: notAsked },
+    ...{ deliveries: notAsked, secondFactorKey: null, erasureLedger: null, receiverUrl: null },
+    consentKey: null,
+    get runner(): never {
+      throw new Error('not asked for');
+    },
+  };
+  const { show } = await loadNoun('ledger');
+  const books = async () => {
+    const found = await show.run({ workspaceId }, connections, call);
+    if (found instanceof Refusal) throw new Error(found.detail);
+    return found;
+  };
+  let ahead = 0;
+  const logger = { error: vi.fn() };
+  const verify = () =>
+    createLedgerTask(
+      redis,
+      store,
+      { hold: () => Promise.resolve(true) },
+      logger,
+      () => Date.now() + ahead,
+    ).run();
+
+  await Promise.all([stored, poison, lost].map((one) => producer.enqueue(one)));
+  await count();
+  await verify();
+  expect((await books()).links).toMatchObject([{ accepted: 3, waiting: 3, difference: 0 }]);
+
+  const taking = connectRedis(url, { role: 'worker' });
+  closes.add('redis of jobs', () => taking.disconnect());
+  // It forgets one without a word, as no worker should.
+  const worker = await startApplyWorker(taking, {
+    ...{ concurrency: 10, logger: { debug: vi.fn(), warn: vi.fn(), error: vi.fn() } },
+    apply: (submissions) =>
+      Promise.all(
+        submissions.map(async (submission) => {
+          if (submission.id === poison.id) return { kind: 'failed', reason: 'no' } as const;
+          if (submission.id === stored.id) await applyGroup(store, [{ submission, replay: false }]);
+          return { kind: 'settled' } as const;
+        }),
+      ),
+  });
+  closes.add('worker', () => worker.close({ timeoutMs: 2_000 }));
+  await vi.waitFor(async () => {
+    expect(await producer.counts()).toMatchObject({ waiting: 0, active: 0, delayed: 1 });
+  });
+  ahead = 60_000;
+  await verify();
+  await count();
+  const closed = {
+    ...{ accepted: 3, stored: 1, failed: 1, waiting: 0, difference: 1, submissions: [lost.id] },
+  };
+  expect((await books()).links).toMatchObject([closed]);
+  expect(logger.error).toHaveBeenCalledOnce();
+
+  await applyGroup(store, [{ submission: lost, replay: false }]);
+  await verify();
+  await count();
+  expect((await books()).links).toMatchObject([{ stored: 2, difference: 0, submissions: [] }]);
+
+  await store.prisma.submission.delete({ where: { id: stored.id } });
+  expect(await books()).toMatchObject({
+    difference: 1,
+    links: [{ difference: 1, submissions: [stored.id] }],
+  });
 });

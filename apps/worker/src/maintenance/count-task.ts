@@ -62,9 +62,8 @@ export function createCountTask(
       const ofReceivers = linkCountStream(redis);
       if ((await count(receiverSource(ofReceivers))) > 0)
         await ofReceivers.trim(cursors.get(ofReceivers.name) ?? '0');
-      for (const stream of await acceptedStreams(redis))
-        if ((await count(acceptedSource(stream))) > 0)
-          await stream.trim(cursors.get(stream.name) ?? '0');
+      // The ledger lets go what it has looked after.
+      for (const stream of await acceptedStreams(redis)) await count(acceptedSource(stream));
       while ((await addUpTallies(store)) > 0);
       if (now < nextDrop) return null;
       nextDrop = now + DROP_EVERY_MS;

@@ -273,8 +273,8 @@ function talliesOf(
   return routes.flatMap(({ submission, kind, leadId }) => {
     if (!inserted.has(submission.id))
       return replays.has(submission.id) ? [] : [tallyOf(submission, 'repeated')];
-    if (kind === 'erased') return [tallyOf(submission, 'erased')];
-    const what = creators.has(submission.id) ? 'created' : 'updated';
+    const stored = creators.has(submission.id) ? 'created' : 'updated';
+    const what = kind === 'erased' ? kind : stored;
     return talliesOfStored(submission, what, states.get(`${submission.workspaceId} ${leadId}`));
   });
 }

@@ -1,0 +1,147 @@
+import { Prisma } from './generated/client.ts';
+import type { Store } from './open-store.ts';
+import { firstIdAt } from './partitions.ts';
+import { minuteOf } from './tally.ts';
+
+/** A submission that was accepted. */
+export interface LedgerEntry {
+  id: string;
+  workspaceId: string;
+  linkId: string;
+}
+
+/** Accepted submissions that came to no end when their turn had come. */
+export interface OpenEntry extends LedgerEntry {
+  state: 'failed' | 'missing';
+  since: Date;
+}
+
+/** How many open entries are looked at: as many are alarm enough. */
+const MOST_OPEN = 1_000;
+
+/** Of so many ids, those that are neither stored, nor held, nor discarded. */
+export async function unsettled(store: Store, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await store.prisma.$queryRaw<{ id: string }[]>`
+    SELECT DISTINCT asked.id FROM unnest(${ids}::uuid[]) AS asked (id)
+    WHERE NOT EXISTS (SELECT FROM submission s WHERE s.id = asked.id)
+      AND NOT EXISTS (SELECT FROM held_submission h WHERE h.id = asked.id)
+      AND NOT EXISTS (SELECT FROM discarded_submission d WHERE d.job_id = asked.id::text)
+      AND NOT EXISTS (SELECT FROM discarded_submission d WHERE d.submission_id = asked.id)`;
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Says that the submissions of a stream were looked after up to an entry; `open`: those that came to no end. */
+export async function moveVerified(
+  store: Store,
+  { stream, to }: { stream: string; to: string },
+  open: readonly Omit<OpenEntry, 'since'>[],
+): Promise<void> {
+  await store.prisma.$executeRaw`
+    WITH moved AS (UPDATE ledger_cursor SET verified = ${to} WHERE stream = ${stream})
+    INSERT INTO ledger_open (id, workspace_id, link_id, state)
+    SELECT DISTINCT ON (id) id, "workspaceId", "linkId", state
+    FROM jsonb_to_recordset(${JSON.stringify(open)}::jsonb) AS new (
+      id uuid, "workspaceId" uuid, "linkId" uuid, state text)
+    ON CONFLICT (id) DO NOTHING`;
+}
+
+/** Those that are open, the oldest first. */
+export async function listOpen(
+  store: Store,
+  filter: { workspaceId?: string; linkId?: string } = {},
+): Promise<OpenEntry[]> {
+  const rows = await store.prisma.ledgerOpen.findMany({
+    where: filter,
+    orderBy: { since: 'asc' },
+    take: MOST_OPEN,
+  });
+  return rows.map((row) => ({ ...row, state: row.state === 'failed' ? 'failed' : 'missing' }));
+}
+
+/** What open entries are found to be now: null, they came to an end. */
+export async function settleOpen(
+  store: Store,
+  found: readonly { id: string; state: OpenEntry['state'] | null }[],
+): Promise<void> {
+  const ended = found.filter(({ state }) => state === null).map(({ id }) => id);
+  if (ended.length > 0) await store.prisma.ledgerOpen.deleteMany({ where: { id: { in: ended } } });
+  for (const state of ['failed', 'missing'] as const) {
+    const ids = found.filter((one) => one.state === state).map(({ id }) => id);
+    if (ids.length > 0)
+      // What turns out to be missing is so from now on.
+      await store.prisma.ledgerOpen.updateMany({
+        where: { id: { in: ids }, NOT: { state } },
+        data: { state, since: new Date() },
+      });
+  }
+}
+
+/** A link that has fewer rows than were stored by it. */
+export interface MissingRows {
+  workspaceId: string;
+  linkId: string;
+  rows: number;
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Links of whose posts of the last hour more were stored than are there: rows that something has deleted
+ * since. Nothing of this service does: an erasure leaves the bare row. One statement, so that a commit is
+ * seen whole: its rows and their counts.
+ */
+export async function missingRows(store: Store, now: Date): Promise<MissingRows[]> {
+  const from = new Date(minuteOf(now.getTime()) - HOUR_MS);
+  return store.prisma.$queryRaw<MissingRows[]>`
+    WITH counted AS (
+      SELECT subject AS link_id, what, n FROM series_minute WHERE at >= ${from}
+      UNION ALL
+      SELECT link_id, what, n FROM tally WHERE at >= ${from}
+    ), stored AS (
+      SELECT link_id, sum(CASE what WHEN 'imported' THEN -n ELSE n END) AS n
+      FROM counted WHERE what IN ('created', 'updated', 'erased', 'imported') GROUP BY link_id
+    ), there AS (
+      SELECT link_id, count(*) AS n FROM submission
+      WHERE id >= ${firstIdAt(from)}::uuid AND source = 'post' GROUP BY link_id
+    )
+    SELECT k.workspace_id AS "workspaceId", k.id AS "linkId",
+           (stored.n - coalesce(there.n, 0))::integer AS rows
+    FROM stored JOIN capture_link k ON k.id = stored.link_id LEFT JOIN there USING (link_id)
+    WHERE stored.n > coalesce(there.n, 0)
+    ORDER BY 3 DESC LIMIT ${MOST_OPEN}`;
+}
+
+/** What was counted of a link since a moment. */
+export interface LinkSums {
+  linkId: string;
+  label: string;
+  accepted: number;
+  resent: number;
+  stored: number;
+  repeated: number;
+  held: number;
+  erased: number;
+  spooled: number;
+  refused: number;
+}
+
+/** The counts of a workspace's links since the hour of a moment; links without any are left out. */
+export async function linkSums(
+  store: Store,
+  { workspaceId, linkId, since }: { workspaceId: string; linkId?: string; since: Date },
+): Promise<LinkSums[]> {
+  const sum = (condition: Prisma.Sql) =>
+    Prisma.sql`coalesce(sum(s.n) FILTER (WHERE ${condition}), 0)::integer`;
+  const of = (...whats: string[]) => sum(Prisma.sql`what = ANY (${whats})`);
+  return store.prisma.$queryRaw<LinkSums[]>`
+    SELECT k.id AS "linkId", k.label, ${of('accepted')} AS accepted, ${of('resent')} AS resent,
+      ${of('created', 'updated')} AS stored, ${of('repeated')} AS repeated, ${of('held')} AS held,
+      ${of('erased')} AS erased, ${of('spooled')} AS spooled,
+      ${sum(Prisma.sql`what LIKE 'refused:%'`)} AS refused
+    FROM capture_link k JOIN series_hour s ON s.subject = k.id
+    WHERE k.workspace_id = ${workspaceId}::uuid
+      ${linkId === undefined ? Prisma.empty : Prisma.sql`AND k.id = ${linkId}::uuid`}
+      AND s.at >= date_trunc('hour', ${since}::timestamptz)
+    GROUP BY k.id, k.label ORDER BY accepted DESC, k.id`;
+}
