@@ -17,7 +17,7 @@ import {
   type RejectedBody,
   type WithinDeadline,
 } from '@leadgate/intake';
-import { mapBody, parseBody, readLead as readFieldsOf } from '@leadgate/leads';
+import { keptBody, mapBody, parseBody, readLead as readFieldsOf } from '@leadgate/leads';
 import type { ProblemDetails } from './answer.ts';
 import type { VerifyCaptcha } from './captcha.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
@@ -67,15 +67,19 @@ interface Reading {
   notes: Note[];
   consent?: Consent;
   signs: Signs;
+  kept: KeptBody;
   idempotency?: { key: string; bodyHash: string };
 }
+
+/** A body as it is kept. */
+type KeptBody = Pick<BodyText, 'text' | 'type'>;
 
 interface Refusal {
   kind: 'refused';
   code: ProblemCode;
   errors: FieldError[];
   /** The body, for the list of rejected ones; null where there is nothing in it to mend. */
-  text: string | null;
+  kept: KeptBody | null;
 }
 
 /**
@@ -89,7 +93,7 @@ export async function acceptLead(
 ): Promise<Outcome> {
   const reading = readLead(post);
   if (reading.kind === 'read') return store(intake, within, post, reading);
-  if (reading.text !== null) keepRejected(intake, post, reading, reading.text);
+  if (reading.kept !== null) keepRejected(intake, post, reading, reading.kept);
   return refused(reading.code, reading.errors.length > 0 ? { errors: reading.errors } : {});
 }
 
@@ -102,11 +106,11 @@ function readLead(post: Post): Reading | Refusal {
   const parsed = parseBody(text, type);
   switch (parsed.kind) {
     case 'empty':
-      return { kind: 'refused', code: 'empty-body', errors: [], text: null };
+      return { kind: 'refused', code: 'empty-body', errors: [], kept: null };
     case 'malformed':
-      return { kind: 'refused', code: 'malformed-json', errors: [], text: mendable(text) };
+      return { kind: 'refused', code: 'malformed-json', errors: [], kept: mendable(post.body) };
     case 'too-many-fields':
-      return { kind: 'refused', code: 'invalid-lead', errors: [TOO_MANY_FIELDS], text };
+      return { kind: 'refused', code: 'invalid-lead', errors: [TOO_MANY_FIELDS], kept: post.body };
     case 'parsed':
       return readFields(post, parsed);
   }
@@ -120,8 +124,8 @@ const TOO_MANY_FIELDS: FieldError = {
 
 /** A malformed body is kept only while a person could still mend it. */
 const MENDABLE_CHARACTERS = 16 * 1024;
-const mendable = (text: string): string | null =>
-  text.length <= MENDABLE_CHARACTERS ? text : null;
+const mendable = (body: BodyText): KeptBody | null =>
+  body.text.length <= MENDABLE_CHARACTERS ? body : null;
 
 function readFields(
   post: Post,
@@ -138,14 +142,17 @@ function readFields(
     now: post.receivedAt,
     isForm: received.type === 'form',
   });
+  // What a mapping reads may stand under any key, and may be another mapping's tomorrow.
+  const kept = link.mapping === undefined ? keptBody(received, value) : { ...received, notes: [] };
   if (key.kind === 'invalid') {
     const errors = [key.error, ...(reading.kind === 'refused' ? reading.errors : [])];
-    return { kind: 'refused', code: 'invalid-lead', errors, text };
+    return { kind: 'refused', code: 'invalid-lead', errors, kept };
   }
-  if (reading.kind === 'refused') return { ...reading, text };
+  if (reading.kind === 'refused') return { ...reading, kept };
   return {
     ...reading,
-    notes: [...received.notes, ...notes, ...reading.notes],
+    kept,
+    notes: [...received.notes, ...notes, ...reading.notes, ...kept.notes],
     signs,
     ...(key.kind === 'key' && { idempotency: { key: key.key, bodyHash: hashBody(body, text) } }),
   };
@@ -174,8 +181,8 @@ async function store(
         lead,
         notes,
         ...(consent && { consent }),
-        body: storable(post.body.text),
-        bodyType: post.body.type,
+        body: storable(reading.kept.text),
+        bodyType: reading.kept.type,
         ...post.sender,
       },
       offeredLeadId: randomUUID(),
@@ -205,7 +212,7 @@ function keepRejected(
   intake: Intake,
   post: Post,
   why: { code: ProblemCode; errors: FieldError[] },
-  text: string,
+  { text, type }: KeptBody,
 ): void {
   const { code } = why;
   const { linkId, workspaceId } = post.link;
@@ -219,7 +226,7 @@ function keepRejected(
       errors:
         why.errors.length > 0 ? why.errors : [{ pointer: '', code, detail: PROBLEMS[code].title }],
       body: storable(text),
-      bodyType: post.body.type,
+      bodyType: type,
       ...post.sender,
     })
     .catch((error: unknown) => intake.onTrouble('rejected-not-kept', error));

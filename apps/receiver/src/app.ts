@@ -81,7 +81,7 @@ export interface ReceiverServices extends Intake {
     'RATE_LIMIT_LINK' | 'RATE_LIMIT_ADDRESS' | 'KEEP_ADDRESS' | 'CONSENT_KEY' | 'CONSENT_KEY_BEFORE'
   >;
   directory: Pick<LinkDirectory, 'find' | 'peek'>;
-  limits: Pick<Limits, 'count'>;
+  limits: Pick<Limits, 'count' | 'spend'>;
   linkCounter: Pick<LinkCounter, 'count'>;
   health: Health;
   /** The script for landing pages. */

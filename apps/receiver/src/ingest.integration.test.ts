@@ -701,6 +701,19 @@ describe('rate limits', () => {
     expect(receiver.reserved[0]?.limits[0]).toMatchObject({ max: 40, weight: 31 });
     expect((await post(large, 2)).statusCode).toBe(202);
     expect((await post(ANA, 3)).statusCode).toBe(429);
+    // Of its unknown keys two are kept; of a refused body too, which counts as much.
+    const [first] = receiver.enqueued;
+    expect(first?.notes).toContainEqual(
+      expect.objectContaining({ code: 'unknown-keys-dropped', detail: '14 of them' }),
+    );
+    expect(first?.body.length).toBeLessThan(8_400);
+    const other = await openApp({ services: { config: { ...config, RATE_LIMIT_LINK: 40 } } });
+    const wrong = { ...large, email: 'none' };
+    const refuse = (n: number) => other.post(wrong, { remoteAddress: `203.0.113.${n}` });
+    expect((await refuse(1)).statusCode).toBe(422);
+    expect((await refuse(2)).statusCode).toBe(422);
+    expect((await refuse(3)).statusCode).toBe(429);
+    expect(other.rejected[0]?.body.length).toBeLessThan(8_400);
   });
 
   test('that the reservation finds exceeded are 429 for as long as it says', async () => {

@@ -97,11 +97,12 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
         return sendProblem(reply, 'body-too-large');
       }
       const lenient = prefersLenient(request.headers.prefer);
+      const limits = weighed([arrival.linkUse, arrival.addressUse], body);
       const outcome = await acceptLead(services, arrival.within, {
         submissionId: request.id,
         code: request.params.code,
         link: arrival.link,
-        limits: weighed([arrival.linkUse, arrival.addressUse], body),
+        limits,
         joinLimit: joinLimitOf(arrival.addressUse),
         body,
         idempotencyKey: request.headers['idempotency-key'],
@@ -109,6 +110,9 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
         receivedAt: arrival.receivedAt,
         sender: senderOf(request, services.config.KEEP_ADDRESS),
       });
+      if (outcome.kind === 'refused' && outcome.code !== 'rate-limited')
+        for (const { key, weight = 1 } of limits)
+          services.limits.spend(arrival.link.workspaceId, key, weight - 1);
       if (lenient) reply.header('preference-applied', 'handling=lenient');
       return answer(request, reply, outcome);
     },

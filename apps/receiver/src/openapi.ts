@@ -42,7 +42,7 @@ const NO_SERVICES: ReceiverServices = {
   isOnDisk: unused,
   pushRejected: unused,
   verifyCaptcha: unused,
-  limits: { count: unused },
+  limits: { count: unused, spend: unused },
   linkCounter: { count: unused },
   health: { readiness: unused, stop: unused },
   demo: null,

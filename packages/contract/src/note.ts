@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox';
 /** What the service did to a value, by code. Never an error to the sender. */
 export const NOTE_CODES = {
   'unknown-key': 'The key is not a field of a lead; it was ignored.',
+  'unknown-keys-dropped': 'The unknown keys said more than 8 KiB; those beyond are not kept.',
   'set-aside': 'The value was refused; the rest of the lead was accepted (lenient).',
   cut: 'The value was longer than allowed and was cut.',
   'html-entities': 'Characters were sent as HTML writes them; they are what they stand for.',

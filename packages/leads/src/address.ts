@@ -13,6 +13,8 @@ import {
 } from './reading.ts';
 
 const KNOWN = new Set<string>(ADDRESS_FIELDS);
+
+export const isAddressKey = (key: string): boolean => KNOWN.has(key);
 const NUMERIC = new Set<AddressField>(['number', 'zipCode']);
 
 /** The address of a body, subfield by subfield; absent where nothing of it was sent. */

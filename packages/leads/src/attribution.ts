@@ -36,6 +36,8 @@ export const CLICK_ID_KEYS: readonly string[] = [...CLICK_IDS, ...Object.values(
 
 const KNOWN = new Set<string>([...ATTRIBUTION_FIELDS, ...Object.values(ALIASES)]);
 
+export const isAttributionKey = (key: string): boolean => KNOWN.has(key);
+
 /**
  * Where a body says that its lead came from: `attribution`, and click ids at the top level. Nothing here
  * refuses a lead: a value that cannot be taken is set aside.

@@ -20,6 +20,8 @@ const NOT_A_BOOLEAN: Refusal = { code: 'not-a-boolean', detail: 'Send true or fa
 
 const KNOWN = new Set(['given', 'text', 'textVersion', 'language']);
 
+export const isConsentKey = (key: string): boolean => KNOWN.has(key);
+
 /** The form of a BCP 47 tag (RFC 5646, 2.1), as long as any that is in use. */
 const LANGUAGE = /^[a-z]{2,8}(?:-[a-z0-9]{1,8}){0,4}$/i;
 

@@ -11,6 +11,7 @@ export {
   type IdentityOptions,
 } from './identity.ts';
 export { emptyLead, joinLeads } from './join-leads.ts';
+export { keptBody } from './kept-body.ts';
 export type { LeadState, Provenance, TouchOfSubmission } from './lead-state.ts';
 export { readLead, type LeadReading } from './lead.ts';
 export { leadWithout, partsByEmail } from './split.ts';

@@ -66,6 +66,19 @@ export class Limits {
     return { current, ttlMs };
   }
 
+  /**
+   * Counts further uses of what is answered without a reservation: a refused body that is kept takes as
+   * much as an accepted one. Redis, and so the other receivers, hear of them with the next group.
+   */
+  spend(workspaceId: string, key: string, uses: number): void {
+    if (uses <= 0) return;
+    this.#now();
+    const position = this.#follow(workspaceId, key);
+    if (position === undefined) return;
+    position.abandoned += uses;
+    this.#ride(workspaceId, key, position);
+  }
+
   /** For the reserver: takes along what a group of a workspace has to count. */
   depart(
     workspaceId: string,
@@ -153,7 +166,10 @@ export class Limits {
     position.older = position.recent;
     position.recent = 0;
     position.agedAt = now;
-    if (workspaceId === null || position.abandoned === 0) return;
+    if (workspaceId !== null && position.abandoned > 0) this.#ride(workspaceId, key, position);
+  }
+
+  #ride(workspaceId: string, key: string, position: Position): void {
     const riders = this.#riders.get(workspaceId) ?? new Map<string, Position>();
     this.#riders.set(workspaceId, riders.set(key, position));
   }
