@@ -113,7 +113,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'retention',
-    summary: 'See what was let go after its days (RETENTION_DAYS, REJECTED_DAYS), and allow more.',
+    summary: 'Say for how long a workspace keeps what; see what was let go, and allow more.',
     load: async () => (await import('./commands/retention.ts')).addRetentionCommands,
   },
   {

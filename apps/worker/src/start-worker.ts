@@ -34,6 +34,7 @@ import { createLease } from './maintenance/redis-lock.ts';
 import { createRefillTask } from './maintenance/refill-task.ts';
 import { createRejectedTask } from './maintenance/rejected-task.ts';
 import { createRetentionTask } from './maintenance/retention-task.ts';
+import { createUntouchedTask } from './maintenance/untouched-task.ts';
 import { createWorkerMetrics } from './metrics.ts';
 import { requireErasures, requireRedis } from './require-servers.ts';
 
@@ -119,6 +120,10 @@ export async function startWorker(
       createCountTask(upkeepRedis, store, upkeepLease),
       createLedgerTask(upkeepRedis, store, upkeepLease, logger),
       retention,
+      createUntouchedTask({ store, redis: upkeepRedis }, upkeepLease, {
+        ledger: config.ERASURE_LEDGER,
+        logger,
+      }),
     ],
     pauseMs: CARETAKER_PAUSE_MS,
     deadlineMs: CARETAKER_DEADLINE_MS,

@@ -8,8 +8,8 @@ export {
   type Operation,
   type RefusalCode,
 } from './operation.ts';
-export { applyErasures, LedgerError } from './erasure-ledger.ts';
-export { erasureKeySetting, erasureLedgerSetting } from './erasure.ts';
+export { appendErasure, applyErasures, LedgerError } from './erasure-ledger.ts';
+export { eraseEverywhere, erasureKeySetting, erasureLedgerSetting } from './erasure.ts';
 export type { LinkView } from './link.ts';
 export { allOperations, loadNoun, type Nouns } from './registry.ts';
 export { couldRun, onRecord, roleOver, runOperation, type Given } from './run.ts';

@@ -12,6 +12,7 @@ import type { Operation } from './operation.ts';
 import type { operator } from './operator.ts';
 import type { queue } from './queue.ts';
 import type { rejected } from './rejected.ts';
+import type { retention } from './retention.ts';
 import type { run } from './runs.ts';
 import type { series } from './series.ts';
 import type { submission } from './submission.ts';
@@ -28,6 +29,7 @@ export interface Nouns {
   consent: typeof consent;
   submission: typeof submission;
   rejected: typeof rejected;
+  retention: typeof retention;
   failed: typeof failed;
   held: typeof held;
   queue: typeof queue;
@@ -50,6 +52,7 @@ const LOADERS: { [N in keyof Nouns]: () => Promise<Nouns[N]> } = {
   consent: async () => (await import('./consent.ts')).consent,
   submission: async () => (await import('./submission.ts')).submission,
   rejected: async () => (await import('./rejected.ts')).rejected,
+  retention: async () => (await import('./retention.ts')).retention,
   failed: async () => (await import('./failed.ts')).failed,
   held: async () => (await import('./held.ts')).held,
   run: async () => (await import('./runs.ts')).run,

@@ -50,6 +50,31 @@ export async function failedSubmissions(
   return found.flat();
 }
 
+const STATES = ['wait', 'active', 'delayed', 'prioritized', 'failed'] as const;
+
+/**
+ * The leads for which something is in the queue, waiting, being applied or failed, under the ids that were
+ * reserved and answered; null if that is more than `most` jobs.
+ */
+export async function leadsInQueue(
+  redis: RedisConnection,
+  most: number,
+): Promise<Set<string> | null> {
+  const found = await withQueues(redis, async (queue) => {
+    if ((await queue.getJobCountByTypes(...STATES)) > most) return null;
+    const jobs = (await queue.getJobs([...STATES])) as (Job | undefined)[];
+    return jobs.flatMap((job) => {
+      const content = job === undefined ? null : readJobData(job.data);
+      return (content?.submissions ?? []).flatMap(({ leadId, answeredLeadId, identities }) => [
+        ...[leadId, answeredLeadId ?? []].flat(),
+        ...identities.flatMap(({ owner }) => owner ?? []),
+      ]);
+    });
+  });
+  const ids = found.flatMap((one) => one ?? []);
+  return found.includes(null) ? null : new Set(ids);
+}
+
 async function jobsThatFit(
   redis: RedisConnection,
   queue: Queue,

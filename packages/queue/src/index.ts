@@ -20,7 +20,7 @@ export {
   type DashboardQueue,
   type DashboardQueues,
 } from './dashboard-queues.ts';
-export { eraseJobs, failedSubmissions } from './erase-jobs.ts';
+export { eraseJobs, failedSubmissions, leadsInQueue } from './erase-jobs.ts';
 export {
   openFailedJobs,
   type FailedFilter,

@@ -197,6 +197,19 @@ export {
   type ConsentRecord,
   fillConsents,
 } from './consents.ts';
+export {
+  dropConsents,
+  dueRetention,
+  previewRetention,
+  RETENTION_KINDS,
+  retentionDone,
+  type RetentionKind,
+  retentionOf,
+  type RetentionOfKind,
+  setRetention,
+  tellDefaultDays,
+  untouchedLeads,
+} from './retention-policy.ts';
 export { displayText, isUuid } from './text.ts';
 export {
   linkSums,

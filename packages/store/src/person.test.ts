@@ -45,6 +45,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'OrderKept.*': 'a clock',
   'DirectoryChange.*': 'changes of links',
   'Retention.*': 'days and moments of tables',
+  'RetentionPolicy.*': 'settings of the controller',
   'Tally.*': 'counts of links and campaigns',
   'LedgerCursor.*': 'how far counts were taken',
   'LedgerOpen.*': 'ids',

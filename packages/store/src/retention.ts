@@ -13,7 +13,7 @@ import {
 const DAY_MS = 86_400_000;
 
 /** How far one run may go beyond the last one. More needs the word of an operator. */
-const LEAP_MS = 31 * DAY_MS;
+export const LEAP_MS = 31 * DAY_MS;
 
 /** Rows a statement: deleting should not hold the table or the log of Postgres for long. */
 const BATCH = 5_000;
@@ -43,7 +43,9 @@ type RetentionRun =
 /** How far each table was emptied. */
 export async function retentionStandings(store: Store): Promise<RetentionStanding[]> {
   const rows = await store.prisma.retention.findMany({ orderBy: { subject: 'desc' } });
-  return rows.map((row) => ({ ...row, subject: readSubject(row.subject) }));
+  return rows.map(({ subject, horizon, wanted, allowed }) => ({
+    ...{ subject: readSubject(subject), horizon, wanted, allowed },
+  }));
 }
 
 function readSubject(subject: string): Partitioned {
@@ -59,8 +61,36 @@ export async function allowRetention(
   await store.prisma.retention.update({ where: { subject }, data: { allowed } });
 }
 
+/** Up to when what a workspace has goes, if not as far as that of the others. */
+export interface WorkspaceHorizon {
+  workspaceId: string;
+  horizon: Date;
+}
+
+/** What is to go of a table: all that was accepted before, by workspace. */
+interface Horizons {
+  /** Of workspaces that are not named; null: theirs stays. */
+  horizon: Date | null;
+  workspaces: readonly WorkspaceHorizon[];
+}
+
+const latestOf = ({ horizon, workspaces }: Horizons): Date =>
+  new Date(Math.max(horizon?.getTime() ?? 0, ...workspaces.map((one) => one.horizon.getTime())));
+
+/** Whether a row goes. The first part bounds what is looked at. */
+function goes(table: Partitioned, horizons: Horizons): Prisma.Sql {
+  const { horizon, workspaces } = horizons;
+  const before = Prisma.sql`${ACCEPTED[table]} < ${latestOf(horizons)}::timestamptz`;
+  if (workspaces.length === 0) return before;
+  return Prisma.sql`(${before} AND ${ACCEPTED[table]} < coalesce(
+    (SELECT own.horizon FROM unnest(${workspaces.map(({ workspaceId }) => workspaceId)}::uuid[],
+       ${workspaces.map((one) => one.horizon)}::timestamptz[]) AS own (id, horizon)
+     WHERE own.id = workspace_id),
+    ${horizon}::timestamptz, '-infinity'))`;
+}
+
 /**
- * Lets go what Postgres accepted before a moment: partitions of months that ended before it as a
+ * Lets go what Postgres accepted before a moment, or before those of its workspace: partitions of months that ended before it as a
  * whole, as far as nothing in them was accepted later (a late spool, an import of older rows), and
  * else row by row. One run goes at most 31 days beyond the last one, or what an operator allowed: a
  * wrong clock or setting costs no more than that.
@@ -70,25 +100,28 @@ export async function allowRetention(
  * or comes again, changes nothing that is newer: the joins compare stamps and orders, which the lead
  * keeps. Leads, identities, consents and the highest order of each workspace stay.
  *
- * Rejects with a StoreError, of the code 55P03 when the table could not be had for a moment.
+ * `horizon` null: only what is of workspaces that are named. Rejects with a StoreError, of the code 55P03
+ * when the table could not be had for a moment.
  */
 export async function dropAcceptedBefore(
   store: Store,
   table: Partitioned,
-  horizon: Date,
+  horizon: Date | null,
+  workspaces: readonly WorkspaceHorizon[] = [],
 ): Promise<RetentionRun> {
   try {
-    if (!(await isAllowed(store, table, horizon))) {
+    if (horizon !== null && !(await isAllowed(store, table, horizon))) {
       await store.prisma.retention.update({
         where: { subject: table },
         data: { wanted: horizon },
       });
       return { kind: 'not-allowed', horizon };
     }
-    const dropped = await drop(store, table, horizon);
-    await store.prisma.$executeRaw`
-      UPDATE retention SET horizon = greatest(horizon, ${horizon}::timestamptz), wanted = NULL
-      WHERE subject = ${table}`;
+    const dropped = await drop(store, table, { horizon, workspaces });
+    if (horizon !== null)
+      await store.prisma.$executeRaw`
+        UPDATE retention SET horizon = greatest(horizon, ${horizon}::timestamptz), wanted = NULL
+        WHERE subject = ${table}`;
     return { kind: 'dropped', ...dropped };
   } catch (error) {
     throw withoutValues(error);
@@ -110,20 +143,25 @@ async function isAllowed(store: Store, table: Partitioned, horizon: Date): Promi
 async function drop(
   store: Store,
   table: Partitioned,
-  horizon: Date,
+  horizons: Horizons,
 ): Promise<{ partitions: string[]; rows: number }> {
   const partitions: string[] = [];
   let rows = 0;
+  const { workspaces } = horizons;
+  if (horizons.horizon === null && workspaces.length === 0) return { partitions, rows };
+  const latest = latestOf(horizons);
   for (const name of await listPartitions(store.prisma, table)) {
     const month = monthOfName(name);
-    const ended = month !== null && startOfMonth(month + 1) <= horizon;
+    const ended = month !== null && startOfMonth(month + 1) <= latest;
     if (table === 'submission') {
-      await keepOrders(store, name, horizon);
-      await keepConsents(store, name, horizon);
+      await keepOrders(store, name, latest);
+      await keepConsents(store, name, latest);
     }
-    if (ended && (await dropOld(store, table, name, horizon))) partitions.push(name);
-    // A month that it cuts stays until it ended.
-    else if (ended || month === null) rows += await deleteOld(store, table, name, horizon);
+    if (ended && (await dropOld(store, table, name, horizons))) partitions.push(name);
+    // A month that it cuts stays until it ended, but for workspaces that say how long.
+    else if (ended || month === null) rows += await deleteOld(store, name, goes(table, horizons));
+    else if (workspaces.length > 0)
+      rows += await deleteOld(store, name, goes(table, { horizon: null, workspaces }));
   }
   return { partitions, rows };
 }
@@ -139,7 +177,7 @@ async function keepOrders(store: Store, partition: string, horizon: Date): Promi
 }
 
 /**
- * Drops a partition unless something in it was accepted at the horizon or later. It takes the table
+ * Drops a partition unless something in it stays. It takes the table
  * for itself for as long as the catalogue takes, and the disk is freed after that. (DETACH …
  * CONCURRENTLY, which would not, Postgres refuses where there is a default partition.)
  */
@@ -147,12 +185,12 @@ async function dropOld(
   store: Store,
   table: Partitioned,
   partition: string,
-  horizon: Date,
+  horizons: Horizons,
 ): Promise<boolean> {
   const name = Prisma.raw(partition);
   const hasLater = async (db: Pick<Store['prisma'], '$queryRaw'>): Promise<boolean> => {
     const [row] = await db.$queryRaw<[{ later: boolean }]>`
-      SELECT EXISTS (SELECT FROM ${name} WHERE ${ACCEPTED[table]} >= ${horizon}::timestamptz) AS later`;
+      SELECT EXISTS (SELECT FROM ${name} WHERE NOT ${goes(table, horizons)}) AS later`;
     return row.later;
   };
   if (await hasLater(store.prisma)) return false;
@@ -166,17 +204,11 @@ async function dropOld(
   });
 }
 
-async function deleteOld(
-  store: Store,
-  table: Partitioned,
-  partition: string,
-  horizon: Date,
-): Promise<number> {
+async function deleteOld(store: Store, partition: string, condition: Prisma.Sql): Promise<number> {
   const name = Prisma.raw(partition);
   return deleteInBatches(
     (limit) => store.prisma.$executeRaw`
-      DELETE FROM ${name} WHERE id IN (
-        SELECT id FROM ${name} WHERE ${ACCEPTED[table]} < ${horizon}::timestamptz LIMIT ${limit})`,
+      DELETE FROM ${name} WHERE id IN (SELECT id FROM ${name} WHERE ${condition} LIMIT ${limit})`,
   );
 }
 

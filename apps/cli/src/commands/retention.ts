@@ -1,17 +1,60 @@
-import { allowRetention, type RetentionStanding, retentionStandings } from '@leadgate/store';
+import { loadNoun } from '@leadgate/operations';
+import {
+  RETENTION_KINDS,
+  type RetentionKind,
+  type RetentionOfKind,
+  type RetentionStanding,
+} from '@leadgate/store';
 import { Argument, type Command } from 'commander';
+import { call } from '../call.ts';
 import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
+import { namedIds } from '../named.ts';
 import { shortTime, table } from '../print/table.ts';
-import { past } from '../read.ts';
+import { past, wholeNumber } from '../read.ts';
+import { workspaceOf } from './lead-export.ts';
 
 const SUBJECTS = { submissions: 'submission', rejected: 'rejected_submission' } as const;
 
+interface OfWorkspace extends JsonOption {
+  workspace?: string;
+}
+
 export function addRetentionCommands(retention: Command, context: Context): void {
   addCommand(retention, 'show', {
-    summary: 'Show up to when submissions and refused bodies were let go.',
-    details: 'Times are those of Postgres, when it accepted a row.',
-    examples: ['retention show', 'retention show --json'],
-  }).action((options: JsonOption) => show(context, options));
+    summary: 'Show what is kept for how long, and up to when it was let go.',
+    details:
+      'With --workspace what that one keeps, and who says so; else what the workers let go of all. Times are those of Postgres, when it accepted a row.',
+    examples: ['retention show', 'retention show --workspace "My agency"'],
+  })
+    .option('--workspace <workspace>', 'of this one: name or id')
+    .action((options: OfWorkspace) => show(context, options));
+
+  addCommand(retention, 'set', {
+    summary: 'Say for how many days a workspace keeps something.',
+    details:
+      'leads: since they were last touched, then erased as on request; submissions, rejected: since Postgres accepted them; consents: proofs of people who were erased. Workers let go what is older within the hour: look at the preview first.',
+    examples: [
+      'retention set leads 730 --workspace "My agency"',
+      'retention set submissions default --workspace "My agency"',
+    ],
+  })
+    .addArgument(new Argument('<what>', 'what is kept').choices(RETENTION_KINDS))
+    .argument('<days>', 'for how many days, or default: as the settings of the workers say', daysOf)
+    .option('--workspace <workspace>', 'name or id; needless if there is one only')
+    .action((kind: RetentionKind, days: number | null, options: OfWorkspace) =>
+      set(context, kind, days, options),
+    );
+
+  addCommand(retention, 'preview', {
+    summary: 'Count what would go now if a workspace kept something for so many days.',
+    examples: ['retention preview leads --days 730 --workspace "My agency"'],
+  })
+    .addArgument(new Argument('<what>', 'what is kept').choices(RETENTION_KINDS))
+    .requiredOption('--days <n>', 'for how many days', wholeNumber)
+    .option('--workspace <workspace>', 'name or id; needless if there is one only')
+    .action((kind: RetentionKind, options: OfWorkspace & { days: number }) =>
+      preview(context, kind, options),
+    );
 
   addCommand(retention, 'allow', {
     summary: 'Allow the workers to let go all that was accepted before a time.',
@@ -33,24 +76,80 @@ export function addRetentionCommands(retention: Command, context: Context): void
     );
 }
 
+/** Null: as the installation says. */
+function daysOf(text: string): number | null {
+  return text === 'default' ? null : wholeNumber(text);
+}
+
 async function allow(
   context: Context,
   what: keyof typeof SUBJECTS,
   { before, ...options }: JsonOption & { before: Date },
 ): Promise<void> {
-  await allowRetention(context.session.store(), SUBJECTS[what], before);
-  await show(context, options);
+  const nouns = await loadNoun('retention');
+  const standings = await call(context, nouns.allow, { subject: SUBJECTS[what], before });
+  answer(context.io, options, standings, () => standingTable(standings));
 }
 
-async function show({ io, session }: Context, options: JsonOption): Promise<void> {
-  const standings = await retentionStandings(session.store());
-  answer(io, options, standings, () =>
-    table(['what', 'gone before', 'allowed before', 'waits for your word before'], rows(standings)),
+async function show(context: Context, options: OfWorkspace): Promise<void> {
+  const nouns = await loadNoun('retention');
+  const { workspaceId } = await namedIds(context, options);
+  if (workspaceId === undefined) {
+    const standings = await call(context, nouns.standings, {});
+    answer(context.io, options, standings, () => standingTable(standings));
+  } else {
+    const policies = await call(context, nouns.show, { workspaceId });
+    answer(context.io, options, policies, () => policyTable(policies));
+  }
+}
+
+async function set(
+  context: Context,
+  kind: RetentionKind,
+  days: number | null,
+  options: OfWorkspace,
+): Promise<void> {
+  const nouns = await loadNoun('retention');
+  const workspaceId = await workspaceOf(context, options.workspace);
+  const policies = await call(context, nouns.set, { workspaceId, kind, days });
+  answer(context.io, options, policies, () => policyTable(policies));
+}
+
+async function preview(
+  context: Context,
+  kind: RetentionKind,
+  { days, ...options }: OfWorkspace & { days: number },
+): Promise<void> {
+  const nouns = await loadNoun('retention');
+  const workspaceId = await workspaceOf(context, options.workspace);
+  const found = await call(context, nouns.preview, { workspaceId, kind, days });
+  answer(
+    context.io,
+    options,
+    found,
+    () => `${found.count} of ${kind} are older than ${shortTime(found.before)}, and would go.\n`,
   );
 }
 
-const rows = (standings: readonly RetentionStanding[]): string[][] =>
-  standings.map(({ subject, horizon, allowed, wanted }) => [
-    subject === 'submission' ? 'submissions' : 'rejected',
-    ...[horizon, allowed, wanted].map((time) => (time === null ? '-' : shortTime(time))),
-  ]);
+const timeOf = (time: Date | null): string => (time === null ? '-' : shortTime(time));
+
+const standingTable = (standings: readonly RetentionStanding[]): string =>
+  table(
+    ['what', 'gone before', 'allowed before', 'waits for your word before'],
+    standings.map(({ subject, horizon, allowed, wanted }) => [
+      subject === 'submission' ? 'submissions' : 'rejected',
+      ...[horizon, allowed, wanted].map(timeOf),
+    ]),
+  );
+
+const policyTable = (policies: readonly RetentionOfKind[]): string =>
+  table(
+    ['what', 'days', 'says', 'gone before', 'waits for your word before'],
+    policies.map(({ kind, days, by, horizon, wanted }) => [
+      kind,
+      days ?? 'for good',
+      by,
+      timeOf(horizon),
+      timeOf(wanted),
+    ]),
+  );

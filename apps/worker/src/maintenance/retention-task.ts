@@ -2,9 +2,14 @@ import { redisTime, type RedisConnection } from '@leadgate/boot';
 import {
   databaseTime,
   dropAcceptedBefore,
+  dropConsents,
+  dueRetention,
   makePartitions,
+  retentionDone,
+  type RetentionKind,
   sweepChanges,
   type Store,
+  tellDefaultDays,
 } from '@leadgate/store';
 import type { MaintenanceTask } from './maintenance.ts';
 
@@ -19,12 +24,14 @@ const CLOCKS_DIFFER_MS = 5 * 60_000;
 
 const TABLES = ['submission', 'rejected_submission'] as const;
 
-/** For how many days each table keeps its rows; undefined: for good. */
+const KINDS = { submission: 'submissions', rejected_submission: 'rejected' } as const;
+
+/** For how many days each table keeps its rows, if a workspace does not say; undefined: for good. */
 export type Retention = Record<(typeof TABLES)[number], number | undefined>;
 
 /**
  * Makes the partitions of the months to come, and lets rows go that were accepted longer ago than
- * they are to be kept: once an hour, and a minute after an attempt that failed. The time is Postgres's,
+ * they are to be kept, as their workspace says or else as `retention` does: once an hour, and a minute after an attempt that failed. The time is Postgres's,
  * never this process's, and nothing goes while Redis's clock says another one.
  */
 export function createRetentionTask(
@@ -43,16 +50,29 @@ export function createRetentionTask(
       for (const table of TABLES) made.push(...(await makePartitions(store, table, now)));
       const dropped: string[] = [];
       let droppedRows = await sweepChanges(store);
+      await tellDefaultDays(store, retention);
+      const heldBack: string[] = [];
+      const dueOf = async (kind: RetentionKind) => {
+        const { due, notAllowed } = await dueRetention(store, kind, now);
+        heldBack.push(...notAllowed.map((workspaceId) => `${kind} of workspace ${workspaceId}`));
+        if (due.length > 0) await requireSameTime(redis, now);
+        return due;
+      };
       for (const table of TABLES) {
         const days = retention[table];
-        if (days === undefined) continue;
-        await requireSameTime(redis, now);
-        const horizon = new Date(now.getTime() - days * DAY_MS);
-        const run = await dropAcceptedBefore(store, table, horizon);
-        if (run.kind === 'not-allowed') throw new NotAllowed(table, horizon);
+        const due = await dueOf(KINDS[table]);
+        if (days !== undefined) await requireSameTime(redis, now);
+        const horizon = days === undefined ? null : new Date(now.getTime() - days * DAY_MS);
+        const run = await dropAcceptedBefore(store, table, horizon, due);
+        if (run.kind === 'not-allowed') throw new NotAllowed(table, run.horizon);
         dropped.push(...run.partitions);
         droppedRows += run.rows;
+        await retentionDone(store, KINDS[table], due);
       }
+      const consents = await dueOf('consents');
+      for (const one of consents) droppedRows += await dropConsents(store, one);
+      await retentionDone(store, 'consents', consents);
+      if (heldBack.length > 0) throw new HeldBack(heldBack);
       next = performance.now() + EVERY_MS;
       return made.length + dropped.length + droppedRows === 0
         ? null
@@ -72,7 +92,19 @@ class NotAllowed extends Error {
   }
 }
 
-async function requireSameTime(redis: RedisConnection, now: Date): Promise<void> {
+class HeldBack extends Error {
+  override readonly name = 'RetentionNotAllowed';
+
+  constructor(what: readonly string[]) {
+    super(
+      `more than a month beyond the last run would go of ${what.join(', ')}: look at the clocks and at the ` +
+        'days to keep, then run leadgate retention set again',
+    );
+  }
+}
+
+/** Throws unless Redis keeps the time of Postgres. */
+export async function requireSameTime(redis: RedisConnection, now: Date): Promise<void> {
   const seconds = Math.round(Math.abs(now.getTime() - (await redisTime(redis))) / 1_000);
   if (seconds * 1_000 > CLOCKS_DIFFER_MS)
     throw new Error(
