@@ -216,10 +216,11 @@ function errorsName(file: string, format: RowFormat): string {
 /** Says how the file is read, before anything of it is taken. */
 function tellReading(
   { io }: Context,
-  { sheet, columns, times }: ImportStart,
+  { sheet, encoding, columns, times, dates }: ImportStart,
   { json }: ImportCommandOptions,
 ): void {
   if (json === true) return;
+  if (encoding !== null && encoding !== 'utf-8') io.err(`${showable(`Text in ${encoding}.`)}\n`);
   if (sheet !== null) io.err(`${showable(sheetText(sheet))}\n`);
   if (columns !== null)
     io.err(
@@ -228,6 +229,8 @@ function tellReading(
         columns.map(({ name, goes }) => [name, goes]),
       )}\n`,
     );
+  for (const { column, ...decided } of dates)
+    io.err(`${showable(column)}: ${orderText(decided)}.\n`);
   if (times !== null) io.err(`${timesText(times)}\n`);
 }
 
@@ -237,11 +240,15 @@ function sheetText({ name, all }: NonNullable<ImportStart['sheet']>): string {
   return `Sheet ${name}.${beside}`;
 }
 
+function orderText({ order, decidedBy }: Omit<ImportStart['dates'][number], 'column'>): string {
+  const first = order === 'day-first' ? 'day' : 'month';
+  const why =
+    decidedBy === 'rows' ? 'other rows say so' : 'no row says, it is usual in the country';
+  return `of 05/06/2026 the ${first} stands first: ${why}`;
+}
+
 function timesText({ order, zone, decidedBy }: NonNullable<ImportStart['times']>): string {
-  const dates =
-    decidedBy === null
-      ? ''
-      : `Of 05/06/2026 the ${order === 'day-first' ? 'day' : 'month'} stands first: ${decidedBy === 'rows' ? 'other rows say so' : 'no row says, it is usual in the country'}. `;
+  const dates = decidedBy === null ? '' : `Times: ${orderText({ order, decidedBy })}. `;
   const place = typeof zone === 'string' ? zone : `${zone} minutes ahead of UTC`;
   return `${dates}Times without a zone are of ${place}.\n`;
 }
@@ -257,8 +264,8 @@ function tellEnd(
 }
 
 function resultText(
-  { rows, imported, known, refused, reasons, ignored }: ImportResult,
-  { dryRun }: ImportCommandOptions,
+  { rows, imported, known, refused, encoding, reasons, ignored }: ImportResult,
+  { dryRun, encoding: said }: ImportCommandOptions,
 ): string {
   const taken = dryRun === true ? 'would be taken' : 'taken';
   const head = `${count(rows, 'row')}: ${count(imported, 'row')} ${taken}, ${known} known already, ${refused} refused.\n`;
@@ -268,6 +275,9 @@ function resultText(
   );
   return [
     head,
+    ...(encoding === 'windows-1252' && said === undefined
+      ? ['It was read as windows-1252, as it is not UTF-8 (--encoding).\n']
+      : []),
     ...(reasons.length === 0 ? [] : [`\n${wrong}`]),
     ...(ignored.length === 0 ? [] : [`\nIgnored: ${ignored.map(showable).join(', ')} (--map)\n`]),
   ].join('');

@@ -97,7 +97,8 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
             ...(map !== undefined && { map: readMap(map) }),
             totalBytes: Number(request.headers['content-length'] ?? Number.NaN) || null,
             keepsRefused: true,
-            onStart: ({ columns, times }) => tell({ reading: { columns, times } }),
+            onStart: ({ columns, times, dates, sheet, encoding }) =>
+              tell({ reading: { columns, times, dates, sheet, encoding } }),
             onRefused: ({ number, errors }) => {
               refused += 1;
               if (refused <= MOST_REFUSED) tell({ refused: { row: number, errors } });

@@ -12,7 +12,7 @@ import { REASON_COLUMN } from './csv.ts';
 /** Where the values of a column go. */
 export type Target =
   /** A field of a posted body: `email`, `address.city`, `customFields.plan`; or a part of the name. */
-  | { kind: 'field'; path: string; part?: 'first' | 'last' }
+  | { kind: 'field'; path: string; part?: 'first' | 'last'; isDate?: boolean }
   /** The time the row's facts are from. */
   | { kind: 'time' }
   | { kind: 'ignored' };
@@ -87,13 +87,60 @@ export interface MappingRules {
 }
 
 /**
+ * Columns of the forms of Meta's lead ads, as their exports name them. What was asked besides stands
+ * under the question.
+ */
+const META_COLUMNS = new Map([
+  ['id', 'externalId'],
+  ['created_time', 'time'],
+  ['campaign_name', 'utmCampaign'],
+  ['adset_name', 'utmTerm'],
+  ['ad_name', 'utmContent'],
+  ['platform', 'utmSource'],
+  ['post_code', 'address.zipCode'],
+  ['street_address', 'address.street'],
+  ['job_title', 'profession'],
+]);
+
+/** Whether a head is that of an export of Meta's lead ads. */
+export function isMetaExport(columns: readonly string[]): boolean {
+  return ['id', 'created_time', 'ad_id', 'form_id'].every((name) => columns.includes(name));
+}
+
+/** Before what Meta exports: a lead, a telephone, a postal code. */
+const META_PREFIX = /^[lpz]:/;
+const META_DUMMY = /<test lead: dummy data/i;
+
+/** Whether a row is one that Meta's own tool for testing forms sent. */
+export function isMetaTest(values: readonly (readonly [string, unknown])[]): boolean {
+  return values.some(([, value]) => typeof value === 'string' && META_DUMMY.test(value));
+}
+
+/**
  * The target of a column: what the operator says; else a standard field or a custom field of this
  * name, case, accents and punctuation aside, or the label of a custom field. Others are ignored.
  */
-export function targetOf(column: string, { fields, map = {}, timeColumn }: MappingRules): Target {
+export function targetOf(column: string, rules: MappingRules, isMeta: boolean): Target {
+  const target = plainTargetOf(column, rules, isMeta);
+  if (target.kind !== 'field') return target;
+  const isDate =
+    target.path === 'birthday' ||
+    (target.path.startsWith('customFields.') &&
+      customField(target.path.slice('customFields.'.length), rules.fields)?.type === 'date');
+  return isDate ? { ...target, isDate } : target;
+}
+
+function plainTargetOf(
+  column: string,
+  { fields, map = {}, timeColumn }: MappingRules,
+  isMeta: boolean,
+): Target {
   if (Object.hasOwn(map, column)) return saidTarget(map[column] ?? '-', fields);
   if (column === timeColumn) return { kind: 'time' };
   if (column === REASON_COLUMN) return { kind: 'ignored' };
+  const meta = isMeta ? META_COLUMNS.get(column) : undefined;
+  if (meta === 'time' && timeColumn !== undefined) return { kind: 'ignored' };
+  if (meta !== undefined) return saidTarget(meta, fields);
   const folded = fold(column);
   const standard = BY_FOLDED_NAME.get(folded);
   if (standard !== undefined) return { kind: 'field', path: standard };
@@ -121,12 +168,16 @@ function saidTarget(said: string, fields: readonly CustomField[]): Target {
 }
 
 function customTarget(text: string, fields: readonly CustomField[]): Target | null {
+  const found = customField(text, fields);
+  return found === undefined ? null : { kind: 'field', path: `customFields.${text}` };
+}
+
+function customField(text: string, fields: readonly CustomField[]): CustomField | undefined {
   const key = customFieldKey(text);
-  const found = fields.find(
+  return fields.find(
     ({ id, name, label, archived }) =>
       !archived && (id === text || customFieldKey(name) === key || customFieldKey(label) === key),
   );
-  return found === undefined ? null : { kind: 'field', path: `customFields.${text}` };
 }
 
 function fold(text: string): string {
@@ -164,14 +215,21 @@ export interface MappedRow {
 /** Keys under which a row of JSON may hold a whole object, as a posted body does. */
 const OBJECTS = new Set(['address', 'customFields', 'consent']);
 
-/**
- * Puts the values of a row where they go; blank ones say nothing. `typed`: the custom fields, where
- * values stand as an export of ours writes them.
- */
+/** How the values of a file are read. */
+export interface ValueRules {
+  target: (column: string) => Target;
+  /** The custom fields, if values stand as an export of ours writes them. */
+  typed: readonly CustomField[] | null;
+  /** An export of Meta's lead ads. */
+  isMeta: boolean;
+  /** A date of a column as YYYY-MM-DD, or what is none as it is. */
+  day: (column: string, path: string, value: unknown) => unknown;
+}
+
+/** Puts the values of a row where they go; blank ones say nothing. */
 export function mapRow(
   values: readonly (readonly [column: string, value: unknown])[],
-  target: (column: string) => Target,
-  typed: readonly CustomField[] | null,
+  { target, typed, isMeta, day }: ValueRules,
 ): MappedRow {
   const body = new Map<string, unknown>();
   const parts: { first?: string; last?: string } = {};
@@ -185,8 +243,10 @@ export function mapRow(
     const to = target(column);
     if (to.kind === 'time') time ??= { column, value };
     if (to.kind !== 'field') continue;
-    if (to.part !== undefined && typeof value === 'string') parts[to.part] ??= value.trim();
-    else setPath(body, to.path, asWritten(to.path, sent(to.path, value), typed));
+    const bare = isMeta && typeof value === 'string' ? value.replace(META_PREFIX, '') : value;
+    const plain = to.isDate === true ? day(column, to.path, bare) : bare;
+    if (to.part !== undefined && typeof plain === 'string') parts[to.part] ??= plain.trim();
+    else setPath(body, to.path, asWritten(to.path, sent(to.path, plain), typed));
   }
   const name = wholeName(body.get('name'), parts);
   if (name !== undefined) body.set('name', name);

@@ -9,10 +9,26 @@ import { derivedId } from '../derived-id.ts';
 import { createPace } from '../pace.ts';
 import type { Servers } from '../servers.ts';
 import { canonicalText } from './canonical-text.ts';
-import { describeColumns, mapRow, targetOf, type MappingRules, type Target } from './columns.ts';
+import {
+  describeColumns,
+  isMetaExport,
+  isMetaTest,
+  mapRow,
+  targetOf,
+  type MappingRules,
+  type Target,
+} from './columns.ts';
 import { openInput } from './open-input.ts';
 import { openRows, type Row, type RowFormat, type Rows, type RowSource } from './rows.ts';
-import { decideOrder, orderOf, readTime, type DateOrder, type TimeReading } from './times.ts';
+import {
+  decideOrder,
+  orderOf,
+  readDay,
+  readTime,
+  type DateOrder,
+  type DecidedBy,
+  type TimeReading,
+} from './times.ts';
 
 export interface ImportServers extends Servers {
   producer: Servers['producer'] & Pick<Producer, 'counts'>;
@@ -54,8 +70,12 @@ export interface ImportStart {
   columns: { name: string; target: Target; goes: string }[] | null;
   delimiter: string | null;
   sheet: Rows['sheet'];
+  /** Of a text, as found until now: the first letter that tells may be further on. */
+  encoding: string | null;
   /** How its times are read; null if no column has any. */
-  times: (TimeReading & { decidedBy: 'rows' | 'country' | null }) | null;
+  times: (TimeReading & { decidedBy: DecidedBy }) | null;
+  /** How columns of dates are read, those in which it matters. */
+  dates: { column: string; order: DateOrder; decidedBy: DecidedBy }[];
 }
 
 export interface RefusedRow {
@@ -80,6 +100,8 @@ export interface ImportProgress {
 
 export interface ImportResult extends Omit<ImportProgress, 'waiting'> {
   stopped: boolean;
+  /** As which a text was read; null of a sheet. */
+  encoding: string | null;
   /** Errors by field and code, those most often first. */
   reasons: { pointer: string; code: string; rows: number }[];
   /** Columns that went nowhere, by name. */
@@ -128,14 +150,14 @@ export async function importRows(
     ...(options.encoding !== undefined && { encoding: options.encoding }),
     onBytes: (bytes) => (progress.bytes = bytes),
   });
-  const targets = createTargets(options);
   const breathe = createBreathing();
   const rows = await openRows(input, options);
   try {
+    const targets = createTargets(options, rows.rows.columns ?? []);
     const decided = await decideReading(rows, targets, breathe, options);
     const result = await takeRows(servers, decided, { options, targets, breathe, progress });
     source.destroy();
-    return result;
+    return { ...result, encoding: rows.encoding() };
   } finally {
     await rows.close();
   }
@@ -144,6 +166,8 @@ export async function importRows(
 /** Where columns go. A file of rows with keys of their own has as many columns as it likes. */
 interface Targets {
   of: (column: string) => Target;
+  /** An export of Meta's lead ads. */
+  isMeta: boolean;
   /** Names of columns that went nowhere, as many as are worth telling. */
   ignored: () => string[];
 }
@@ -151,12 +175,14 @@ interface Targets {
 const MOST_TARGETS = 2_000;
 const MOST_IGNORED = 200;
 
-function createTargets(options: ImportOptions): Targets {
+function createTargets(options: ImportOptions, columns: readonly string[]): Targets {
+  const isMeta = isMetaExport(columns);
   const known = new Map<string, Target>();
   const ignored = new Set<string>();
   return {
+    isMeta,
     of: (column) => {
-      const found = known.get(column) ?? targetOf(column, options);
+      const found = known.get(column) ?? targetOf(column, options, isMeta);
       if (known.size < MOST_TARGETS) known.set(column, found);
       if (found.kind === 'ignored' && ignored.size < MOST_IGNORED)
         ignored.add(column.slice(0, 200));
@@ -179,11 +205,14 @@ const BREATHE_AFTER_MS = 10;
 
 interface DecidedRows extends Rows {
   reading: TimeReading;
+  /** By column; of others the country decides. */
+  days: ReadonlyMap<string, DateOrder>;
 }
 
 /**
- * Decides how rows are read, and says so. If a column has times, all of it is read before: in one of
- * its rows may stand what decides which of two numbers is the day.
+ * Decides how rows are read, and says so. If a column has times or dates, all of it is read before: in
+ * one of its rows may stand what decides which of two numbers is the day. Rows that name their columns
+ * themselves are read before only if one was said to have times.
  */
 async function decideReading(
   source: RowSource,
@@ -192,38 +221,59 @@ async function decideReading(
   options: ImportOptions,
 ): Promise<DecidedRows> {
   const { timeZone: zone, link, onStart } = options;
-  const isTime = (column: string): boolean => targets.of(column).kind === 'time';
   const { columns, sheet, format, delimiter } = source.rows;
-  const tell = (times: ImportStart['times']): void =>
-    onStart?.({
-      format,
-      delimiter,
-      sheet,
-      times,
-      columns:
-        columns === null
-          ? null
-          : describeColumns(columns.map((name) => ({ name, target: targets.of(name) }))),
-    });
+  const isTime = (column: string): boolean => targets.of(column).kind === 'time';
+  const isDate = (column: string): boolean => {
+    const target = targets.of(column);
+    return target.kind === 'field' && target.isDate === true;
+  };
   const hasTimes =
-    options.timeColumn !== undefined || Object.values(options.map ?? {}).includes('time');
-  await source.keep(hasTimes);
-  if (!hasTimes) {
-    tell(null);
-    return { ...source.rows, reading: { order: 'day-first', zone } };
-  }
-  const seen: Record<DateOrder | 'both', number> = { both: 0, 'day-first': 0, 'month-first': 0 };
-  for await (const { values } of source.rows.rows) {
-    if (options.signal?.aborted === true) break;
-    for (const [column, value] of values ?? []) {
-      const order = isTime(column) ? orderOf(value) : null;
-      if (order !== null) seen[order] += 1;
+    options.timeColumn !== undefined ||
+    Object.values(options.map ?? {}).includes('time') ||
+    columns?.some(isTime) === true;
+  const isReadTwice = hasTimes || columns?.some(isDate) === true;
+  await source.keep(isReadTwice);
+  const times = noneSeen();
+  const dates = new Map<string, Seen>();
+  if (isReadTwice)
+    for await (const { values } of source.rows.rows) {
+      if (options.signal?.aborted === true) break;
+      for (const [column, value] of values ?? []) {
+        const seen = isTime(column) ? times : isDate(column) ? dateColumn(dates, column) : null;
+        const order = seen === null ? null : orderOf(value);
+        if (seen !== null && order !== null) seen[order] += 1;
+      }
+      await breathe();
     }
-    await breathe();
-  }
-  const { order, decidedBy } = decideOrder(seen, link.country);
-  tell({ order, zone, decidedBy });
-  return { ...(await source.again()), reading: { order, zone } };
+  const ofTimes = decideOrder(times, link.country);
+  const ofDates = [...dates].map(([column, seen]) => ({
+    column,
+    ...decideOrder(seen, link.country),
+  }));
+  onStart?.({
+    format,
+    delimiter,
+    sheet,
+    encoding: source.encoding(),
+    times: hasTimes ? { ...ofTimes, zone } : null,
+    dates: ofDates.filter(({ decidedBy }) => decidedBy !== null),
+    columns:
+      columns === null
+        ? null
+        : describeColumns(columns.map((name) => ({ name, target: targets.of(name) }))),
+  });
+  const days = new Map(ofDates.map(({ column, order }) => [column, order]));
+  const reading = { order: ofTimes.order, zone };
+  return { ...(isReadTwice ? await source.again() : source.rows), reading, days };
+}
+
+type Seen = Record<DateOrder | 'both', number>;
+const noneSeen = (): Seen => ({ both: 0, 'day-first': 0, 'month-first': 0 });
+
+function dateColumn(dates: Map<string, Seen>, column: string): Seen {
+  const seen = dates.get(column) ?? noneSeen();
+  if (dates.size < MOST_TARGETS) dates.set(column, seen);
+  return seen;
 }
 
 interface RowsTaking {
@@ -235,9 +285,9 @@ interface RowsTaking {
 
 async function takeRows(
   servers: ImportServers,
-  { rows, reading, isExport }: DecidedRows,
+  decided: DecidedRows,
   { options, targets, breathe, progress }: RowsTaking,
-): Promise<ImportResult> {
+): Promise<Omit<ImportResult, 'encoding'>> {
   const reasons = new Map<string, ImportResult['reasons'][number]>();
   const pace = createPace(options.perSecond, options.signal);
   const aborted = (): boolean => options.signal?.aborted === true;
@@ -248,9 +298,9 @@ async function takeRows(
     options.onProgress?.(progress);
   };
 
-  const readRow = createRowReader(options, targets, reading, isExport);
+  const readRow = createRowReader(options, targets, decided);
   let size = 0;
-  for await (const row of rows) {
+  for await (const row of decided.rows) {
     if (aborted()) break;
     progress.rows += 1;
     const read = readRow(row);
@@ -283,15 +333,23 @@ type RowReading = ({ kind: 'read' } & ReadRow) | { kind: 'refused'; errors: Fiel
 
 function createRowReader(
   { link, fields, lenient = false }: ImportOptions,
-  targets: Targets,
-  times: TimeReading,
-  isExport: boolean,
+  { of: target, isMeta }: Targets,
+  { reading: times, days, isExport }: DecidedRows,
 ): (row: Row) => RowReading {
-  const typed = isExport ? fields : null;
+  const today = new Date().toISOString().slice(0, 10);
+  const byCountry = decideOrder(noneSeen(), link.country).order;
+  const rules = {
+    target,
+    isMeta,
+    typed: isExport ? fields : null,
+    day: (column: string, path: string, value: unknown) =>
+      readDay(value, days.get(column) ?? byCountry, path === 'birthday' ? today : null) ?? value,
+  };
   return ({ values, fault }) => {
     if (values === null)
       return refusedRow({ pointer: '', code: 'malformed-row', detail: fault ?? 'It is no row.' });
-    const { body, time } = mapRow(values, targets.of, typed);
+    if (isMeta && isMetaTest(values)) return refusedRow(TEST_ROW);
+    const { body, time } = mapRow(values, rules);
     if (Object.keys(body).length === 0) return refusedRow(NOTHING);
     const reading = readLead(body, link, { lenient, now: Date.now() });
     if (reading.kind === 'refused')
@@ -316,6 +374,12 @@ function createRowReader(
 }
 
 const refusedRow = (error: FieldError): RowReading => ({ kind: 'refused', errors: [error] });
+
+const TEST_ROW: FieldError = {
+  pointer: '',
+  code: 'test-lead',
+  detail: "Meta's tool for testing forms sent it.",
+};
 
 const NOTHING: FieldError = {
   pointer: '',

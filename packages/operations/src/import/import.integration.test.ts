@@ -92,6 +92,7 @@ test('NDJSON, an array, gzip, a byte order mark and other encodings are read ali
     [gzipSync(ndjson), {}],
     [`\ufeff${ndjson}`, {}],
     [iconv.encode(ndjson, 'windows-1252'), { encoding: 'windows-1252' }],
+    [iconv.encode(ndjson, 'windows-1252'), {}],
     [iconv.encode(ndjson, 'utf16', { addBOM: true }), {}],
     [iconv.encode(ndjson, 'utf-16le', { addBOM: false }), {}],
     [iconv.encode(ndjson, 'utf-16be', { addBOM: false }), {}],
@@ -272,7 +273,9 @@ test('waits for the queue, stops between two groups, and the same command goes o
 
 test.each([
   ['', 'empty'],
-  [Buffer.from([0x6e, 0x61, 0xe3, 0x6f, 0x0a]), 'not UTF-8'],
+  // Both in one, and a byte that neither has.
+  [Buffer.concat([Buffer.from('email\nJoão\n'), Buffer.from([0xe3, 0x6f, 0x0a])]), 'not UTF-8'],
+  [Buffer.from([0x6e, 0x61, 0xe3, 0x6f, 0x8d, 0x0a]), 'not UTF-8'],
   [gzipSync('email\na@x.example\n').subarray(0, 20), 'gzip'],
   ['email,"name\n'.concat('b@x.example,B\n'.repeat(20_000)), 'head'],
   [Buffer.from('504b030414000600', 'hex'), 'Excel'],
@@ -313,6 +316,92 @@ test('day and month are decided by all rows of the column, and said before anyth
   });
   expect(told?.times).toMatchObject({ order: 'month-first', decidedBy: 'rows' });
   expect(house.queue[0]?.stamp).toBe(Date.UTC(2026, 4, 11, 13) * 1_000);
+});
+
+test('a file of Excel in Portuguese is read as it is, and says how its dates are', async () => {
+  await createField(house.store, link.workspaceId, {
+    ...{ name: 'visita', label: 'Data da visita', type: 'date', options: [] },
+  } as const);
+  const rows = [
+    'Nome;E-mail;Telefone;Data de nascimento;Estado;Data da visita',
+    '"Ana\nSouza";ana@x.example;(11) 98765-0001;05/03/1988;São Paulo;01/02/2027',
+    'Bia;bia@x.example;;03/04/88;SP;13/02/2027',
+    'Caio;caio@x.example;;31/02/1990;;',
+  ];
+  let told: ImportStart | undefined;
+  const bytes = iconv.encode(`sep=;\r\n${rows.join('\r\n')}\r\n`, 'windows-1252');
+  const result = await bring(bytes, {
+    onStart: (start) => {
+      told = start;
+      expect(house.queue).toEqual([]);
+    },
+  });
+  expect([told?.encoding, result.encoding]).toEqual(['windows-1252', 'windows-1252']);
+  expect(told?.dates).toEqual([
+    { column: 'Data de nascimento', order: 'day-first', decidedBy: 'country' },
+    { column: 'Data da visita', order: 'day-first', decidedBy: 'rows' },
+  ]);
+  expect(result).toMatchObject({ imported: 2, refused: 1 });
+  expect(result.reasons).toEqual([{ pointer: '/birthday', code: 'not-a-birthday', rows: 1 }]);
+  const custom = (day: string) => ({ customFields: { 'Data da visita': day } });
+  expect(house.queue.map(({ lead }) => lead)).toMatchObject([
+    { name: 'Ana\nSouza', birthday: '1988-03-05', state: 'SP', ...custom('2027-02-01') },
+    { birthday: '1988-04-03', ...custom('2027-02-13') },
+  ]);
+});
+
+const META_HEAD =
+  'id created_time ad_id ad_name adset_id adset_name campaign_id campaign_name form_id form_name is_organic platform qual_plano? email full_name phone_number lead_status';
+
+function metaExport(leads: readonly (readonly [id: number, status: string])[]): Buffer {
+  const rows = leads.map(([id, status]) =>
+    [
+      ...[`l:${id}`, '2026-11-20T14:22:31-03:00', 'ag:1', 'Vídeo 1', 'as:2', 'Mães', 'c:3'],
+      ...['Black Friday', 'f:4', 'Form', 'false', 'ig', 'ouro', `m${id}@x.example`, `Maria ${id}`],
+      ...[`p:+551198765${1000 + id}`, status],
+    ].join('\t'),
+  );
+  const text = [META_HEAD.split(' ').join('\t'), ...rows].join('\r\n');
+  return iconv.encode(text, 'utf16', { addBOM: true });
+}
+
+test('an export of Meta’s lead ads is read without an option, and that of next week adds the new', async () => {
+  const first = await bring(
+    metaExport([
+      [1, 'CREATED'],
+      [2, 'CREATED'],
+    ]),
+  );
+  expect(first).toMatchObject({ imported: 2, refused: 0 });
+  expect(first.ignored).toContain('qual_plano?');
+  expect(house.queue[0]).toMatchObject({
+    stamp: Date.UTC(2026, 10, 20, 17, 22, 31) * 1_000,
+    lead: {
+      name: 'Maria 1',
+      email: 'm1@x.example',
+      telephone: '5511987651001',
+      ...{ utmSource: 'ig', utmCampaign: 'Black Friday', utmContent: 'Vídeo 1', utmTerm: 'Mães' },
+    },
+  });
+  await house.work();
+  const next = await bring(
+    metaExport([
+      [3, 'CREATED'],
+      [2, 'QUALIFIED'],
+      [1, 'CREATED'],
+    ]),
+  );
+  expect(next).toMatchObject({ imported: 1, known: 2 });
+  await house.work();
+  expect(await submissions()).toHaveLength(3);
+  const test = metaExport([[9, 'CREATED']])
+    .toString('utf16le')
+    .slice(1);
+  const dummy = test.replace('Maria 9', '<test lead: dummy data for full_name>');
+  expect(await bring(dummy)).toMatchObject({
+    imported: 0,
+    reasons: [{ pointer: '', code: 'test-lead', rows: 1 }],
+  });
 });
 
 test('names in parts are one name, and of two columns for a field the first that is filled stands', async () => {

@@ -9,15 +9,16 @@ export class UnreadableInput extends Error {
 }
 
 export type Input =
-  | { kind: 'text'; chunks: AsyncGenerator<string> }
+  /** `encoding`: as found until now. */
+  | { kind: 'text'; chunks: AsyncGenerator<string>; encoding: () => string }
   /** A zip, as Excel files are: what it holds is listed at its end. */
   | { kind: 'zip'; bytes: AsyncGenerator<Buffer> };
 
 /**
  * A file's text, piece by piece in constant memory: unpacked if it is gzip, and decoded. A byte
- * order mark decides the encoding, else `encoding`, else UTF-8, of which a wrong byte is an
- * UnreadableInput and not a question mark in somebody's name. `onBytes` is told how many bytes were
- * read of the file.
+ * order mark decides the encoding, else `encoding`, else it is UTF-8, or windows-1252 if the first
+ * letter beyond ASCII is no UTF-8. A wrong byte is an UnreadableInput and not a question mark in
+ * somebody's name. `onBytes` is told how many bytes were read of the file.
  */
 export async function openInput(
   source: Readable,
@@ -29,13 +30,15 @@ export async function openInput(
     throw new UnreadableInput(
       `There is no encoding "${encoding}"; windows-1252, iso-8859-1 and utf-16le are some.`,
     );
-  const chunks = countBytes(source, onBytes)[Symbol.asyncIterator]();
-  const first = await firstBytes(chunks);
-  const begins = (...bytes: number[]) => bytes.every((byte, i) => first[i] === byte);
+  const bytes = countBytes(source, onBytes)[Symbol.asyncIterator]();
+  const first = await firstBytes(bytes);
+  const begins = (...start: number[]) => start.every((byte, i) => first[i] === byte);
   if (begins(0xd0, 0xcf, 0x11, 0xe0)) throw new UnreadableInput(OLD_EXCEL);
-  if (begins(0x50, 0x4b)) return { kind: 'zip', bytes: joined(first, chunks) };
-  const raw = begins(0x1f, 0x8b) ? gunzip(first, chunks) : joined(first, chunks);
-  return { kind: 'text', chunks: decode(raw, encoding) };
+  if (begins(0x50, 0x4b)) return { kind: 'zip', bytes: joined(first, bytes) };
+  const raw = begins(0x1f, 0x8b) ? gunzip(first, bytes) : joined(first, bytes);
+  let found = 'utf-8';
+  const chunks = decode(raw, encoding, (name) => (found = name));
+  return { kind: 'text', chunks, encoding: () => found };
 }
 
 const OLD_EXCEL =
@@ -93,13 +96,14 @@ async function feed(into: Transform, chunks: AsyncIterable<Buffer>): Promise<voi
 async function* decode(
   bytes: AsyncGenerator<Buffer>,
   encoding: string | undefined,
+  onFound: (encoding: string) => void,
 ): AsyncGenerator<string> {
   let first: Buffer = Buffer.alloc(0);
   for (let next = await bytes.next(); next.done !== true; next = await bytes.next()) {
     first = Buffer.concat([first, next.value]);
     if (first.length >= TELLING_BYTES) break;
   }
-  const decoder = decoderOf(first, encoding);
+  const decoder = decoderOf(first, encoding, onFound);
   const pieces = [decoder.write(first)];
   let length = 0;
   // Not in smaller pieces than these: each is looked at together with what is left of the one before.
@@ -122,9 +126,15 @@ interface Decoder {
   end: () => string;
 }
 
-function decoderOf(first: Buffer, encoding: string | undefined): Decoder {
-  const name = markedEncoding(first) ?? encoding ?? unmarkedUtf16(first);
-  if (name === undefined || /^utf-?8$/i.test(name)) return strictUtf8();
+function decoderOf(
+  first: Buffer,
+  encoding: string | undefined,
+  onFound: (encoding: string) => void,
+): Decoder {
+  const said = markedEncoding(first) ?? encoding;
+  const name = said ?? unmarkedUtf16(first);
+  if (name === undefined || /^utf-?8$/i.test(name)) return utf8Or1252(said === undefined, onFound);
+  onFound(name);
   const decoder = iconv.getDecoder(name, { stripBOM: true });
   return { write: (bytes) => decoder.write(bytes), end: () => decoder.end() ?? '' };
 }
@@ -148,16 +158,54 @@ function unmarkedUtf16(first: Buffer): string | undefined {
   return odd >= even ? 'utf-16le' : 'utf-16be';
 }
 
-function strictUtf8(): Decoder {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const run = (bytes: Buffer | undefined, stream: boolean): string => {
-    try {
-      return decoder.decode(bytes, { stream });
-    } catch {
-      throw new UnreadableInput(
-        'It is not UTF-8: say what it is with --encoding (files of Excel are often windows-1252).',
-      );
-    }
+const NOT_UTF8 =
+  'It is not UTF-8: say what it is with --encoding (files of Excel are often windows-1252).';
+
+/** UTF-8; or, if nothing says that it is, windows-1252 from the first byte on that only this can be. */
+function utf8Or1252(isUnsaid: boolean, onFound: (encoding: string) => void): Decoder {
+  const utf8 = new TextDecoder('utf-8', { fatal: true });
+  const single = iconv.getDecoder('windows-1252');
+  let tail: Buffer = Buffer.alloc(0);
+  let decided: 'utf-8' | 'windows-1252' | null = isUnsaid ? null : 'utf-8';
+  const run = (bytes: Buffer): string => {
+    if (decided !== 'windows-1252')
+      try {
+        const text = utf8.decode(bytes);
+        if (text.length !== bytes.length) decided = 'utf-8';
+        return text;
+      } catch {
+        if (decided !== null || !is1252(bytes)) throw new UnreadableInput(NOT_UTF8);
+        decided = 'windows-1252';
+        onFound(decided);
+      }
+    if (UNUSED_IN_1252.test(bytes.toString('latin1'))) throw new UnreadableInput(NOT_UTF8);
+    return single.write(bytes);
   };
-  return { write: (bytes) => run(bytes, true), end: () => run(undefined, false) };
+  return {
+    write: (bytes) => {
+      const all = tail.length === 0 ? bytes : Buffer.concat([tail, bytes]);
+      const end = all.length - (decided === 'windows-1252' ? 0 : unfinished(all));
+      tail = all.subarray(end);
+      return run(all.subarray(0, end));
+    },
+    end: () => run(tail),
+  };
+}
+
+/** Whether the first letter beyond ASCII is no UTF-8. */
+function is1252(bytes: Buffer): boolean {
+  const first = /\P{ASCII}/u.exec(bytes.toString('utf8'));
+  return first?.[0] === '\ufffd';
+}
+
+const UNUSED_IN_1252 = /[\u0081\u008d\u008f\u0090\u009d]/;
+
+/** Bytes at the end that may begin a letter whose rest is still to come. */
+function unfinished(bytes: Buffer): number {
+  for (let count = 1; count <= 3 && count <= bytes.length; count += 1) {
+    const byte = bytes[bytes.length - count] ?? 0;
+    if (byte < 0x80) return 0;
+    if (byte >= 0xc0) return count < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? count : 0;
+  }
+  return 0;
 }

@@ -38,6 +38,8 @@ const LONGEST = 64 * 1024;
 
 export interface RowSource {
   rows: Rows;
+  /** Of a text, as found until now; null of a sheet. */
+  encoding: () => string | null;
   /** Whether its rows are to be read again; asked before the first of them is read. */
   keep: (isNeeded: boolean) => Promise<void>;
   again: () => Promise<Rows>;
@@ -59,7 +61,8 @@ export async function openRows(input: Input, options: RowOptions = {}): Promise<
     try {
       const workbook = await openWorkbook(file, options.sheet);
       const again = () => sheetRows(workbook);
-      return { rows: await again(), keep: () => Promise.resolve(), again, close };
+      const keep = () => Promise.resolve();
+      return { rows: await again(), encoding: () => null, keep, again, close };
     } catch (error) {
       await close();
       throw error;
@@ -68,7 +71,7 @@ export async function openRows(input: Input, options: RowOptions = {}): Promise<
   const kept = keepText(input.chunks);
   const again = () => readRows(kept.again(), options);
   const rows = await readRows(kept.first, options);
-  return { rows, keep: kept.keep, again, close: kept.close };
+  return { rows, encoding: input.encoding, keep: kept.keep, again, close: kept.close };
 }
 
 /**

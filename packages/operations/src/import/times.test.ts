@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decideOrder, orderOf, readTime } from './times.ts';
+import { decideOrder, orderOf, readDay, readTime } from './times.ts';
 
 const BRAZIL = { order: 'day-first', zone: 'America/Sao_Paulo' } as const;
 const iso = (value: unknown, reading: Parameters<typeof readTime>[1] = BRAZIL) => {
@@ -75,3 +75,23 @@ test('day and month are decided by the rows that tell, else by the country', () 
     '2026-11-05T13:00:00.000Z',
   );
 });
+
+test.each([
+  ['05/03/1988', '1988-03-05'],
+  ['05/03/88', '1988-03-05'],
+  ['05/03/25', '2025-03-05'],
+  ['05/03/45', '1945-03-05'],
+  ['05/03/2045', '2045-03-05'],
+  ['1988-03-05', '1988-03-05'],
+  ['1988-03-05 00:00:00', '1988-03-05'],
+  ['5 de março de 1988', '1988-03-05'],
+  ['31/12/1899', null],
+  ['31/02/1988', null],
+  ['03/25/1988', null],
+  // Another day where most people are.
+  ['1988-03-05T01:00:00Z', null],
+  ['32207', null],
+  ['soon', null],
+])('%s is the day %s', (written, day) =>
+  expect(readDay(written, 'day-first', '2026-11-28')).toBe(day),
+);

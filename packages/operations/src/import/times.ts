@@ -1,10 +1,13 @@
-/** How the times of a column are read. */
+/** How the times of a file are read. */
 export interface TimeReading {
   /** Of `05/06/2026`: which stands first. */
   order: DateOrder;
   /** Of times that do not say it: an IANA zone, or minutes ahead of UTC. */
   zone: string | number;
 }
+
+/** What decided which of two numbers is the day; null if it never mattered. */
+export type DecidedBy = 'rows' | 'country' | null;
 
 export type DateOrder = 'day-first' | 'month-first';
 
@@ -31,6 +34,8 @@ const ZONE = /^ ?\(?(?:(z|brt)|(?:utc|gmt)? ?([+-]\d{1,2})(?::?(\d{2}))?|(utc|gm
 
 interface Parts {
   year: number;
+  /** It was written with two digits. */
+  isShortYear: boolean;
   /** Month and day; of `05/06/2026` in the order of the text, undecided. */
   month: number;
   day: number;
@@ -57,11 +62,29 @@ export function readTime(value: unknown, { order, zone }: TimeReading): number |
   return time > 0 ? time : null;
 }
 
+/**
+ * A day of the calendar as YYYY-MM-DD, from 1900 on: what is written as a time of no zone is its date. Of
+ * a birthday a year of two digits is the last that has been (`today`, in the same form). Null if it is
+ * none, or a moment that is another day elsewhere.
+ */
+export function readDay(value: unknown, order: DateOrder, today: string | null): string | null {
+  if (typeof value !== 'string' || value.length > LONGEST) return null;
+  const parts = ofText(value);
+  if (parts === null || parts.offset !== null) return null;
+  const dayIn = (year: number): string | null => {
+    const date = dateOf({ ...parts, year }, order, 1900);
+    return date === null ? null : new Date(date / 1_000).toISOString().slice(0, 10);
+  };
+  const day = dayIn(parts.year);
+  const isLater = day !== null && today !== null && day > today;
+  return isLater && parts.isShortYear ? dayIn(parts.year - 100) : day;
+}
+
 /** Which order a time can only be read in; `both` where nothing tells, null if it does not matter. */
 export function orderOf(value: unknown): DateOrder | 'both' | null {
   const parts = partsOf(value);
   if (parts === null || typeof parts === 'number' || !parts.isUndecided) return null;
-  const [day, month] = [dateOf(parts, 'day-first'), dateOf(parts, 'month-first')];
+  const [day, month] = [dateOf(parts, 'day-first', 1900), dateOf(parts, 'month-first', 1900)];
   if (day !== null && month !== null) return day === month ? null : 'both';
   return day !== null ? 'day-first' : month !== null ? 'month-first' : null;
 }
@@ -70,7 +93,7 @@ export function orderOf(value: unknown): DateOrder | 'both' | null {
 export function decideOrder(
   seen: Readonly<Record<DateOrder | 'both', number>>,
   country: string,
-): { order: DateOrder; decidedBy: 'rows' | 'country' | null } {
+): { order: DateOrder; decidedBy: DecidedBy } {
   const { both, 'day-first': day, 'month-first': month } = seen;
   if (day !== month) return { order: day > month ? 'day-first' : 'month-first', decidedBy: 'rows' };
   const order = MONTH_FIRST.has(country) ? 'month-first' : 'day-first';
@@ -153,19 +176,19 @@ function zoneOf([, name, hours, minutes = '0']: RegExpExecArray): number | null 
   return hours.startsWith('-') ? -offset : offset;
 }
 
-type DateParts = Pick<Parts, 'year' | 'month' | 'day' | 'isUndecided'>;
+type DateParts = Pick<Parts, 'year' | 'isShortYear' | 'month' | 'day' | 'isUndecided'>;
 
 function datePartsOf(text: string): { parts: DateParts; length: number } | null {
   const yearFirst = DATES.yearFirst.exec(text);
   if (yearFirst !== null) {
     const [all, year, , month, day] = yearFirst;
-    const parts = { year: Number(year), month: Number(month), day: Number(day) };
+    const parts = { ...yearOf(year), month: Number(month), day: Number(day) };
     return { parts: { ...parts, isUndecided: false }, length: all.length };
   }
   const yearLast = DATES.yearLast.exec(text);
   if (yearLast !== null) {
     const [all, first, separator, second, year = ''] = yearLast;
-    const parts = { year: wholeYear(year), month: Number(second), day: Number(first) };
+    const parts = { ...yearOf(year), month: Number(second), day: Number(first) };
     // Between dots the day always stands first.
     return { parts: { ...parts, isUndecided: separator !== '.' }, length: all.length };
   }
@@ -174,25 +197,29 @@ function datePartsOf(text: string): { parts: DateParts; length: number } | null 
   const [all, day, name, year] = dayName ?? (nameDay === null ? [] : swapped(nameDay));
   const month = 1 + MONTHS.findIndex((names) => names.includes(name ?? ''));
   if (all === undefined || month === 0) return null;
-  const parts = { year: wholeYear(year ?? ''), month, day: Number(day), isUndecided: false };
+  const parts = { ...yearOf(year), month, day: Number(day), isUndecided: false };
   return { parts, length: all.length };
 }
 
 const swapped = ([all, name, day, year]: RegExpExecArray) => [all, day, name, year];
 
-function wholeYear(text: string): number {
+function yearOf(text = ''): Pick<Parts, 'year' | 'isShortYear'> {
   const year = Number(text);
-  if (text.length > 2) return year;
-  return year < 70 ? 2000 + year : 1900 + year;
+  const isShortYear = text.length <= 2;
+  return { year: isShortYear ? year + (year < 70 ? 2000 : 1900) : year, isShortYear };
 }
 
 /** Microseconds of the beginning of a day in UTC; null if it is no day of the calendar. */
-function dateOf({ year, month, day, isUndecided }: Parts, order: DateOrder): number | null {
+function dateOf(
+  { year, month, day, isUndecided }: Parts,
+  order: DateOrder,
+  from = 1970,
+): number | null {
   const swap = isUndecided && order === 'month-first';
   const [months, days] = swap ? [day, month] : [month, day];
   const date = new Date(Date.UTC(year, months - 1, days));
   const isReal = date.getUTCMonth() === months - 1 && date.getUTCDate() === days;
-  return isReal && year >= 1970 && year < 3000 ? date.getTime() * 1_000 : null;
+  return isReal && year >= from && year < 3000 ? date.getTime() * 1_000 : null;
 }
 
 /** How far ahead of UTC a zone is at a local time, in microseconds. */
