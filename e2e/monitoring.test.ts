@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { consoleMetrics } from '../apps/console/src/routes/health.ts';
-import { createDelivererMetrics } from '../apps/deliverer/src/metrics.ts';
+import { createDelivererMetrics, SHARES } from '../apps/deliverer/src/metrics.ts';
 import { createReceiverMetrics } from '../apps/receiver/src/metrics.ts';
 import { createWorkerMetrics } from '../apps/worker/src/metrics.ts';
 import { deliveryFigures, openStore } from '@leadgate/store';
@@ -81,9 +81,12 @@ test('every alert says what is the matter, and where its runbook is', () => {
 
 test('values of labels that alerts compare with are ones that exist', async () => {
   const text = (await Promise.all(registries.slice(0, 1).map((one) => one.text()))).join('\n');
-  for (const { expr } of rules)
+  for (const { expr } of rules) {
     for (const [, pattern = ''] of expr.matchAll(/answer=~?"([^"]+)"/g))
       for (const value of pattern.split('|')) expect(text).toContain(`answer="${value}"`);
+    for (const [, pattern = ''] of expr.matchAll(/share=~?"([^"]+)"/g))
+      for (const value of pattern.split('|')) expect(SHARES).toContain(value);
+  }
 });
 
 test('no metric has a label for a link, a lead, a workspace or an address', () => {

@@ -51,6 +51,7 @@ const SUITES = {
       ['openssl', 'openssl'],
       ['php', 'php-cli'],
       ['python3', 'python3'],
+      ['ruby', 'ruby'],
     ]))
       requireProgram(program, name, 'to run the examples of the documentation with');
     return { config: 'vitest.browser.config.ts', env: { CHROME_PATH: findChromium() } };

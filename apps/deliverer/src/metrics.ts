@@ -44,12 +44,12 @@ export function createDelivererMetrics(sources: {
 
   gauge(
     'leadgate_deliveries_waiting',
-    'Leads that endpoints are still to be told of, for all endpoints.',
+    'Leads that endpoints are still to be told of, for all endpoints; 100000 stands for that many or more.',
     ({ waiting }) => waiting,
   );
   gauge(
     'leadgate_deliveries_set_aside',
-    'Deliveries that failed for days at endpoints that took others; a change or an operator sends them again.',
+    'Deliveries that failed for days at endpoints that took others, up to 100000; a change or an operator sends them again.',
     ({ setAside }) => setAside,
   );
   gauge(

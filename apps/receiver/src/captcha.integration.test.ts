@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { createGuard } from '@leadgate/delivery';
 import { createVerifyCaptcha } from './captcha.ts';
 
 const servers: Server[] = [];
@@ -33,8 +34,10 @@ async function standIn(answer: string | null, status = 200, location = ''): Prom
   return { verifyUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/verify`, asked };
 }
 
-const ask = ({ verifyUrl }: { verifyUrl: string }) =>
-  createVerifyCaptcha([verifyUrl])({ verifyUrl, secret: 's3cret' }, 'token & more');
+const here = createGuard({ allowNetworks: ['127.0.0.0/8'] });
+
+const ask = ({ verifyUrl }: { verifyUrl: string }, guard = here) =>
+  createVerifyCaptcha([verifyUrl], guard)({ verifyUrl, secret: 's3cret' }, 'token & more');
 
 test('a service is asked as all three are, and told neither who nor where the visitor is', async () => {
   const service = await standIn('{"success":true,"hostname":"x"}');
@@ -93,9 +96,20 @@ test.each([
 
 test('an address that is none of the services, nor named by the environment, is not asked', async () => {
   const inside = await standIn('{"success":true}');
-  const verify = createVerifyCaptcha(['https://captcha.example.com/']);
+  const verify = createVerifyCaptcha(['https://captcha.example.com/'], here);
   expect(await verify({ verifyUrl: inside.verifyUrl, secret: 's3cret' }, 'token')).toBe(
     'unreachable',
   );
+  expect(inside.asked).toEqual([]);
+});
+
+test('a service that the environment names and that leads inside is not asked', async () => {
+  const inside = await standIn('{"success":true}');
+  expect(await ask(inside, createGuard({ allowNetworks: [] }))).toBe('unreachable');
+  // Also one whose name leads there.
+  const lookup: NonNullable<Parameters<typeof createGuard>[0]['lookup']> = (_, __, found) =>
+    found(null, [{ address: '127.0.0.1', family: 4 }]);
+  const named = { verifyUrl: 'https://captcha.example.com/verify' };
+  expect(await ask(named, createGuard({ allowNetworks: [], lookup }))).toBe('unreachable');
   expect(inside.asked).toEqual([]);
 });

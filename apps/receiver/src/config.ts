@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { allowNetworksSetting } from '@leadgate/delivery';
 import { type Static, Type } from 'typebox';
 import {
   logLevelSetting,
@@ -49,6 +50,7 @@ export const ReceiverConfig = Type.Object({
     default: [],
     examples: ['https://captcha.example.com/siteverify'],
   }),
+  DELIVERY_ALLOW_NETWORKS: allowNetworksSetting(),
   KEEP_ADDRESS: Type.Union(
     [Type.Literal('full'), Type.Literal('truncated'), Type.Literal('none')],
     {

@@ -24,6 +24,7 @@ import {
 import { openProducer } from '@leadgate/queue';
 import { receiverApp } from './app.ts';
 import { watchBackpressure } from './backpressure.ts';
+import { createGuard } from '@leadgate/delivery';
 import { createVerifyCaptcha } from './captcha.ts';
 import type { ReceiverConfig } from './config.ts';
 import { type Demo, readDemo } from './demo.ts';
@@ -135,7 +136,10 @@ export async function startReceiver(
     backpressure: () => backpressure.current(),
     spool: spoolDir?.spool ?? null,
     isOnDisk: (code) => spoolDir?.links.has(code) === true,
-    verifyCaptcha: createVerifyCaptcha(config.CAPTCHA_URLS),
+    verifyCaptcha: createVerifyCaptcha(
+      config.CAPTCHA_URLS,
+      createGuard({ allowNetworks: config.DELIVERY_ALLOW_NETWORKS }),
+    ),
     pushRejected: (rejected) => pushRejected(redis, rejected),
     health,
     snippet,

@@ -438,6 +438,9 @@ test('what an endpoint was told of is told again, by lead, by time, and what was
   expect(await sendAll()).toEqual([[b, 1]]);
   expect(await resendDeliveries(store, id, { since: new Date(Date.now() - 60_000) })).toBe(2);
   expect(await endpointBacklog(store, id)).toMatchObject({ waiting: 2, setAside: 0 });
+  // With the two of the other endpoint.
+  expect(await deliveryFigures(store)).toMatchObject({ waiting: 4 });
+  expect(await deliveryFigures(store, 3)).toMatchObject({ waiting: 3 });
   expect((await sendAll()).toSorted()).toEqual(
     [
       [a, 2],
