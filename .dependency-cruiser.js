@@ -22,6 +22,8 @@ const ROOMS = {
   'apps/deliverer': ['boot', 'delivery', 'store'],
   'apps/worker': ['boot', 'contract', 'store', 'intake', 'queue', 'operations'],
   'apps/console': ['boot', 'contract', 'delivery', 'store', 'intake', 'queue', 'operations'],
+  // A client of the API, by its types, and of nothing else.
+  'apps/web': [],
   'apps/cli': ['boot', 'contract', 'delivery', 'leads', 'store', 'intake', 'queue', 'operations'],
 };
 

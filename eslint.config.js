@@ -1,5 +1,6 @@
 import js from '@eslint/js';
 import { defineConfig, globalIgnores } from 'eslint/config';
+import hooks from 'eslint-plugin-react-hooks';
 import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
@@ -18,11 +19,15 @@ export default defineConfig(
   globalIgnores(['**/dist/', '**/generated/', '.leadgate/', '.turbo/', 'coverage/']),
   js.configs.recommended,
   {
-    files: ['**/*.{ts,js}'],
+    files: ['**/*.{ts,tsx,js}'],
     extends: [tseslint.configs.recommendedTypeChecked],
     languageOptions: {
       parserOptions: {
-        project: ['./tsconfig.json', './packages/capture/tsconfig.json'],
+        project: [
+          './tsconfig.json',
+          './packages/capture/tsconfig.json',
+          './apps/web/tsconfig.json',
+        ],
         tsconfigRootDir: import.meta.dirname,
       },
     },
@@ -65,8 +70,12 @@ export default defineConfig(
     },
   },
   {
+    files: ['apps/web/src/**/*.{ts,tsx}'],
+    ...hooks.configs.flat.recommended,
+  },
+  {
     // A text of strangers never costs its length squared: 64 KB of the right letters would take seconds.
-    files: ['**/*.{ts,js}'],
+    files: ['**/*.{ts,tsx,js}'],
     ignores: ['**/*.test.{ts,js}'],
     plugins: { regexp },
     rules: {
@@ -94,6 +103,7 @@ export default defineConfig(
     files: [
       'apps/*/bin/*.js',
       'apps/console/static/*.js',
+      'apps/web/*.js',
       'apps/receiver/demo/*.js',
       'deploy/**/*.js',
       'packages/*/*.js',

@@ -20,6 +20,11 @@ const STEPS = [
     fix: 'npx tsc --noEmit, and the files it names',
   },
   {
+    name: 'types of the pages',
+    command: ['typescript/bin/tsc', '--noEmit', '-p', 'apps/web/tsconfig.json'],
+    fix: 'npm run openapi, npm run generate, and the files it names',
+  },
+  {
     name: 'import law',
     command: [
       ...['dependency-cruiser/bin/dependency-cruise.mjs', '--config', '.dependency-cruiser.js'],

@@ -8,8 +8,6 @@ import { StartError } from './servers/process.js';
 /** The folder of the repository. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-const GENERATED = join(ROOT, 'packages/store/src/generated');
-
 /** @typedef {(line: string) => void} Say */
 
 /** Writes a line of the launcher: on stderr, so that stdout is free for what is asked for. */
@@ -82,28 +80,52 @@ function lockedPackages(file) {
 }
 
 /**
- * The Prisma client, without the schema engine: it would be a download, and generating needs none.
+ * What is made from sources and not kept: the Prisma client, and the types of the console's API.
  * @param {AbortSignal} [signal]
  */
 export async function generate(signal) {
-  const sources = ['prisma/schema.prisma', 'prisma.config.ts', 'node_modules/prisma/package.json'];
-  const hash = createHash('sha256');
-  for (const source of sources) hash.update(readFileSync(join(ROOT, source)));
-  const stamp = hash.digest('hex');
-  const stampFile = join(GENERATED, 'made-from');
-  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
-  say('generating the Prisma client');
-  await run('node', ['node_modules/prisma/build/index.js', 'generate'], {
-    signal,
+  // Without the schema engine: it would be a download, and generating needs none.
+  await make({
+    what: 'the Prisma client',
+    from: ['prisma/schema.prisma', 'prisma.config.ts', 'node_modules/prisma/package.json'],
+    stampFile: 'packages/store/src/generated/made-from',
+    args: ['node_modules/prisma/build/index.js', 'generate'],
     env: {
       PRISMA_SCHEMA_ENGINE_BINARY: '/bin/false',
       PRISMA_HIDE_UPDATE_MESSAGE: '1',
       CHECKPOINT_DISABLE: '1',
     },
-    hint: 'see prisma/schema.prisma',
-    quiet: true,
+    signal,
   });
-  writeFileSync(stampFile, stamp);
+  await make({
+    what: "the types of the console's API",
+    from: ['apps/console/openapi.json', 'apps/web/generate.js', 'apps/web/package.json'],
+    stampFile: 'apps/web/src/generated/made-from',
+    args: ['apps/web/generate.js'],
+    env: {},
+    signal,
+  });
+}
+
+/**
+ * Runs a generator if what it made is older than what it is made from.
+ * @param {object} options
+ * @param {string} options.what
+ * @param {string[]} options.from
+ * @param {string} options.stampFile
+ * @param {string[]} options.args
+ * @param {NodeJS.ProcessEnv} options.env
+ * @param {AbortSignal | undefined} options.signal
+ */
+async function make({ what, from: sources, stampFile, args, env, signal }) {
+  const hash = createHash('sha256');
+  for (const source of sources) hash.update(readFileSync(join(ROOT, source)));
+  const stamp = hash.digest('hex');
+  const file = join(ROOT, stampFile);
+  if (existsSync(file) && readFileSync(file, 'utf8') === stamp) return;
+  say(`generating ${what}`);
+  await run('node', args, { signal, env, hint: `see ${String(sources[0])}`, quiet: true });
+  writeFileSync(file, stamp);
 }
 
 /**

@@ -16,6 +16,7 @@ import { signInRoutes } from './pages/sign-in.ts';
 import { addApiRoutes } from './routes/api.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
 import { healthRoutes } from './routes/health.ts';
+import { webRoutes } from './routes/web.ts';
 import type { ConsoleServices } from './services.ts';
 import { compileValidator, refuseUnstorable } from './validate.ts';
 
@@ -40,6 +41,7 @@ export async function consoleApp(app: FastifyInstance, services: ConsoleServices
   app.setErrorHandler(answerError);
   app.setNotFoundHandler((_request, reply) => sendProblem(reply, 'not-found'));
   await app.register(healthRoutes, services);
+  await app.register(webRoutes);
   await app.register(signInRoutes, services);
   await app.register(leadPageRoutes, services);
   await app.register(pendingPageRoutes, services);

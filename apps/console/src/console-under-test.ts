@@ -33,6 +33,8 @@ export interface ConsoleUnderTest {
   routes: { method: string; url: string }[];
   /** A request of nobody. */
   ask(method: InjectOptions['method'], url: string, options?: InjectOptions): Promise<Answer>;
+  /** Adds an operator with a session, and returns what its cookie holds. */
+  sessionOf(name: string, role: Role): Promise<string>;
   /** Adds an operator with a session; a request with its cookie, from a page of the console. */
   signIn(name: string, role: Role): Promise<Ask>;
   /** A request with an API token of the role. */
@@ -97,6 +99,24 @@ export async function consoleUnderTest(servers: {
     (headers: Record<string, string>): Ask =>
     (method, url, options = {}) =>
       ask(method, url, { ...options, headers: { ...headers, ...options.headers } });
+  async function sessionOf(name: string, role: Role): Promise<string> {
+    const token = randomUUID();
+    await store.prisma.operator.create({
+      data: {
+        id: randomUUID(),
+        name,
+        role,
+        passwordHash: 'none fits',
+        sessions: {
+          create: {
+            tokenHash: new Uint8Array(createHash('sha256').update(token).digest()),
+            expiresAt: new Date(Date.now() + 3_600_000),
+          },
+        },
+      },
+    });
+    return encodeURIComponent(sign(token, SECRET));
+  }
   return {
     app,
     store,
@@ -105,25 +125,10 @@ export async function consoleUnderTest(servers: {
     log,
     routes,
     ask,
-    async signIn(name, role) {
-      const token = randomUUID();
-      await store.prisma.operator.create({
-        data: {
-          id: randomUUID(),
-          name,
-          role,
-          passwordHash: 'none fits',
-          sessions: {
-            create: {
-              tokenHash: new Uint8Array(createHash('sha256').update(token).digest()),
-              expiresAt: new Date(Date.now() + 3_600_000),
-            },
-          },
-        },
-      });
-      const cookie = `leadgate=${encodeURIComponent(sign(token, SECRET))}`;
-      return withHeaders({ ...FROM_A_PAGE, cookie });
-    },
+    sessionOf,
+    signIn: async (name, role) =>
+      withHeaders({ ...FROM_A_PAGE, cookie: `leadgate=${await sessionOf(name, role)}` }),
+
     async withToken(role, workspaceId) {
       const created = await createToken(store, {
         ...{ name: `${role} ${Math.random()}`, role, workspaceId: workspaceId ?? null, days: 1 },

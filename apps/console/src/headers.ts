@@ -16,6 +16,19 @@ const STRICT = OWN_PAGES.join('; ');
 /** Those that live have one script, a file of ours, which asks this console and nobody else. */
 export const SCRIPTED = [...OWN_PAGES, "script-src 'self'", "connect-src 'self'"].join('; ');
 
+/** The web application: scripts and styles of its own files, and the styles that bear the nonce of the answer. */
+export const webPolicy = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+
 /** bull-board is an app of scripts from its own files, and styles its elements in place. */
 const DASHBOARD = [
   "default-src 'none'",

@@ -1,29 +1,52 @@
-import { reaches, roleIn, UTM_FIELDS, type UtmField } from '@leadgate/contract';
+import {
+  ADDRESS_FIELDS,
+  ATTRIBUTION_FIELDS,
+  CUSTOM_FIELD_TYPES,
+  type CustomFieldType,
+  LEAD_FIELDS,
+  NOTE_CODES,
+  type NoteCode,
+  reaches,
+  roleIn,
+  UTM_FIELDS,
+  type UtmField,
+} from '@leadgate/contract';
 import { contactKeys } from '@leadgate/leads';
 import {
   CursorError,
   exportLeads,
   findLeads,
   isDuplicatePair,
+  isLeadPlace,
   isUuid,
   leadChanges,
   listDuplicates,
   listFields,
+  listLeads,
   listWorkspaces,
   mergeLeads,
   recentLeads,
   showLead,
   splitLead,
+  type LeadFilter,
   type LeadSearch,
   type LeadSummary,
   type Workspace,
 } from '@leadgate/store';
-import { Type } from 'typebox';
+import { Type, type Static, type TObject } from 'typebox';
 import { eraseLead } from './erase-lead.ts';
 import { exportPerson } from './person.ts';
 import { invalid, operation, Refusal, TextFile, type Call, type Connections } from './operation.ts';
 import { tellRedis } from './run.ts';
 import { At, Limit, Nullable, open, Time, Uuid } from './schema.ts';
+
+const OptionalText = Type.Optional(Type.String());
+
+const texts = <N extends string>(names: readonly N[]) =>
+  Object.fromEntries(names.map((name) => [name, OptionalText])) as Record<N, typeof OptionalText>;
+
+/** Of a type that its custom field says; hidden, it is a text. */
+const Value = Type.Unknown();
 
 const summary = {
   leadId: Uuid,
@@ -32,7 +55,48 @@ const summary = {
   createdAt: At,
   updatedAt: At,
   erased: Type.Boolean(),
+  ...texts(LEAD_FIELDS),
+  telephoneE164: Type.Optional(Type.String()),
+  address: Type.Optional(open(texts(ADDRESS_FIELDS))),
+  ...texts(UTM_FIELDS),
+  customFields: Type.Record(Type.String(), Value, { description: 'By the name of the field.' }),
 };
+
+const Summary = open(summary, 'Its fields are named as in a posted body.');
+
+const Touch = open({
+  ...texts(UTM_FIELDS),
+  attribution: Type.Optional(open(texts(ATTRIBUTION_FIELDS))),
+  submissionId: Uuid,
+  at: At,
+});
+
+const Notes = Type.Array(open({ field: Type.String(), code: Type.String(), detail: OptionalText }));
+
+/** Which leads of a workspace are wanted: those that fit all of it. */
+const filter = {
+  linkId: Type.Optional({ ...Uuid, description: 'That a post to this link reached.' }),
+  since: Type.Optional({ ...Time, description: 'Created from then on.' }),
+  until: Type.Optional({ ...Time, description: 'Created before then.' }),
+  ...texts(UTM_FIELDS),
+  came: Type.Optional(
+    Type.Union([Type.Literal('once'), Type.Literal('again')], {
+      description: 'Of one submission, or of more.',
+    }),
+  ),
+  note: Type.Optional(
+    Type.Unsafe<NoteCode>(
+      Type.Enum(Object.keys(NOTE_CODES), { description: 'That a submission of it has.' }),
+    ),
+  ),
+  fieldId: Type.Optional({ ...Uuid, description: 'Of a custom field, with fieldValue.' }),
+  fieldValue: Type.Optional(
+    Type.String({ maxLength: 2_048, description: 'The whole value; of several, one of them.' }),
+  ),
+  telephone: Type.Optional(Type.Boolean({ description: 'With a telephone, or without one.' })),
+  email: Type.Optional(Type.Boolean({ description: 'With an email, or without one.' })),
+};
+type Filter = Static<TObject<typeof filter>>;
 
 const Side = Type.Object({
   leadId: Uuid,
@@ -74,7 +138,7 @@ export const lead = {
       workspaceId: Type.Optional(Uuid),
       limit: Limit,
     }),
-    output: Type.Array(open(summary, 'Its fields stand beside these, named as in a posted body.')),
+    output: Type.Array(Summary),
     run: async ({ workspaceId, limit = 50, ...asked }, { store }, { actor }) => {
       const all = await listWorkspaces(store);
       const workspaces =
@@ -86,6 +150,38 @@ export const lead = {
       if (search === 'none') return [] satisfies LeadSummary[];
       const within = workspaceId === undefined ? {} : { workspaceId };
       return findLeads(store, { ...search, ...within }, limit);
+    },
+  }),
+
+  list: operation({
+    name: 'lead.list',
+    id: 'listLeads',
+    method: 'GET',
+    path: '/workspaces/:workspaceId/leads',
+    summary: 'List the leads of a workspace that fit, those stored last first',
+    description:
+      'A lead keeps its place whatever changes it. Where few of very many fit, a page may have fewer than asked for: it goes on as long as `next` is not null. A viewer does not filter by values.',
+    scope: 'workspaceId',
+    personal: true,
+    input: Type.Object({
+      workspaceId: Uuid,
+      ...filter,
+      after: Type.Optional(Type.String({ description: '`next` of the page before.' })),
+      limit: Limit,
+    }),
+    output: Type.Object({
+      leads: Type.Array(Summary),
+      next: Nullable(Type.String({ description: 'Null at the end.' })),
+    }),
+    run: async ({ after, limit = 50, ...asked }, { store }, { actor }) => {
+      if (after !== undefined && !isLeadPlace(after))
+        return new Refusal('malformed-request', 'after is not the next of a page.');
+      const wanted = readFilter(asked);
+      if (wanted instanceof Refusal) return wanted;
+      const mayGuess = reaches(roleIn(actor, asked.workspaceId), 'operator');
+      if (wanted.field !== undefined && !mayGuess)
+        return new Refusal('not-allowed', 'A viewer does not filter by values.');
+      return listLeads(store, wanted, { limit, ...(after !== undefined && { after }) });
     },
   }),
 
@@ -106,10 +202,49 @@ export const lead = {
         ...summary,
         aliases: Type.Array(Uuid),
         submissions: Type.Integer(),
-        identities: Type.Array(open({ kind: Type.String(), value: Type.String() })),
-        provenance: open({}, 'By field path: the submission that set the value, and its time.'),
-        possibleDuplicates: Type.Array(open({ leadId: Uuid })),
-        history: Type.Array(open({ submissionId: Uuid, acceptedAt: At })),
+        identities: Type.Array(open({ kind: Type.String(), value: Type.String(), since: At })),
+        provenance: Type.Record(Type.String(), open({ submissionId: Uuid, at: At }), {
+          description: 'By field path: the submission that set the value, and its time.',
+        }),
+        firstTouch: Nullable(Touch),
+        lastTouch: Nullable(Touch),
+        createdBy: Nullable(Uuid),
+        customFieldDetails: Type.Array(
+          open({
+            id: Uuid,
+            name: Type.String(),
+            label: Type.String(),
+            type: Type.Unsafe<CustomFieldType>(Type.Enum([...CUSTOM_FIELD_TYPES])),
+            archived: Type.Boolean(),
+            value: Value,
+          }),
+        ),
+        possibleDuplicates: Type.Array(open({ ...Side.properties, since: At })),
+        consents: Type.Array(
+          open({
+            submissionId: Uuid,
+            at: At,
+            action: Type.String({ description: 'granted, refused or withdrawn.' }),
+            text: OptionalText,
+            textVersion: OptionalText,
+            page: Nullable(Type.String()),
+          }),
+        ),
+        history: Type.Array(
+          open({
+            submissionId: Uuid,
+            acceptedAt: At,
+            at: At,
+            source: Type.String(),
+            linkId: Uuid,
+            linkLabel: Nullable(Type.String()),
+            page: Nullable(Type.String()),
+            reservedFor: Uuid,
+            sent: open({}, 'Normalised.'),
+            stands: Type.Array(Type.String(), { description: 'What of it the lead still has.' }),
+            notes: Notes,
+          }),
+        ),
         erasure: Nullable(open({ at: At, reason: Type.String(), by: Type.String() })),
       },
       'All that is known of a lead.',
@@ -296,30 +431,16 @@ export const lead = {
     input: Type.Object({
       workspaceId: Uuid,
       format: Type.Optional(Type.Union([Type.Literal('csv'), Type.Literal('ndjson')])),
-      linkId: Type.Optional(Uuid),
-      since: Type.Optional(Time),
-      until: Type.Optional(Time),
-      utmSource: Type.Optional(Type.String()),
-      utmMedium: Type.Optional(Type.String()),
-      utmCampaign: Type.Optional(Type.String()),
-      utmContent: Type.Optional(Type.String()),
-      utmTerm: Type.Optional(Type.String()),
+      ...filter,
     }),
     output: null,
-    run: async ({ workspaceId, format = 'csv', linkId, since, until, ...utm }, { store }) => {
+    run: async ({ format = 'csv', ...asked }, { store }) => {
+      const { workspaceId } = asked;
+      const wanted = readFilter(asked);
+      if (wanted instanceof Refusal) return wanted;
       const { leadsAsCsv, leadsAsNdjson } = await import('./lead-csv.ts');
       let rows = 0;
-      const found = exportLeads(store, {
-        workspaceId,
-        ...(linkId !== undefined && { linkId }),
-        ...(since !== undefined && { since: new Date(since) }),
-        ...(until !== undefined && { until: new Date(until) }),
-        utm: Object.fromEntries(
-          UTM_FIELDS.flatMap((mark): [UtmField, string][] =>
-            utm[mark] === undefined ? [] : [[mark, utm[mark]]],
-          ),
-        ),
-      });
+      const found = exportLeads(store, wanted);
       const pages = (async function* () {
         for await (const page of found) {
           rows += page.length;
@@ -338,6 +459,35 @@ export const lead = {
     },
   }),
 };
+
+function readFilter(asked: Filter & { workspaceId: string }): LeadFilter | Refusal {
+  const { workspaceId, linkId, since, until, came, note, telephone, email, ...rest } = asked;
+  const { fieldId, fieldValue, ...utm } = rest;
+  if ((fieldId === undefined) !== (fieldValue === undefined))
+    return refuse(
+      'fieldValue',
+      'Say of which custom field (fieldId), and which value (fieldValue).',
+    );
+  return {
+    workspaceId,
+    ...(linkId !== undefined && { linkId }),
+    ...(since !== undefined && { since: new Date(since) }),
+    ...(until !== undefined && { until: new Date(until) }),
+    ...(came !== undefined && { came }),
+    ...(note !== undefined && { note }),
+    ...(fieldId !== undefined &&
+      fieldValue !== undefined && {
+        field: { id: fieldId, value: fieldValue },
+      }),
+    ...(telephone !== undefined && { telephone }),
+    ...(email !== undefined && { email }),
+    utm: Object.fromEntries(
+      UTM_FIELDS.flatMap((mark): [UtmField, string][] =>
+        utm[mark] === undefined ? [] : [[mark, utm[mark]]],
+      ),
+    ),
+  };
+}
 
 /** Later posts are answered with the lead that has their email or phone now. */
 async function followInRedis(

@@ -93,9 +93,12 @@ export {
   exportLeads,
   findLeads,
   isDuplicatePair,
+  isLeadPlace,
+  type LeadFilter,
   type LeadSearch,
   type LeadSummary,
   listDuplicates,
+  listLeads,
   recentLeads,
 } from './leads.ts';
 export { wholeGuard } from './link-settings.ts';

@@ -201,7 +201,8 @@ export async function recentLeads(
   return rows.map((row) => readLeadSummary(row, fields));
 }
 
-export interface ExportFilter {
+/** Which leads of a workspace are wanted: those that fit all of it. */
+export interface LeadFilter {
   workspaceId: string;
   /** Only leads that a submission of this link reached. */
   linkId?: string;
@@ -211,6 +212,16 @@ export interface ExportFilter {
   until?: Date;
   /** Only leads whose first or last touch has these marks. */
   utm?: Partial<Record<UtmField, string>>;
+  /** Only leads of one submission, or only those of more. */
+  came?: 'once' | 'again';
+  /** Only leads of which a submission has a note with this code. */
+  note?: string;
+  /** Only leads whose custom field has this value, as text; of several, one of them. */
+  field?: { id: string; value: string };
+  /** Only leads with a telephone, or only those without. */
+  telephone?: boolean;
+  /** Only leads with an email, or only those without. */
+  email?: boolean;
 }
 
 /**
@@ -219,7 +230,7 @@ export interface ExportFilter {
  */
 export async function* exportLeads(
   store: Store,
-  filter: ExportFilter,
+  filter: LeadFilter,
   { pageSize = 1_000 } = {},
 ): AsyncGenerator<LeadSummary[]> {
   const fields = await fieldsOfWorkspaces(store, [filter.workspaceId]);
@@ -237,29 +248,126 @@ export async function* exportLeads(
   }
 }
 
-function conditionsOf({ workspaceId, linkId, since, until, utm = {} }: ExportFilter): Prisma.Sql[] {
-  const created = Prisma.sql`coalesce(lead.creator_order, extract(epoch FROM lead.created_at) * 1000000)`;
+/** Rows of the index that one statement passes over at most, however few of them fit. */
+const ROWS_A_STATEMENT = 20_000;
+
+/** A page of leads, and what to ask for to go on; null at the end. */
+export interface LeadPage {
+  leads: LeadSummary[];
+  next: string | null;
+}
+
+const PLACE = /^(\d{1,16})_([0-9a-f-]{36})$/;
+
+/** Whether a text is the `next` of a page. */
+export const isLeadPlace = (text: string): boolean => isUuid(PLACE.exec(text)?.[2] ?? '');
+
+/**
+ * The leads of a workspace that fit, those stored last first, `limit` a page. A lead keeps its place
+ * whatever changes it, so that no page has one of another page. Where few of many fit, a page ends
+ * when it has looked for `withinMs`, with fewer, and the next one goes on there.
+ */
+export async function listLeads(
+  store: Store,
+  filter: LeadFilter,
+  { limit, after, withinMs = 1_500 }: { limit: number; after?: string; withinMs?: number },
+): Promise<LeadPage> {
+  const fields = await fieldsOfWorkspaces(store, [filter.workspaceId]);
+  const conditions = Prisma.join(conditionsOf(filter), ' AND ');
+  const until = Date.now() + withinMs;
+  const leads: LeadSummary[] = [];
+  let place = readPlace(after);
+  do {
+    const end = await endOfStretch(store, filter.workspaceId, place);
+    const wanted = limit - leads.length;
+    const stretch =
+      end === null ? Prisma.sql`true` : Prisma.sql`(lead.created_at, lead.id) >= ${pointOf(end)}`;
+    const rows = await store.prisma.$queryRaw<(ListedLeadRow & Place)[]>`
+      SELECT ${listedColumns}, ${micros}::text AS micros
+      FROM lead JOIN workspace w ON w.id = lead.workspace_id
+      WHERE ${conditions} AND ${before(place)} AND ${stretch}
+      ORDER BY lead.created_at DESC, lead.id DESC LIMIT ${wanted}`;
+    leads.push(...rows.map((row) => readLeadSummary(row, fields)));
+    const last = rows.at(-1);
+    place = last !== undefined && rows.length === wanted ? last : end;
+  } while (place !== null && leads.length < limit && Date.now() < until);
+  return { leads, next: place && `${place.micros}_${place.id}` };
+}
+
+/** A lead in the order of time: when it was stored, in microseconds. */
+interface Place {
+  micros: string;
+  id: string;
+}
+
+const micros = Prisma.sql`(extract(epoch FROM lead.created_at) * 1000000)::bigint`;
+
+function readPlace(text: string | undefined): Place | null {
+  const [, at = '', id = ''] = PLACE.exec(text ?? '') ?? [];
+  return isUuid(id) ? { micros: at, id } : null;
+}
+
+/** Leads stored before the one of a place; null: all of them. */
+const before = (place: Place | null): Prisma.Sql =>
+  place === null ? Prisma.sql`true` : Prisma.sql`(lead.created_at, lead.id) < ${pointOf(place)}`;
+
+const pointOf = ({ micros: at, id }: Place): Prisma.Sql =>
+  Prisma.sql`(timestamptz 'epoch' + ${at}::bigint * interval '1 microsecond', ${id}::uuid)`;
+
+/** The last lead that the next statement looks at; null if those that are left are few. */
+async function endOfStretch(
+  { prisma }: Store,
+  workspaceId: string,
+  place: Place | null,
+): Promise<Place | null> {
+  const [end] = await prisma.$queryRaw<Place[]>`
+    SELECT ${micros}::text AS micros, lead.id FROM lead
+    WHERE lead.workspace_id = ${workspaceId}::uuid AND lead.merged_into IS NULL AND ${before(place)}
+    ORDER BY lead.created_at DESC, lead.id DESC OFFSET ${ROWS_A_STATEMENT - 1} LIMIT 1`;
+  return end ?? null;
+}
+
+function conditionsOf(filter: LeadFilter): Prisma.Sql[] {
+  const { workspaceId, linkId, since, until, utm = {}, came, note, field } = filter;
+  const created = Prisma.sql`coalesce(lead.creator_order, ${micros})`;
+  const filled = (column: Prisma.Sql, wanted: boolean | undefined): Prisma.Sql[] =>
+    wanted === undefined ? [] : [Prisma.sql`(${column} IS NOT NULL) = ${wanted}`];
   return [
     Prisma.sql`lead.workspace_id = ${workspaceId}::uuid AND lead.merged_into IS NULL
       AND lead.erased_order IS NULL`,
     ...(since === undefined ? [] : [Prisma.sql`${created} >= ${microseconds(since)}::bigint`]),
     ...(until === undefined ? [] : [Prisma.sql`${created} < ${microseconds(until)}::bigint`]),
-    ...(linkId === undefined
+    ...(linkId === undefined ? [] : [hasSubmission(Prisma.sql`s.link_id = ${linkId}::uuid`)]),
+    ...(note === undefined
+      ? []
+      : [hasSubmission(Prisma.sql`s.notes @> ${JSON.stringify([{ code: note }])}::jsonb`)]),
+    ...(came === undefined
       ? []
       : [
-          Prisma.sql`EXISTS (
-            SELECT FROM submission s
-            WHERE s.workspace_id = lead.workspace_id AND s.link_id = ${linkId}::uuid
-              AND (s.lead_id = lead.id OR s.lead_id IN (
-                SELECT alias.id FROM lead alias
-                WHERE alias.workspace_id = lead.workspace_id AND alias.merged_into = lead.id)))`,
+          Prisma.sql`${hasSubmission(Prisma.sql`s.id IS DISTINCT FROM lead.creator_id`)} = ${came === 'again'}`,
         ]),
+    ...(field === undefined
+      ? []
+      : [
+          Prisma.sql`(lead.custom_fields->>${field.id}::text = ${field.value}
+            OR lead.custom_fields->${field.id}::text @> to_jsonb(${field.value}::text))`,
+        ]),
+    ...filled(Prisma.sql`lead.telephone`, filter.telephone),
+    ...filled(Prisma.sql`lead.email`, filter.email),
     ...Object.entries(utm).map(
       ([mark, value]) => Prisma.sql`(lead.first_touch->'values'->>${mark}::text = ${value}
         OR lead.last_touch->'values'->>${mark}::text = ${value})`,
     ),
   ];
 }
+
+/** Whether a submission of the lead, or of an alias of it, fits. */
+const hasSubmission = (fits: Prisma.Sql): Prisma.Sql => Prisma.sql`EXISTS (
+  SELECT FROM submission s
+  WHERE s.workspace_id = lead.workspace_id AND ${fits}
+    AND (s.lead_id = lead.id OR s.lead_id IN (
+      SELECT alias.id FROM lead alias
+      WHERE alias.workspace_id = lead.workspace_id AND alias.merged_into = lead.id)))`;
 
 /** One lead of a pair. */
 export interface DuplicateSide {

@@ -1,27 +1,55 @@
-import { UTM_FIELDS, type UtmField } from '@leadgate/contract';
+import { NOTE_CODES, type NoteCode, UTM_FIELDS, type UtmField } from '@leadgate/contract';
 import { loadNoun, type TextFile } from '@leadgate/operations';
 import { type Command, Option } from 'commander';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { call } from '../call.ts';
-import { addCommand, type Context, remark } from '../command.ts';
+import { addCommand, answer, type Context, type JsonOption, remark } from '../command.ts';
 import { EXIT, Failure } from '../io.ts';
 import { findLinkNamed, findWorkspace } from '../named.ts';
+import { leadTable } from '../print/lead.ts';
 import { showable, showableJson } from '../print/showable.ts';
 import { count } from '../print/table.ts';
-import { past } from '../read.ts';
+import { past, wholeNumber } from '../read.ts';
 
-interface ExportOptions extends Partial<Record<UtmField, string>> {
-  format: 'csv' | 'ndjson';
+interface FilterOptions extends Partial<Record<UtmField, string>> {
   workspace?: string;
   link?: string;
   since?: Date;
   until?: Date;
+  came?: 'once' | 'again';
+  note?: NoteCode;
+  field?: string;
+  value?: string;
+  telephone?: boolean;
+  email?: boolean;
+}
+
+interface ExportOptions extends FilterOptions {
+  format: 'csv' | 'ndjson';
   output?: string;
 }
 
-export function addLeadExport(lead: Command, context: Context): void {
+interface ListOptions extends FilterOptions, JsonOption {
+  after?: string;
+  limit: number;
+}
+
+/** Those of the leads of a workspace that fit: page by page, or all of them into a file. */
+export function addLeadLists(lead: Command, context: Context): void {
+  const list = addCommand(lead, 'list', {
+    summary: 'List leads that fit, those stored last first.',
+    examples: [
+      'lead list --workspace "My agency" --since 7d --no-telephone',
+      'lead list --link summer-sale --came again --json',
+    ],
+  });
+  addFilters(list)
+    .option('--after <place>', 'only those after this place in the list: the next page')
+    .option('--limit <n>', 'how many at most', wholeNumber, 50)
+    .action((options: ListOptions) => listAll(context, options));
+
   const command = addCommand(lead, 'export', {
     summary: 'Write leads as CSV or as JSON line by line.',
     details: 'In a CSV, what a spreadsheet would take for a formula has an apostrophe before it.',
@@ -29,32 +57,77 @@ export function addLeadExport(lead: Command, context: Context): void {
       'lead export --workspace "My agency" --output leads.csv',
       'lead export --link summer-sale --since 7d --utm-source meta --format ndjson | wc -l',
     ],
-  })
-    .addOption(
-      new Option('--format <format>', 'csv or ndjson').choices(['csv', 'ndjson']).default('csv'),
-    )
+  }).addOption(
+    new Option('--format <format>', 'csv or ndjson').choices(['csv', 'ndjson']).default('csv'),
+  );
+  addFilters(command)
+    .option('--output <file>', 'write it there and not to the standard output')
+    .action((options: ExportOptions) => exportAll(context, options));
+}
+
+function addFilters(command: Command): Command {
+  command
     .option('--workspace <workspace>', 'of this one: name or id; needless with --link')
     .option('--link <link>', 'only those that a submission of this link reached')
     .option('--since <time>', 'created from then on: a time, a date, or how long ago (7d)', past)
     .option('--until <time>', 'created before then', past)
-    .option('--output <file>', 'write it there and not to the standard output');
+    .addOption(
+      new Option('--came <often>', 'of one submission, or of more').choices(['once', 'again']),
+    )
+    .addOption(
+      new Option('--note <code>', 'of which a submission has this note').choices(
+        Object.keys(NOTE_CODES),
+      ),
+    )
+    .option('--field <name>', 'of which this custom field has the --value')
+    .option('--value <text>', 'the whole value of the --field')
+    .option('--telephone', 'only those with a telephone')
+    .option('--no-telephone', 'only those without one')
+    .option('--email', 'only those with an email')
+    .option('--no-email', 'only those without one');
   for (const mark of UTM_FIELDS)
     command.option(`--${dashed(mark)} <text>`, `only with this ${mark}, first or last`);
-  command.action((options: ExportOptions) => exportAll(context, options));
+  return command;
 }
 
 const dashed = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-async function exportAll(context: Context, options: ExportOptions): Promise<void> {
-  const { session } = context;
-  const { link, workspace, since, until, format, output } = options;
-  const found = link === undefined ? null : await findLinkNamed(session.store(), link);
+/** What the options ask for, as the operations know it. */
+async function filterOf(context: Context, options: FilterOptions) {
+  const { link, workspace, since, until, came, note, field, value, telephone, email } = options;
+  const found = link === undefined ? null : await findLinkNamed(context.session.store(), link);
   const workspaceId = found?.workspaceId ?? (await workspaceOf(context, workspace));
-  const utm = Object.fromEntries(UTM_FIELDS.map((mark) => [mark, options[mark]]));
+  return {
+    ...{ workspaceId, linkId: found?.id, since, until, came, note, telephone, email },
+    ...Object.fromEntries(UTM_FIELDS.map((mark) => [mark, options[mark]])),
+    fieldId: field === undefined ? undefined : await fieldNamed(context, workspaceId, field),
+    fieldValue: value,
+  };
+}
+
+async function fieldNamed(context: Context, workspaceId: string, named: string): Promise<string> {
+  const fields = await call(context, (await loadNoun('field')).list, { workspaceId });
+  const found = fields.find(({ id, name }) => id === named || name === named);
+  if (found !== undefined) return found.id;
+  throw new Failure(`There is no custom field "${showable(named)}".`);
+}
+
+async function listAll(context: Context, options: ListOptions): Promise<void> {
+  const { io } = context;
+  const { list } = await loadNoun('lead');
+  const { after, limit } = options;
+  const page = await call(context, list, { ...(await filterOf(context, options)), after, limit });
+  answer(io, options, page, () =>
+    page.leads.length === 0 ? 'No lead fits.\n' : leadTable(page.leads),
+  );
+  if (page.next !== null) remark(io, `there may be more: add --after ${page.next}`);
+}
+
+async function exportAll(context: Context, options: ExportOptions): Promise<void> {
+  const { format, output } = options;
   const { export: write } = await loadNoun('lead');
-  const linkId = found?.id;
-  const file = await call(context, write, { workspaceId, format, linkId, since, until, ...utm });
+  const file = await call(context, write, { ...(await filterOf(context, options)), format });
   await writeOut(context, file, output, 'lead');
 }
 

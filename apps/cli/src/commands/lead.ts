@@ -10,7 +10,7 @@ import { showable } from '../print/showable.ts';
 import { table } from '../print/table.ts';
 import { past, wholeNumber } from '../read.ts';
 import { addLeadErase, addLeadPerson } from './person.ts';
-import { addLeadExport } from './lead-export.ts';
+import { addLeadLists } from './lead-export.ts';
 
 interface FindOptions extends JsonOption {
   email?: string;
@@ -131,7 +131,7 @@ export function addLeadCommands(lead: Command, context: Context): void {
 
   addLeadPerson(lead, context);
   addLeadErase(lead, context);
-  addLeadExport(lead, context);
+  addLeadLists(lead, context);
 }
 
 async function find(context: Context, text: string, options: FindOptions): Promise<void> {

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { LEAD_FIELDS, UTM_FIELDS } from '@leadgate/contract';
+import { LEAD_FIELDS } from '@leadgate/contract';
 import { loadNoun, Uuid } from '@leadgate/operations';
 import type { QueueCounts } from '@leadgate/queue';
 import type { DuplicatePair, DuplicateSide, LeadDetails, LeadSummary } from '@leadgate/store';
@@ -7,7 +7,6 @@ import { Type } from 'typebox';
 import { acts } from '../gate.ts';
 import { outputOf } from '../perform.ts';
 import { ProblemError } from '../problem.ts';
-import { idParams } from '../validate.ts';
 import type { ApiServices } from '../services.ts';
 import {
   action,
@@ -26,7 +25,7 @@ const LISTED = 50;
 const Two = Type.Object({ workspaceId: Uuid, leadId: Uuid, otherId: Uuid });
 const hide = true;
 
-/** The overview, leads and possible duplicates, and the buttons on their pages. */
+/** The overview and possible duplicates, and the buttons on their pages. */
 export const leadPageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
   app,
   { connections },
@@ -41,33 +40,6 @@ export const leadPageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
     const body = overviewPage({ queue: standing, leads, acts: acts(request) });
     return sendPage(reply, { title: 'Overview', path: '/', body });
   });
-
-  app.get(
-    '/leads',
-    {
-      schema: {
-        hide,
-        querystring: Type.Object({ q: Type.Optional(Type.String({ maxLength: 300 })) }),
-      },
-    },
-    async (request, reply) => {
-      const { q = '' } = request.query;
-      const leads = await outputOf(reply, lead.find, { q, limit: LISTED }, connections);
-      const body = leadsPage(leads, q, !acts(request));
-      return sendPage(reply, { title: 'Leads', path: '/leads', body });
-    },
-  );
-
-  app.get(
-    '/leads/:leadId',
-    { schema: { hide, params: idParams('leadId') } },
-    async (request, reply) => {
-      const { leadId } = request.params;
-      const shown = await outputOf(reply, lead.show, { leadId, history: LISTED }, connections);
-      const body = leadPage(shown);
-      return sendPage(reply, { title: shown.name ?? 'Lead', path: '/leads', body });
-    },
-  );
 
   app.get(
     '/duplicates',
@@ -186,88 +158,6 @@ function leadTable(leads: readonly LeadSummary[]): Html {
     ]),
     'No lead yet.',
   );
-}
-
-function leadsPage(leads: readonly LeadSummary[], q: string, viewer: boolean): Html {
-  return html`<form class="search" method="get" action="/leads" role="search">
-      <input
-        name="q"
-        value="${q}"
-        aria-label="Find"
-        placeholder="Id, email, phone${!viewer && ' or name'}"
-      />
-      <button>Find</button>
-    </form>
-    ${viewer && html`<p class="soft">Found by whole ids, emails and phones only.</p>`}
-    ${q !== '' && leads.length === 0 ? html`<p>Nothing found.</p>` : leadTable(leads)}`;
-}
-
-function leadPage(lead: LeadDetails): Html {
-  return html`<p class="soft">
-      ${lead.workspace} · <code>${lead.leadId}</code> · first seen ${timeOf(lead.createdAt)}
-    </p>
-    ${
-      lead.erased &&
-      html`<p class="note">
-        This lead was
-        erased${lead.erasure !== null && html` ${timeOf(lead.erasure.at)}: ${lead.erasure.reason}`}.
-      </p>`
-    }
-    ${tableOf(['Field', 'Value', 'From'], fieldRows(lead), 'It has no values.')}
-    <h2>Identities</h2>
-    ${tableOf(
-      ['Kind', 'Value', 'Since'],
-      lead.identities.map(({ kind, value, since }) => [kind, value, timeOf(since)]),
-      'It is known by its id only.',
-    )}
-    ${
-      lead.possibleDuplicates.length > 0 &&
-      html`<h2>Possible duplicates</h2>
-        ${tableOf(
-          ['Lead', 'Name', 'Email', 'Telephone', 'Since'],
-          lead.possibleDuplicates.map((other) => [
-            html`<a href="/leads/${other.leadId}">${other.leadId.slice(0, 8)}</a>`,
-            other.name,
-            other.email,
-            other.telephone,
-            timeOf(other.since),
-          ]),
-          '',
-        )}`
-    }
-    <h2>Submissions (${lead.submissions})</h2>
-    ${tableOf(
-      ['Accepted', 'Link', 'Still stands', 'Notes', 'Submission'],
-      lead.history.map((entry) => [
-        timeOf(entry.acceptedAt),
-        entry.linkLabel ?? entry.source,
-        entry.stands.join(', '),
-        entry.notes.map(({ field, code }) => `${field}: ${code}`).join(', '),
-        html`<code>${entry.submissionId}</code>`,
-      ]),
-      'None.',
-    )}`;
-}
-
-function fieldRows(lead: LeadDetails): [field: string, value: string, from: Html | string][] {
-  const sources: Partial<Record<string, { at: string }>> = lead.provenance;
-  const row = (path: string, value: string): [string, string, Html | string] => {
-    const source = sources[path];
-    return [path, value, source === undefined ? '' : timeOf(source.at)];
-  };
-  const { lastTouch } = lead;
-  return [
-    ...LEAD_FIELDS.flatMap((field) => {
-      const value = lead[field];
-      return value === undefined ? [] : [row(field, value)];
-    }),
-    ...Object.entries(lead.address ?? {}).map(([part, value]) => row(`address.${part}`, value)),
-    ...lead.customFieldDetails.map(({ label, value }) => row(label, String(value))),
-    ...UTM_FIELDS.flatMap((field) => {
-      const value = lastTouch?.[field];
-      return value === undefined ? [] : [row(field, value)];
-    }),
-  ];
 }
 
 function duplicatesPage(pairs: readonly DuplicatePair[], more: boolean): Html {

@@ -1,0 +1,125 @@
+import { applyGroup, showLead } from '@leadgate/store';
+import { sampleSubmission } from '@leadgate/testkit';
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
+import {
+  expectUsable,
+  type PagesUnderTest,
+  pagesUnderTest,
+  TELEPHONE,
+} from './pages-under-test.ts';
+
+let pages: PagesUnderTest;
+let workspaceId: string;
+let linkId: string;
+let first: { leadId: string };
+
+beforeAll(async () => {
+  pages = await pagesUnderTest(inject('chromium'));
+  ({ workspaceId, linkId } = await pages.furnish());
+  const now = Date.now() * 1_000;
+  const people = Array.from({ length: 260 }, (_, n) => {
+    const order = now - (260 - n) * 60_000_000;
+    const email = `pessoa${n}@example.com`;
+    const lead =
+      n % 4 === 0 ? { name: `Pessoa ${n}`, email } : { ...PHONE(n), name: `Pessoa ${n}` };
+    return sampleSubmission(n, { workspaceId, linkId, order, stamp: order, lead });
+  });
+  await applyGroup(
+    pages.console.store,
+    people.map((submission) => ({ submission, replay: false })),
+  );
+  const [one] = people;
+  if (one === undefined) throw new Error('no people');
+  first = one;
+});
+
+afterAll(() => pages.close());
+
+const PHONE = (n: number) => ({ telephone: `55119${String(10_000_000 + n)}` });
+
+test('leads are filtered by the address, exported as filtered, and one is opened with the keyboard', async () => {
+  const { page, faults } = await pages.openAs('operator');
+  await page.goto('/leads');
+  await page.getByRole('link', { name: 'Pessoa 259', exact: true }).waitFor();
+  await expectUsable(page);
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await page.getByText('No phone').click();
+  await page.waitForURL(/telephone=no/);
+  await page.keyboard.press('Escape');
+  await page.getByText('All 65 leads').waitFor();
+  await page.reload();
+  await page.getByText('All 65 leads').waitFor();
+
+  await page.getByRole('button', { name: 'Export' }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: 'CSV' }).click(),
+  ]);
+  const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n');
+  expect(lines).toHaveLength(66);
+
+  await page.getByRole('button', { name: 'Remove the filter No phone' }).click();
+  await page.getByRole('link', { name: 'Pessoa 259', exact: true }).waitFor();
+  await page.locator('h1').click();
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Pessoa 258' }).waitFor();
+  await expectUsable(page);
+  expect(faults).toEqual([]);
+}, 60_000);
+
+test('a list goes on as one scrolls, with few rows in the page', async () => {
+  const { page, faults } = await pages.openAs('operator');
+  await page.goto('/leads');
+  await page.getByRole('link', { name: 'Pessoa 259', exact: true }).waitFor();
+  const last = page.getByRole('link', { name: 'Pessoa 0', exact: true });
+  await vi.waitFor(
+    async () => {
+      await page.keyboard.press('End');
+      expect(await last.isVisible()).toBe(true);
+    },
+    { timeout: 30_000, interval: 200 },
+  );
+  expect(await page.locator('tbody tr[data-index]').count()).toBeLessThan(80);
+  expect(faults).toEqual([]);
+}, 60_000);
+
+test('a viewer sees who there is, masked, on a telephone too', async () => {
+  for (const role of ['viewer', 'operator'] as const) {
+    const { page, faults } = await pages.openAs(role, TELEPHONE);
+    await page.goto('/leads');
+    await page.locator('a.row').first().waitFor();
+    await expectUsable(page);
+    const seen = await page.textContent('main');
+    if (role === 'viewer') expect(seen).not.toMatch(/Pessoa|pessoa\d/);
+    else expect(seen).toContain('Pessoa 259');
+    await page.goto(`/leads/${first.leadId}`);
+    await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+    await expectUsable(page);
+    expect(await page.getByRole('link', { name: 'Export' }).count()).toBe(
+      role === 'viewer' ? 0 : 1,
+    );
+    expect(faults).toEqual([]);
+  }
+}, 60_000);
+
+test('an administrator erases a person, and hears first what goes', async () => {
+  const { page, faults } = await pages.openAs('administrator');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.goto(`/leads/${first.leadId}`);
+  await page.getByRole('heading', { level: 1, name: 'Pessoa 0' }).waitFor();
+  await expectUsable(page);
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Erase' }).click();
+  await page.getByText('One post, 2 emails and phones and nothing else would go.').waitFor();
+  await expectUsable(page);
+  await page.getByLabel('Reason').fill('asked for it by letter');
+  await page.getByLabel('I know that this cannot be undone').check();
+  await page.getByRole('button', { name: 'Erase' }).click();
+  await page.locator('main').getByText(/was erased on .*asked for it by letter/).waitFor();
+  const left = await showLead(pages.console.store, first.leadId, { historyLimit: 1 });
+  expect(left).toMatchObject({ erased: true });
+  expect(faults).toEqual([]);
+}, 60_000);

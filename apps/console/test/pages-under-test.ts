@@ -1,0 +1,112 @@
+import type { Role } from '@leadgate/contract';
+import { openWorkspace } from '@leadgate/intake';
+import { createLink, createWorkspace } from '@leadgate/store';
+import { testDatabase, testRedis } from '@leadgate/testkit';
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import axe from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { type ConsoleUnderTest, consoleUnderTest } from '../src/console-under-test.ts';
+
+/** A console that listens, and a browser that looks at its pages. */
+export interface PagesUnderTest {
+  console: ConsoleUnderTest;
+  base: string;
+  browser: Browser;
+  /** A page of a new operator, and what its scripts, its policy and its requests found fault with. */
+  openAs(role: Role, size?: { width: number; height: number }): Promise<OpenPage>;
+  /** A workspace with an open link. */
+  furnish(): Promise<{ workspaceId: string; linkId: string }>;
+  close(): Promise<void>;
+}
+
+export interface OpenPage {
+  page: Page;
+  faults: string[];
+}
+
+/** The smallest telephone that the pages are for. */
+export const TELEPHONE = { width: 360, height: 740 };
+
+/** Opens both. Whoever opens them closes them. */
+export async function pagesUnderTest(chromiumPath: string): Promise<PagesUnderTest> {
+  const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+  const console = await consoleUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
+  await console.app.listen({ host: '127.0.0.1', port: 0 });
+  const base = `http://127.0.0.1:${(console.app.server.address() as AddressInfo).port}`;
+  const browser = await chromium.launch({
+    executablePath: chromiumPath,
+    args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
+  });
+  return {
+    console,
+    base,
+    browser,
+    async openAs(role, size = { width: 1_280, height: 800 }) {
+      const context = await browser.newContext({
+        ...{ viewport: size, baseURL: base, timezoneId: 'America/Sao_Paulo', locale: 'en-GB' },
+        reducedMotion: 'reduce',
+      });
+      const value = await console.sessionOf(`${role} ${randomUUID().slice(0, 6)}`, role);
+      await context.addCookies([{ name: 'leadgate', value, url: base }]);
+      const page = await context.newPage();
+      page.setDefaultTimeout(15_000);
+      return { page, faults: faultsOf(page) };
+    },
+    async furnish() {
+      const creation = await createWorkspace(console.store, {
+        name: `Agência ${randomUUID().slice(0, 4)}`,
+        country: 'BR',
+        dummyPhones: [],
+      });
+      if (creation.kind !== 'created') throw new Error(creation.kind);
+      const workspaceId = creation.workspace.id;
+      await openWorkspace(console.redis, workspaceId);
+      const linking = await createLink(console.store, workspaceId, {
+        ...{ label: 'Black Friday', mode: 'strict', requireIdentity: false, origins: [] },
+        ...{ allowServers: true, redirectUrl: null, linkLimit: null, addressLimit: null },
+        expiresAt: null,
+      });
+      if (linking.kind !== 'created') throw new Error(linking.kind);
+      return { workspaceId, linkId: linking.link.id };
+    },
+    async close() {
+      await browser.close();
+      await console.close();
+      await database.drop();
+    },
+  };
+}
+
+/** What a page says is wrong, as it goes on. */
+function faultsOf(page: Page): string[] {
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(message.text());
+  });
+  return faults;
+}
+
+/** Everything that axe-core finds on a page as it is now: WCAG 2.2 AA and its best practices. */
+async function barriersOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
+  // Of one kind three tell enough.
+  return violations.flatMap(({ id, nodes }) =>
+    nodes
+      .slice(0, 3)
+      .map(({ html, failureSummary = '' }) => `${id}: ${html.slice(0, 300)} ${failureSummary}`),
+  );
+}
+
+/** A page fits its window, and no barrier stands on it. */
+export async function expectUsable(page: Page): Promise<void> {
+  const path = new URL(page.url()).pathname;
+  const tooWide = await page.evaluate(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  expect([path, tooWide]).toEqual([path, 0]);
+  expect([path, await barriersOf(page)]).toEqual([path, []]);
+}

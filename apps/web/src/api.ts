@@ -1,0 +1,56 @@
+import createClient from 'openapi-fetch';
+import type { components, paths } from './generated/api.ts';
+
+/** The console's API, typed by its OpenAPI document. */
+export const api = createClient<paths>({ baseUrl: location.origin });
+
+export type Problem = components['schemas']['Problem'];
+
+type Method = 'get' | 'post' | 'patch' | 'delete';
+
+/** What an address of the API answers when all is well. */
+export type Answer<P extends keyof paths, M extends Method> =
+  paths[P] extends Record<M, { responses: infer R }>
+    ? {
+        [S in keyof R]: S extends 200 | 201
+          ? R[S] extends { content: infer C }
+            ? C[keyof C]
+            : never
+          : never;
+      }[keyof R]
+    : never;
+
+/** An answer that is no success: what the API says of it. */
+export class ApiProblem extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.detail ?? problem.title);
+    this.problem = problem;
+  }
+
+  /** What is wrong with a field of the input, by its JSON pointer. */
+  at(pointer: string): string | undefined {
+    return this.problem.errors?.find((error) => error.pointer === pointer)?.detail;
+  }
+}
+
+/**
+ * The data of an answer. Throws an ApiProblem for a refusal; whoever is no longer signed in is led to
+ * the sign-in page.
+ */
+export async function dataOf<T>(
+  answer: Promise<{ data?: T; error?: Problem | undefined; response: Response }>,
+): Promise<T> {
+  const { data, error, response } = await answer;
+  if (response.ok) return data as T;
+  if (response.status === 401) location.assign('/sign-in');
+  throw new ApiProblem(
+    error ?? {
+      type: 'about:blank',
+      title: response.statusText,
+      status: response.status,
+      code: 'internal',
+    },
+  );
+}

@@ -1,0 +1,221 @@
+import { Button, Group, Popover, SegmentedControl, Select, Stack, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useFormatter, useMessages, useTranslations } from 'use-intl';
+import { useSearchParams } from 'wouter';
+import { api, dataOf } from './api.ts';
+import { PERIODS } from './lead-filter.ts';
+import { Icon } from './parts/icon.tsx';
+import { useSession, type Workspace } from './session.tsx';
+
+/** The capture links of a workspace. */
+const useLinks = (workspaceId: string) =>
+  useQuery({
+    queryKey: ['links', workspaceId],
+    queryFn: () => dataOf(api.GET('/api/links', { params: { query: { workspaceId } } })),
+  });
+
+/** The custom fields of a workspace. */
+export const useFields = (workspaceId: string) =>
+  useQuery({
+    queryKey: ['fields', workspaceId],
+    queryFn: () =>
+      dataOf(
+        api.GET('/api/workspaces/{workspaceId}/fields', { params: { path: { workspaceId } } }),
+      ),
+  });
+
+/** What a note says; one that these pages do not know yet, by its code. */
+export function useNoteText(): (code: string) => string {
+  const { note } = useMessages();
+  return (code) => new Map(Object.entries(note)).get(code) ?? code;
+}
+
+/** Changes what the address filters by; an empty value takes a filter out. */
+function useFilter() {
+  const [params, setParams] = useSearchParams();
+  const set = (changes: Record<string, string | null>) =>
+    setParams((now) => {
+      const next = new URLSearchParams(now);
+      for (const [name, value] of Object.entries(changes))
+        if (value === null || value === '') next.delete(name);
+        else next.set(name, value);
+      return next;
+    });
+  return { params, set };
+}
+
+const UTM = ['utmSource', 'utmMedium', 'utmCampaign'] as const;
+const PRESENCE = ['telephone', 'email'] as const;
+
+/** The filters that the address holds, each with what takes it out. */
+export function useFilterChips(workspace: Workspace) {
+  const t = useTranslations('filter');
+  const format = useFormatter();
+  const noteText = useNoteText();
+  const { params, set } = useFilter();
+  const links = useLinks(workspace.id);
+  const fields = useFields(workspace.id);
+  const chips: { name: string; text: string; remove: () => void }[] = [];
+  const add = (name: string, text: string, names = [name]) =>
+    chips.push({
+      name,
+      text,
+      remove: () => set(Object.fromEntries(names.map((one) => [one, null]))),
+    });
+  const day = (text: string) =>
+    format.dateTime(new Date(`${text}T00:00`), { day: 'numeric', month: 'short' });
+  const period = PERIODS.find((one) => one === params.get('period'));
+  if (period !== undefined) add('period', t(`period.${period}`));
+  const [from, to] = [params.get('from'), params.get('to')];
+  if (from) add('from', t('fromDay', { day: day(from) }));
+  if (to) add('to', t('toDay', { day: day(to) }));
+  const link = params.get('link');
+  if (link !== null) {
+    const label = links.data?.find(({ id }) => id === link)?.label;
+    add('link', t('is', { name: t('link'), value: label || link.slice(0, 8) }));
+  }
+  for (const name of UTM) {
+    const value = params.get(name);
+    if (value) add(name, t('is', { name: t(name), value }));
+  }
+  const came = params.get('came');
+  if (came === 'once' || came === 'again') add('came', t(`came.${came}`));
+  for (const name of PRESENCE) {
+    const value = params.get(name);
+    if (value === 'yes' || value === 'no') add(name, t(`${name}.${value}`));
+  }
+  const note = params.get('note');
+  if (note) add('note', t('is', { name: t('note'), value: noteText(note) }));
+  const [field, value] = [params.get('field'), params.get('value')];
+  if (field && value) {
+    const label = fields.data?.find(({ id }) => id === field)?.label ?? field.slice(0, 8);
+    add('field', t('is', { name: label, value }), ['field', 'value']);
+  }
+  return chips;
+}
+
+/** The button that opens all filters at once. */
+export function LeadFilters({ workspace }: { workspace: Workspace }) {
+  const t = useTranslations('filter');
+  const { may } = useSession();
+  const { params, set } = useFilter();
+  const links = useLinks(workspace.id);
+  const fields = useFields(workspace.id);
+  const chosen = (name: string) => params.get(name) ?? '';
+  return (
+    <Popover position="bottom-start" width={320} shadow="md" trapFocus>
+      <Popover.Target>
+        <Button variant="default" leftSection={<Icon name="filter" size={14} />}>
+          {t('title')}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label={t('title')}>
+        <Stack gap={10}>
+          <SegmentedControl
+            aria-label={t('created')}
+            fullWidth
+            data={[
+              { value: '', label: t('period.any') },
+              ...PERIODS.map((one) => ({ value: one, label: t(`period.${one}`) })),
+            ]}
+            value={chosen('period')}
+            onChange={(period) => set({ period, from: null, to: null })}
+          />
+          <Group grow gap={8}>
+            <TextInput
+              type="date"
+              label={t('from')}
+              value={chosen('from')}
+              onChange={({ currentTarget: { value } }) => set({ from: value, period: null })}
+            />
+            <TextInput
+              type="date"
+              label={t('to')}
+              value={chosen('to')}
+              onChange={({ currentTarget: { value } }) => set({ to: value, period: null })}
+            />
+          </Group>
+          <Select
+            label={t('link')}
+            placeholder={t('any')}
+            clearable
+            searchable
+            comboboxProps={{ withinPortal: false }}
+            data={(links.data ?? []).map(({ id, label }) => ({
+              value: id,
+              label: label || id.slice(0, 8),
+            }))}
+            value={params.get('link')}
+            onChange={(link) => set({ link })}
+          />
+          {UTM.map((name) => (
+            <TextInput
+              key={name}
+              label={t(name)}
+              defaultValue={chosen(name)}
+              onBlur={({ currentTarget: { value } }) =>
+                value !== chosen(name) && set({ [name]: value.trim() })
+              }
+              onKeyDown={({ key, currentTarget: { value } }) =>
+                key === 'Enter' && set({ [name]: value.trim() })
+              }
+            />
+          ))}
+          <SegmentedControl
+            aria-label={t('cameLabel')}
+            fullWidth
+            data={[
+              { value: '', label: t('any') },
+              { value: 'once', label: t('came.once') },
+              { value: 'again', label: t('came.again') },
+            ]}
+            value={chosen('came')}
+            onChange={(came) => set({ came })}
+          />
+          {PRESENCE.map((name) => (
+            <SegmentedControl
+              key={name}
+              aria-label={t(`${name}.label`)}
+              fullWidth
+              data={[
+                { value: '', label: t('any') },
+                { value: 'yes', label: t(`${name}.yes`) },
+                { value: 'no', label: t(`${name}.no`) },
+              ]}
+              value={chosen(name)}
+              onChange={(value) => set({ [name]: value })}
+            />
+          ))}
+          <Select
+            label={t('note')}
+            placeholder={t('any')}
+            clearable
+            searchable
+            comboboxProps={{ withinPortal: false }}
+            data={Object.entries(useMessages().note).map(([value, label]) => ({ value, label }))}
+            value={params.get('note')}
+            onChange={(note) => set({ note })}
+          />
+          {may('operator', workspace.id) && (fields.data ?? []).length > 0 && (
+            <Group grow gap={8} align="flex-end">
+              <Select
+                label={t('field')}
+                placeholder={t('any')}
+                clearable
+                comboboxProps={{ withinPortal: false }}
+                data={(fields.data ?? []).map(({ id, label }) => ({ value: id, label }))}
+                value={params.get('field')}
+                onChange={(field) => set({ field })}
+              />
+              <TextInput
+                label={t('value')}
+                value={chosen('value')}
+                onChange={({ currentTarget: { value } }) => set({ value })}
+              />
+            </Group>
+          )}
+        </Stack>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

@@ -1,0 +1,539 @@
+import {
+  ActionIcon,
+  Avatar,
+  Badge,
+  Button,
+  Checkbox,
+  Group,
+  Menu,
+  Modal,
+  SimpleGrid,
+  Stack,
+  Text,
+  Textarea,
+  Timeline,
+  Title,
+  Tooltip,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { useFormatter, useTranslations } from 'use-intl';
+import { Link, useParams } from 'wouter';
+import { type Answer, api, dataOf } from '../api.ts';
+import { useNoteText } from '../lead-filters.tsx';
+import { Copy } from '../parts/copy.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Failure, Waiting } from '../parts/standing.tsx';
+import { textOf } from '../parts/text.ts';
+import { Time } from '../parts/time.tsx';
+import { useSession } from '../session.tsx';
+import { PageHead } from '../shell.tsx';
+
+type Lead = Answer<'/api/leads/{leadId}', 'get'>;
+type Step = Lead['history'][number];
+
+/** Fields in the order that people look for them. */
+const FIELDS = [
+  ...(['email', 'telephone', 'document', 'birthday', 'profession', 'city', 'state'] as const),
+  ...(['instagram'] as const),
+] as const;
+const ADDRESS = [
+  ...(['street', 'number', 'complement', 'neighborhood', 'city', 'state', 'zipCode'] as const),
+  ...(['country'] as const),
+] as const;
+const UTM = ['utmSource', 'utmMedium', 'utmCampaign', 'utmContent', 'utmTerm'] as const;
+
+export default function LeadPage() {
+  const { leadId = '' } = useParams();
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ['lead', leadId],
+    queryFn: () =>
+      dataOf(
+        api.GET('/api/leads/{leadId}', { params: { path: { leadId }, query: { history: 200 } } }),
+      ),
+  });
+  if (error !== null)
+    return (
+      <div className="page-body">
+        <Failure error={error} again={() => void refetch()} />
+      </div>
+    );
+  return isPending ? <Waiting /> : <LeadView lead={data} />;
+}
+
+function LeadView({ lead }: { lead: Lead }) {
+  const t = useTranslations('lead');
+  const { may } = useSession();
+  const name = lead.name ?? lead.email ?? lead.telephone ?? t('unnamed');
+  return (
+    <>
+      <PageHead
+        title={name}
+        before={
+          <>
+            <Tooltip label={t('back')}>
+              <ActionIcon
+                component={Link}
+                href="/leads"
+                variant="subtle"
+                color="gray"
+                aria-label={t('back')}
+              >
+                <Icon name="back" />
+              </ActionIcon>
+            </Tooltip>
+            <Avatar name={lead.name ?? ''} radius="xl" size={36} color="pine" />
+          </>
+        }
+        hint={
+          <Text size="xs" c="var(--soft)">
+            {lead.workspace} · {t('firstSeen')} <Time at={lead.createdAt} /> ·{' '}
+            {t('posts', { count: lead.submissions })}
+          </Text>
+        }
+      >
+        {may('operator', lead.workspaceId) && <Act lead={lead} />}
+      </PageHead>
+      <div className="page-body">
+        {lead.erased && (
+          <p className="note" role="status">
+            {lead.erasure === null
+              ? t('erased')
+              : t.rich('erasedBecause', {
+                  reason: lead.erasure.reason,
+                  at: () => <Time at={lead.erasure?.at ?? lead.updatedAt} />,
+                })}
+          </p>
+        )}
+        <div className="lead">
+          <Stack gap="md">
+            <Facts lead={lead} />
+            <Touches lead={lead} />
+            <Consents lead={lead} />
+            <Duplicates lead={lead} />
+            <Identities lead={lead} />
+          </Stack>
+          <History lead={lead} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Card({
+  title,
+  children,
+  aside,
+}: {
+  title: string;
+  children: ReactNode;
+  aside?: ReactNode;
+}) {
+  return (
+    <section className="card lead-card">
+      <Group justify="space-between" mb={6}>
+        <Title order={2}>{title}</Title>
+        {aside}
+      </Group>
+      {children}
+    </section>
+  );
+}
+
+/** Every value with the post that it came from. */
+function Facts({ lead }: { lead: Lead }) {
+  const t = useTranslations('lead');
+  const field = useTranslations('leads.column');
+  const address = useTranslations('address');
+  const postOf = new Map(lead.history.map((step) => [step.submissionId, step]));
+  const rows = [
+    ...FIELDS.flatMap((name) => {
+      const value = lead[name];
+      return value === undefined ? [] : [{ path: name, label: field(name), value }];
+    }),
+    ...ADDRESS.flatMap((part) => {
+      const value = lead.address?.[part];
+      return typeof value === 'string' && value !== ''
+        ? [{ path: `address.${part}`, label: address(part), value }]
+        : [];
+    }),
+  ];
+  const fromOf = (path: string): ReactNode => {
+    const source = lead.provenance[path];
+    if (source === undefined) return null;
+    const link = postOf.get(source.submissionId)?.linkLabel;
+    return (
+      <>
+        {link && `${link} · `}
+        <Time at={source.at} />
+      </>
+    );
+  };
+  const creator = lead.createdBy === null ? null : postOf.get(lead.createdBy);
+  return (
+    <Card title={t('facts')}>
+      {rows.length + lead.customFieldDetails.length === 0 && <p className="soft">{t('noFacts')}</p>}
+      <dl className="facts">
+        {rows.map(({ path, label, value }) => (
+          <Fact key={path} label={label} value={value} from={fromOf(path)} />
+        ))}
+        {lead.customFieldDetails.map(({ id, label, value }) => (
+          <Fact
+            key={id}
+            label={label}
+            value={textOf(value)}
+            from={creator ? <Time at={creator.at} /> : null}
+          />
+        ))}
+      </dl>
+    </Card>
+  );
+}
+
+const Fact = ({ label, value, from }: { label: string; value: string; from: ReactNode }) => (
+  <div>
+    <dt>{label}</dt>
+    <dd>
+      <span className="fact">
+        <span>{value}</span>
+        <Copy text={value} />
+      </span>
+      {from !== null && <span className="from">{from}</span>}
+    </dd>
+  </div>
+);
+
+function Touches({ lead }: { lead: Lead }) {
+  const t = useTranslations('lead');
+  const name = useTranslations('leads.column');
+  const { firstTouch, lastTouch } = lead;
+  if (firstTouch === null || lastTouch === null) return null;
+  const one = firstTouch.submissionId === lastTouch.submissionId;
+  const touches = one
+    ? ([['touch', lastTouch]] as const)
+    : ([
+        ['firstTouch', firstTouch],
+        ['lastTouch', lastTouch],
+      ] as const);
+  return (
+    <SimpleGrid cols={{ base: 1, xs: touches.length }} spacing="md">
+      {touches.map(([title, touch]) => (
+        <Card key={title} title={t(title)}>
+          <dl className="facts">
+            {UTM.flatMap((mark) => {
+              const value = touch[mark];
+              return value === undefined
+                ? []
+                : [<Fact key={mark} label={name(mark)} value={value} from={null} />];
+            })}
+            {Object.entries(touch.attribution ?? {}).map(([mark, value]) => (
+              <Fact key={mark} label={mark} value={textOf(value)} from={null} />
+            ))}
+          </dl>
+          <Text size="xs" c="var(--soft)">
+            <Time at={touch.at} />
+          </Text>
+        </Card>
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function Consents({ lead }: { lead: Lead }) {
+  const t = useTranslations('lead');
+  if (lead.consents.length === 0) return null;
+  const textOfAction = (action: string): string => {
+    const known = (['granted', 'refused', 'withdrawn'] as const).find((one) => one === action);
+    return known === undefined ? action : t(`consented.${known}`);
+  };
+  return (
+    <Card title={t('consent')}>
+      <Stack gap="sm">
+        {lead.consents.map((consent) => (
+          <div key={consent.submissionId}>
+            <Group gap={8}>
+              <Badge color={consent.action === 'granted' ? 'pine' : 'gray'}>
+                {textOfAction(consent.action)}
+              </Badge>
+              <Text size="xs" c="var(--soft)">
+                <Time at={consent.at} />
+                {consent.textVersion !== undefined && ` · ${consent.textVersion}`}
+              </Text>
+            </Group>
+            {consent.text !== undefined && (
+              <blockquote className="quote">{consent.text}</blockquote>
+            )}
+            {consent.page !== null && (
+              <Text size="xs" c="var(--soft)" className="wrap">
+                {consent.page}
+              </Text>
+            )}
+          </div>
+        ))}
+      </Stack>
+    </Card>
+  );
+}
+
+function Duplicates({ lead }: { lead: Lead }) {
+  const t = useTranslations('lead');
+  if (lead.possibleDuplicates.length === 0) return null;
+  return (
+    <Card title={t('duplicates')}>
+      <Text size="sm" c="var(--soft)" mb="xs">
+        {t('duplicatesHint')}
+      </Text>
+      {lead.possibleDuplicates.map((other) => (
+        <Group key={other.leadId} justify="space-between" wrap="nowrap" gap="xs">
+          <Link href={`/leads/${other.leadId}`} className="wrap">
+            {other.name ?? other.email ?? other.telephone ?? other.leadId.slice(0, 8)}
+          </Link>
+          <Button
+            component="a"
+            variant="default"
+            href={`/duplicates/${lead.workspaceId}/${lead.leadId}/${other.leadId}`}
+          >
+            {t('compare')}
+          </Button>
+        </Group>
+      ))}
+    </Card>
+  );
+}
+
+function Identities({ lead }: { lead: Lead }) {
+  const t = useTranslations('lead');
+  return (
+    <Card title={t('knownBy')}>
+      <dl className="facts">
+        {lead.identities.map(({ kind, value, since }) => (
+          <Fact
+            key={`${kind}:${value}`}
+            label={t(kind === 'email' ? 'emailKey' : 'phoneKey')}
+            value={value}
+            from={<Time at={since} />}
+          />
+        ))}
+        {[lead.leadId, ...lead.aliases].map((id, index) => (
+          <Fact key={id} label={t(index === 0 ? 'id' : 'formerId')} value={id} from={null} />
+        ))}
+      </dl>
+    </Card>
+  );
+}
+
+/** What came, newest first: what each post said, and what of it still stands. */
+function History({ lead }: { lead: Lead }) {
+  const t = useTranslations('lead');
+  const more = lead.submissions - lead.history.length;
+  return (
+    <section className="lead-history">
+      <Title order={2} mb="sm">
+        {t('timeline')}
+      </Title>
+      {lead.history.length === 0 && <p className="soft">{t('noPosts')}</p>}
+      <Timeline bulletSize={22} lineWidth={1} color="gray">
+        {lead.history.map((step) => (
+          <Timeline.Item
+            key={step.submissionId}
+            bullet={<Icon name={step.source === 'import' ? 'imports' : 'post'} size={12} />}
+            title={<StepTitle step={step} created={step.submissionId === lead.createdBy} />}
+          >
+            <StepBody step={step} alias={step.reservedFor !== lead.leadId} />
+          </Timeline.Item>
+        ))}
+      </Timeline>
+      {more > 0 && <p className="soft">{t('older', { count: more })}</p>}
+    </section>
+  );
+}
+
+function StepTitle({ step, created }: { step: Step; created: boolean }) {
+  const t = useTranslations('lead');
+  return (
+    <Group gap={8}>
+      <Text size="sm" fw={550}>
+        {t(step.source === 'import' ? 'importedBy' : 'postedTo', {
+          link: step.linkLabel || step.linkId.slice(0, 8),
+        })}
+      </Text>
+      {created && <Badge color="pine">{t('created')}</Badge>}
+      <Text size="xs" c="var(--soft)">
+        <Time at={step.acceptedAt} />
+      </Text>
+    </Group>
+  );
+}
+
+function StepBody({ step, alias }: { step: Step; alias: boolean }) {
+  const t = useTranslations('lead');
+  const noteText = useNoteText();
+  const format = useFormatter();
+  const sent = Object.entries(step.sent).flatMap(([key, value]) => flat(key, value));
+  const stands = new Set(step.stands);
+  const isLate = Math.abs(Date.parse(step.acceptedAt) - Date.parse(step.at)) > 60_000;
+  return (
+    <div className="step">
+      {sent.length > 0 && (
+        <p>
+          {sent.map(([path, value], index) => (
+            <span key={path}>
+              {index > 0 && ' · '}
+              <span
+                className={
+                  stands.has(path) || stands.has(path.split('.')[0] ?? '') ? 'stands' : 'soft'
+                }
+              >
+                {path}: {value}
+              </span>
+            </span>
+          ))}
+        </p>
+      )}
+      {isLate && (
+        <p className="soft">
+          {t('factsFrom', {
+            at: format.dateTime(new Date(step.at), { dateStyle: 'medium', timeStyle: 'short' }),
+          })}
+        </p>
+      )}
+      {alias && (
+        <p className="soft">
+          <Icon name="merge" size={12} /> {t('asFormer', { id: step.reservedFor.slice(0, 8) })}
+        </p>
+      )}
+      {step.page !== null && <p className="soft wrap">{step.page}</p>}
+      {step.notes.length > 0 && (
+        <ul className="notes">
+          {step.notes.map(({ field, code, detail }, index) => (
+            <li key={index}>
+              <code>{field}</code> {noteText(code)} {detail}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** A value of a post as paths and texts. */
+function flat(path: string, value: unknown): [path: string, text: string][] {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return Object.entries(value).flatMap(([key, inner]) => flat(`${path}.${key}`, inner));
+  return [[path, textOf(value)]];
+}
+
+function Act({ lead }: { lead: Lead }) {
+  const t = useTranslations('lead');
+  const { may } = useSession();
+  const [erasing, { open, close }] = useDisclosure();
+  return (
+    <>
+      <Button
+        variant="default"
+        component="a"
+        href={`/api/leads/${lead.leadId}/person`}
+        download={`lead-${lead.leadId.slice(0, 8)}.json`}
+        leftSection={<Icon name="download" size={14} />}
+      >
+        {t('export')}
+      </Button>
+      {may('administrator', lead.workspaceId) && (
+        <Menu position="bottom-end">
+          <Menu.Target>
+            <ActionIcon variant="default" aria-label={t('more')}>
+              <Icon name="more" />
+            </ActionIcon>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item color="red" leftSection={<Icon name="erase" size={14} />} onClick={open}>
+              {t('erase')}
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      )}
+      <Modal
+        opened={erasing}
+        onClose={close}
+        title={t('eraseTitle')}
+        closeButtonProps={{ 'aria-label': t('cancel') }}
+      >
+        <Erase lead={lead} close={close} />
+      </Modal>
+    </>
+  );
+}
+
+/** Says first what would go. */
+function Erase({ lead, close }: { lead: Lead; close: () => void }) {
+  const t = useTranslations('lead');
+  const [reason, setReason] = useState('');
+  const [sure, setSure] = useState(false);
+  const queries = useQueryClient();
+  const ask = (dryRun: boolean) =>
+    dataOf(
+      api.POST('/api/workspaces/{workspaceId}/erasures', {
+        params: { path: { workspaceId: lead.workspaceId } },
+        body: { leadId: lead.leadId, reason: reason.trim() || '-', dryRun },
+      }),
+    );
+  const preview = useQuery({ queryKey: ['erasure', lead.leadId], queryFn: () => ask(true) });
+  const erase = useMutation({
+    mutationFn: () => ask(false),
+    onSuccess: async () => {
+      await queries.invalidateQueries();
+      close();
+    },
+  });
+  const counts = preview.data?.counts;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        erase.mutate();
+      }}
+    >
+      <Stack gap="sm">
+        <Text size="sm">{t('eraseHint')}</Text>
+        {preview.error !== null && <Failure error={preview.error} />}
+        {counts !== undefined && (
+          <p className="soft">
+            {t('eraseCounts', {
+              ...{ submissions: counts.submissions, identities: counts.identities },
+              others: counts.rejected + counts.held + counts.discarded + counts.failed,
+            })}
+          </p>
+        )}
+        <Textarea
+          label={t('reason')}
+          description={t('reasonHint')}
+          required
+          autosize
+          minRows={2}
+          value={reason}
+          onChange={({ currentTarget: { value } }) => setReason(value)}
+        />
+        <Checkbox
+          label={t('eraseSure')}
+          checked={sure}
+          onChange={({ currentTarget: { checked } }) => setSure(checked)}
+        />
+        {erase.error !== null && <Failure error={erase.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            {t('cancel')}
+          </Button>
+          <Button
+            type="submit"
+            color="red"
+            loading={erase.isPending}
+            disabled={!sure || reason.trim() === ''}
+          >
+            {t('erase')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

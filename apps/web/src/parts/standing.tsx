@@ -1,0 +1,52 @@
+import { Alert, Button, Center, Loader, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTranslations } from 'use-intl';
+import { Icon, type IconName } from './icon.tsx';
+
+/** Something is on its way. */
+export function Waiting() {
+  const t = useTranslations('standing');
+  return (
+    <Center mih={160}>
+      <Loader size="sm" role="status" aria-label={t('loading')} />
+    </Center>
+  );
+}
+
+/** What could not be had, and the way to try again. */
+export function Failure({ error, again }: { error: unknown; again?: () => void }) {
+  const t = useTranslations('standing');
+  return (
+    <Alert color="red" variant="light" role="alert" title={t('failed')} my="md">
+      <Text size="sm">{error instanceof Error ? error.message : t('unknown')}</Text>
+      {again !== undefined && (
+        <Button mt="sm" variant="default" onClick={again}>
+          {t('again')}
+        </Button>
+      )}
+    </Alert>
+  );
+}
+
+/** A list without anything in it says what would be there, and how it comes. */
+export function Nothing({
+  icon,
+  title,
+  children,
+}: {
+  icon: IconName;
+  title: string;
+  children?: ReactNode;
+}) {
+  return (
+    <Center mih={240} px="md">
+      <Stack align="center" gap={6} maw={420} ta="center">
+        <Icon name={icon} size={28} />
+        <Text fw={600}>{title}</Text>
+        <Text size="sm" c="var(--soft)" component="div">
+          {children}
+        </Text>
+      </Stack>
+    </Center>
+  );
+}

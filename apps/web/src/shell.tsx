@@ -1,0 +1,226 @@
+import {
+  ActionIcon,
+  AppShell,
+  Burger,
+  Group,
+  Menu,
+  NavLink,
+  ScrollArea,
+  Select,
+  Text,
+  Title,
+  UnstyledButton,
+  useComputedColorScheme,
+  useMantineColorScheme,
+  VisuallyHidden,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { type ReactNode, useEffect } from 'react';
+import { useTranslations } from 'use-intl';
+import { Link, useLocation } from 'wouter';
+import { Icon, type IconName } from './parts/icon.tsx';
+import { useSession } from './session.tsx';
+import { LOCALES, TIME_ZONE, useLanguage } from './texts.tsx';
+
+/** What the menu leads to. `plain`: a page that the console writes itself, and not this app. */
+const PLACES = [
+  { path: '/', icon: 'overview', name: 'overview', plain: true },
+  { path: '/leads', icon: 'leads', name: 'leads', plain: false },
+  { path: '/links', icon: 'links', name: 'links', plain: true },
+  { path: '/rejected', icon: 'inbox', name: 'rejected', plain: true },
+  { path: '/held', icon: 'consent', name: 'held', plain: true },
+  { path: '/failed', icon: 'warning', name: 'failed', plain: true },
+  { path: '/duplicates', icon: 'merge', name: 'duplicates', plain: true },
+  { path: '/imports', icon: 'imports', name: 'imports', plain: true },
+  { path: '/tail', icon: 'live', name: 'live', plain: true },
+  { path: '/queues', icon: 'queue', name: 'queue', plain: true },
+  { path: '/audit', icon: 'audit', name: 'audit', plain: true },
+] as const satisfies readonly { path: string; icon: IconName; name: string; plain: boolean }[];
+
+/** The frame of every page: where one can go, which workspace, and who is here. */
+export function Shell({ children }: { children: ReactNode }) {
+  const t = useTranslations('shell');
+  const [opened, { toggle, close }] = useDisclosure();
+  const [path] = useLocation();
+  useEffect(close, [path, close]);
+  return (
+    <AppShell
+      layout="alt"
+      header={{ height: { base: 48, sm: 0 } }}
+      navbar={{ width: 216, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+      transitionDuration={120}
+      padding={0}
+    >
+      <a href="#main" className="skip">
+        {t('skip')}
+      </a>
+      <AppShell.Header hiddenFrom="sm">
+        <Group h="100%" px="sm" gap="xs">
+          <Burger opened={opened} onClick={toggle} size="sm" aria-label={t('menu')} />
+          <Mark />
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar className="rail" aria-label={t('menu')}>
+        <AppShell.Section px="sm" pt="sm" pb={4}>
+          <Group justify="space-between" wrap="nowrap">
+            <Mark />
+            <Burger opened onClick={close} size="sm" hiddenFrom="sm" aria-label={t('close')} />
+          </Group>
+        </AppShell.Section>
+        <Workspaces />
+        <AppShell.Section grow component={ScrollArea} px={8}>
+          <Places path={path} />
+        </AppShell.Section>
+        <Reader />
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1}>
+        {children}
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+const Mark = () => (
+  <Group gap={8} wrap="nowrap">
+    <svg width="20" height="20" viewBox="0 0 20 20" aria-hidden>
+      <rect width="20" height="20" rx="5" fill="var(--mantine-primary-color-filled)" />
+      <path d="M6 5v10h8M10 5v6h4" stroke="#fff" strokeWidth="1.8" fill="none" />
+    </svg>
+    <Text fw={650} size="md">
+      Leadgate
+    </Text>
+  </Group>
+);
+
+function Workspaces() {
+  const t = useTranslations('shell');
+  const { workspaces, workspace, look } = useSession();
+  if (workspace === null) return null;
+  return (
+    <AppShell.Section px={8} py={8}>
+      <Select
+        aria-label={t('workspace')}
+        data={workspaces.map(({ id, name }) => ({ value: id, label: name }))}
+        value={workspace.id}
+        onChange={(id) => id !== null && look(id)}
+        allowDeselect={false}
+        searchable={workspaces.length > 8}
+        checkIconPosition="right"
+      />
+    </AppShell.Section>
+  );
+}
+
+function Places({ path }: { path: string }) {
+  const t = useTranslations('shell');
+  const { may } = useSession();
+  return PLACES.filter(({ name }) => name !== 'audit' || may('administrator')).map(
+    ({ path: to, icon, name, plain }) => {
+      const active = to === '/' ? path === to : path.startsWith(to);
+      const shown = {
+        label: t(name),
+        leftSection: <Icon name={icon} />,
+        active,
+        'aria-current': active ? ('page' as const) : undefined,
+        className: 'place',
+      };
+      return plain ? (
+        <NavLink key={to} component="a" href={to} {...shown} />
+      ) : (
+        <NavLink key={to} component={Link} href={to} {...shown} />
+      );
+    },
+  );
+}
+
+/** Who is here, in which language, light and zone. */
+function Reader() {
+  const t = useTranslations('shell');
+  const { me, may } = useSession();
+  const { locale, choose } = useLanguage();
+  const { setColorScheme } = useMantineColorScheme();
+  const dark = useComputedColorScheme('light') === 'dark';
+  return (
+    <AppShell.Section px={8} py={8} className="reader">
+      <Group gap={4} wrap="nowrap" justify="space-between">
+        <Menu position="top-start" width={220} withinPortal>
+          <Menu.Target>
+            <UnstyledButton className="who" aria-label={t('you', { name: me.name })}>
+              <Icon name="account" />
+              <Text size="sm" truncate>
+                {me.name}
+              </Text>
+            </UnstyledButton>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Label>{may('operator') ? me.name : t('viewer', { name: me.name })}</Menu.Label>
+            <Menu.Item component="a" href="/account">
+              {t('account')}
+            </Menu.Item>
+            <Menu.Divider />
+            {LOCALES.map((one) => (
+              <Menu.Item
+                key={one}
+                onClick={() => choose(one)}
+                rightSection={one === locale ? <Icon name="done" /> : null}
+              >
+                {t(`language.${one}`)}
+              </Menu.Item>
+            ))}
+            <Menu.Divider />
+            <form method="post" action="/sign-out">
+              <Menu.Item component="button" type="submit">
+                {t('signOut')}
+              </Menu.Item>
+            </form>
+          </Menu.Dropdown>
+        </Menu>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          aria-label={t(dark ? 'light' : 'dark')}
+          onClick={() => setColorScheme(dark ? 'light' : 'dark')}
+        >
+          <Icon name={dark ? 'sun' : 'moon'} />
+        </ActionIcon>
+      </Group>
+      <Text size="xs" c="var(--soft)" px={6} pt={4}>
+        {t('zone', { zone: TIME_ZONE })}
+      </Text>
+    </AppShell.Section>
+  );
+}
+
+/** The head of a page: its name, which the tab has too, and what can be done here. */
+export function PageHead({
+  title,
+  before,
+  hint,
+  children,
+}: {
+  title: string;
+  before?: ReactNode;
+  hint?: ReactNode;
+  children?: ReactNode;
+}) {
+  useEffect(() => {
+    document.title = `${title} · Leadgate`;
+  }, [title]);
+  return (
+    <header className="page-head">
+      <Group gap="xs" wrap="nowrap" miw={0}>
+        {before}
+        <div className="page-title">
+          <Title order={1} size="h1">
+            {title}
+          </Title>
+          {hint}
+        </div>
+      </Group>
+      <Group gap={6} wrap="wrap">
+        {children}
+      </Group>
+      <VisuallyHidden role="status" />
+    </header>
+  );
+}

@@ -1,0 +1,69 @@
+import { createContext, type ReactNode, use, useEffect, useState } from 'react';
+import { IntlProvider } from 'use-intl';
+import type en from './messages/en.json';
+
+declare module 'use-intl' {
+  interface AppConfig {
+    Locale: (typeof TAGS)[Locale];
+    Messages: typeof en;
+  }
+}
+
+export const LOCALES = ['en', 'pt'] as const;
+export type Locale = (typeof LOCALES)[number];
+
+/** A chunk each: a reader loads the texts of one language. */
+const MESSAGES: Record<Locale, () => Promise<{ default: typeof en }>> = {
+  en: () => import('./messages/en.json'),
+  pt: () => import('./messages/pt.json'),
+};
+
+/** BCP 47 tags, by which numbers and dates are written. */
+const TAGS = { en: 'en-GB', pt: 'pt-BR' } as const satisfies Record<Locale, string>;
+
+const KEPT = 'leadgate.language';
+
+const Language = createContext<{ locale: Locale; choose: (locale: Locale) => void }>({
+  locale: 'en',
+  choose: () => {},
+});
+
+/** The language of the pages, and what changes it. */
+export const useLanguage = () => use(Language);
+
+/** The reader's own zone: all times are shown in it. */
+export const TIME_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+function firstLocale(): Locale {
+  const wanted = [localStorage.getItem(KEPT) ?? '', ...navigator.languages];
+  return wanted.map((tag) => LOCALES.find((one) => tag.startsWith(one))).find(Boolean) ?? 'en';
+}
+
+/** Gives all below it the texts of the reader's language. */
+export function Texts({ children }: { children: ReactNode }) {
+  const [locale, setLocale] = useState(firstLocale);
+  const [loaded, setLoaded] = useState<{ locale: Locale; messages: typeof en } | null>(null);
+  useEffect(() => {
+    document.documentElement.lang = TAGS[locale];
+    void MESSAGES[locale]().then((module) => setLoaded({ locale, messages: module.default }));
+  }, [locale]);
+  if (loaded === null) return null;
+  const choose = (wanted: Locale) => {
+    localStorage.setItem(KEPT, wanted);
+    setLocale(wanted);
+  };
+  return (
+    <Language value={{ locale: loaded.locale, choose }}>
+      <IntlProvider
+        locale={TAGS[loaded.locale]}
+        messages={loaded.messages}
+        timeZone={TIME_ZONE}
+        onError={(error) => {
+          throw error;
+        }}
+      >
+        {children}
+      </IntlProvider>
+    </Language>
+  );
+}

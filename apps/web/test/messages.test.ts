@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+const folder = new URL('../src/', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, folder), 'utf8');
+
+/** Every text of a language by its path. */
+function textsOf(language: string): Map<string, string> {
+  const flat = (value: unknown, path: string): [string, string][] =>
+    typeof value === 'string'
+      ? [[path, value]]
+      : Object.entries(value as object).flatMap(([key, inner]) =>
+          flat(inner, path === '' ? key : `${path}.${key}`),
+        );
+  return new Map(flat(JSON.parse(read(`messages/${language}.json`)), ''));
+}
+
+/** What a text takes in, and what it marks: `{count}`, `<at>`. */
+const holesOf = (text: string): string[] =>
+  [...text.matchAll(/\{(\w+)[,}]|<(\w+)>/g)]
+    .map(([, value, tag]) => value ?? `<${tag}>`)
+    .toSorted();
+
+const [en, pt] = [textsOf('en'), textsOf('pt')];
+
+test('each text stands in both languages, with the same holes', () => {
+  expect([...pt.keys()].toSorted()).toEqual([...en.keys()].toSorted());
+  for (const [path, text] of en)
+    expect([path, [...new Set(holesOf(pt.get(path) ?? ''))]]).toEqual([
+      path,
+      [...new Set(holesOf(text))],
+    ]);
+});
+
+/** Texts that codes of the API choose, so that no page names them. */
+const CHOSEN = ['note.', 'shell.language.'];
+
+test('each text is one that a page asks for', () => {
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name) && !/generated|\.test\./.test(name))
+    .map(read)
+    .join('\n');
+  const unused = [...en.keys()].filter((path) => {
+    const last = path.split('.').at(-1) ?? '';
+    // A text may be chosen by a value of the API, which is in the sources under its own name.
+    const named = new RegExp(`['"\`.]${last}['"\`]`).test(sources);
+    return !named && !CHOSEN.some((prefix) => path.startsWith(prefix));
+  });
+  expect(unused).toEqual([]);
+});
+
+test('every note of the API has a text', () => {
+  const { paths } = JSON.parse(read('../../console/openapi.json')) as Openapi;
+  const { parameters } = paths['/api/workspaces/{workspaceId}/leads']?.get ?? { parameters: [] };
+  const codes = parameters.find(({ name }) => name === 'note')?.schema.enum ?? [];
+  expect(codes.length).toBeGreaterThan(15);
+  const noted = [...en.keys()].filter((path) => path.startsWith('note.'));
+  expect(noted.toSorted()).toEqual(codes.map((code) => `note.${code}`).toSorted());
+});
+
+interface Openapi {
+  paths: Record<
+    string,
+    { get: { parameters: { name: string; schema: { enum?: string[] } }[] } } | undefined
+  >;
+}
