@@ -2,16 +2,16 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './scripts/longest-first.js';
 import { fromSources } from './scripts/vitest-sources.js';
 
+const FOLDERS = '{apps,packages,scripts,chaos,e2e,bench}/**';
+const NOT_HERE = [
+  ...['**/node_modules/**', '**/dist/**', '**/generated/**'],
+  // Those need a browser, or a Redis Cluster: `npm run test:browser`, `npm run test:cluster`.
+  ...['**/*.browser.test.ts', '**/*.cluster.test.ts'],
+];
+
 export default defineConfig({
   ...fromSources,
   test: {
-    include: ['{apps,packages,scripts,chaos,e2e,bench}/**/*.test.{ts,js}'],
-    exclude: [
-      ...['**/node_modules/**', '**/dist/**', '**/generated/**'],
-      // Those need a browser, or a Redis Cluster: `npm run test:browser`, `npm run test:cluster`.
-      ...['**/*.browser.test.ts', '**/*.cluster.test.ts'],
-    ],
-    globalSetup: ['packages/testkit/src/global-setup.ts'],
     reporters: ['default', './scripts/test-count.js'],
     // More than cores: tests of outages wait most of their time.
     maxWorkers: 3,
@@ -22,5 +22,26 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 30_000,
     restoreMocks: true,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'servers',
+          include: [`${FOLDERS}/*.{integration,e2e}.test.{ts,js}`],
+          exclude: NOT_HERE,
+          globalSetup: ['packages/testkit/src/global-setup.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'no servers',
+          include: [`${FOLDERS}/*.test.{ts,js}`],
+          exclude: [...NOT_HERE, '**/*.{integration,e2e}.test.{ts,js}'],
+          // They leave nothing behind, and loading modules anew takes longer than what they test.
+          isolate: false,
+        },
+      },
+    ],
   },
 });
