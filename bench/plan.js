@@ -34,7 +34,7 @@ const STAGES = [
     'soak',
     'spool',
   ],
-  ...['start', 'npm-start'],
+  ...['mapping', 'start', 'npm-start'],
 ];
 
 /** Half of the bodies are of people that the servers know: this many of them. */

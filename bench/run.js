@@ -102,6 +102,7 @@ async function measure(bench) {
   const { measureSize } = await import('./stages/size.js');
   const { measureSoak } = await import('./stages/soak.js');
   const { measureSpool } = await import('./stages/spool.js');
+  const { measureMapping } = await import('./stages/mapping.js');
   const { measureStart } = await import('./stages/start.js');
   const { measureNpmStart } = await import('./stages/npm-start.js');
   /**
@@ -130,11 +131,16 @@ async function measure(bench) {
   const size = await stage('size', () => measureSize(bench));
   const soak = await stage('soak', () => measureSoak(bench, { sustained }));
   const spool = await stage('spool', () => measureSpool(bench));
+  const mapping = await stage('mapping', () =>
+    Promise.resolve(
+      measureMapping(bench, { receiverMicros: receivers?.leadgate.cpuByProcess['service'] }),
+    ),
+  );
   const start = await stage('start', () => measureStart(bench));
   const npmStart = await stage('npm-start', () => measureNpmStart(bench));
   return {
     ...{ receivers, workers, endToEnd, spike, quiet, burst, import: imported },
-    ...{ size, soak, spool, start, npmStart },
+    ...{ size, soak, spool, mapping, start, npmStart },
   };
 }
 

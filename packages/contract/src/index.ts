@@ -43,7 +43,7 @@ export {
 } from './lead.ts';
 export { LEAD_EVENTS, type LeadEventType } from './lead-event.ts';
 export { CAPTCHA_URLS, type LinkGuard } from './link-guard.ts';
-export { LinkMapping } from './link-mapping.ts';
+export { LinkMapping, type MappingRule } from './link-mapping.ts';
 export {
   LINK_DEFAULTS,
   LinkGuardChanges,
@@ -64,4 +64,4 @@ export {
 export type { LinkChanges, LinkChangeSource, RefillSource } from './refill.ts';
 export type { RejectedBody } from './rejected-body.ts';
 export type { BodyType, OwnedIdentity, Submission, SubmissionSource } from './submission.ts';
-export { externalKey, isExternalKey, LONGEST_EXTERNAL_ID } from './submission.ts';
+export { externalIdOf, externalKey, isExternalKey, LONGEST_EXTERNAL_ID } from './submission.ts';

@@ -17,6 +17,12 @@ const EXTERNAL = 'external:';
 export const externalKey = (linkId: string, externalId: string): string =>
   `${EXTERNAL}${linkId}:${externalId}`;
 
+/** The sender's own id among the identity keys of a submission; null if it has none. */
+export function externalIdOf(identityKeys: readonly string[], linkId: string): string | null {
+  const key = identityKeys.find(isExternalKey);
+  return key?.slice(externalKey(linkId, '').length) ?? null;
+}
+
 /** Such a key names a submission and no person: it is claimed once, and not counted. */
 export const isExternalKey = (key: string): boolean => key.startsWith(EXTERNAL);
 

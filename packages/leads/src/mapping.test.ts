@@ -1,9 +1,11 @@
-import type { LinkMapping } from '@leadgate/contract';
+import { externalKey, isExternalKey, type Lead, type LinkMapping } from '@leadgate/contract';
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mapBody, mappingFaults } from './mapping.ts';
 import { readLead, type ReadingRules } from './lead.ts';
-import { PRESETS, PRESET_NAMES } from './presets.ts';
+import { parseBody } from './body.ts';
+import { PRESETS, PRESET_NAMES } from './presets/index.ts';
 
 const mapping = (rules: LinkMapping['rules']): LinkMapping => ({ preset: null, rules });
 const map = (rules: LinkMapping['rules'], body: unknown) => mapBody(body, mapping(rules));
@@ -13,93 +15,32 @@ const rulesOf: ReadingRules = {
   ...{ mode: 'strict', requireIdentity: true },
 };
 const now = Date.UTC(2026, 10, 28);
-function read(preset: keyof typeof PRESETS, body: unknown) {
-  return readLead(map(PRESETS[preset], body), rulesOf, { lenient: false, now });
+/** A body as a sender documents it, as JSON or as the text of a form, and what it comes to. */
+interface Sample {
+  body?: unknown;
+  form?: string;
+  externalId?: string;
+  lead: Lead;
 }
 
-describe('a preset reads what its sender documents:', () => {
-  test('Google’s lead form', () => {
-    const answer = (columnId: string, string_value: string) => ({
-      column_name: columnId,
-      string_value,
-      column_id: columnId,
-    });
-    const body = {
-      lead_id: 'TeSter-123',
-      user_column_data: [
-        answer('FULL_NAME', 'Joana Prado'),
-        answer('PHONE_NUMBER', '+5511987650001'),
-        answer('EMAIL', 'joana@example.com'),
-        answer('CITY', 'Recife'),
-        answer('POSTAL_CODE', '50000-000'),
-      ],
-      api_version: '1.0',
-      form_id: 40000000000,
-      campaign_id: 123456,
-      gcl_id: 'Cj0-test-1',
-      adgroup_id: 20000000000,
-      creative_id: 30000000000,
-    };
-    expect(read('google-lead-form', body)).toMatchObject({
-      kind: 'read',
-      lead: {
-        ...{ name: 'Joana Prado', email: 'joana@example.com', telephone: '5511987650001' },
-        ...{ city: 'Recife', address: { zipCode: '50000-000' } },
-        attribution: { gclid: 'Cj0-test-1' },
-      },
-      notes: [],
-    });
-  });
-
-  test('Typeform', () => {
-    const field = { id: 'SMEUb7VJz92Q', type: 'email', ref: 'readable_ref_email' };
-    const body = {
-      event_id: 'LtWXD3crgy',
-      event_type: 'form_response',
-      form_response: {
-        form_id: 'lT4Z3j',
-        hidden: { gclid: 'g-1', utm_source: 'google' },
-        answers: [
-          { type: 'text', text: 'It is cold right now', field: { ...field, type: 'long_text' } },
-          { type: 'email', email: 'laura@example.com', field },
-          { type: 'phone_number', phone_number: '+5511987650002', field },
-        ],
-      },
-    };
-    expect(read('typeform', body)).toMatchObject({
-      kind: 'read',
-      lead: {
-        ...{ email: 'laura@example.com', telephone: '5511987650002', utmSource: 'google' },
-        attribution: { gclid: 'g-1' },
-      },
-    });
-  });
-
-  test('Webflow, in English and in Portuguese', () => {
-    const form = (data: object) => ({
-      triggerType: 'form_submission',
-      payload: { name: 'Contact Us', siteId: '65427cf400e02b306eaa049c', data },
-    });
-    const english = {
-      'First Name': 'Zoe',
-      'Last Name': 'Lima',
-      email: 'zoe@example.com',
-      'Phone Number': 5511987650003,
-    };
-    const lead = { name: 'Zoe Lima', email: 'zoe@example.com', telephone: '5511987650003' };
-    expect(read('webflow', form(english))).toMatchObject({ kind: 'read', lead });
-    const portuguese = {
-      'Nome completo': 'Zoe Lima',
-      'E-mail': lead.email,
-      WhatsApp: '11 98765-0003',
-    };
-    expect(read('webflow', form(portuguese))).toMatchObject({
-      lead: { ...lead, telephone: '11987650003' },
-    });
+describe('a preset', () => {
+  test.each(PRESET_NAMES)('%s reads what its sender documents', (name) => {
+    const file = new URL(`presets/samples/${name}.json`, import.meta.url);
+    for (const { body, form, externalId, lead } of JSON.parse(
+      readFileSync(file, 'utf8'),
+    ) as Sample[]) {
+      const parsed = parseBody(form ?? JSON.stringify(body), form === undefined ? 'json' : 'form');
+      if (parsed.kind !== 'parsed') throw new Error(parsed.kind);
+      const own = mapBody(parsed.value, { preset: name, ...PRESETS[name] });
+      const reading = readLead(own, rulesOf, { lenient: false, now });
+      expect(reading).toMatchObject({ kind: 'read', lead });
+      const ids = reading.kind === 'read' ? reading.identities.filter(isExternalKey) : [];
+      expect(ids).toEqual(externalId === undefined ? [] : [externalKey('link', externalId)]);
+    }
   });
 
   test.each(PRESET_NAMES)('%s is a mapping that a link may have', (name) => {
-    expect(mappingFaults(mapping(PRESETS[name]))).toEqual([]);
+    expect(mappingFaults({ preset: name, ...PRESETS[name] })).toEqual([]);
   });
 });
 
@@ -132,13 +73,13 @@ describe('a mapping', () => {
   test('of anything gives a lead’s fields or nothing, and never throws', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
-        for (const name of PRESET_NAMES) mapBody(body, mapping(PRESETS[name]));
+        for (const name of PRESET_NAMES) mapBody(body, { preset: name, ...PRESETS[name] });
       }),
     );
   });
 
   test('is not held up by a hostile body: 64 KiB of any nesting', () => {
-    const rules = { ...PRESETS.typeform, city: ['$..mail', '$[?@.a].b', '$.*[?@.x == 1].y'] };
+    const rules = { ...PRESETS.typeform.rules, city: ['$..mail', '$[?@.a].b', '$.*[?@.x == 1].y'] };
     const bodies: unknown[] = [
       JSON.parse('['.repeat(32_000) + ']'.repeat(32_000)),
       JSON.parse(`${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`),
@@ -161,6 +102,27 @@ describe('a mapping', () => {
     [{ 'customFields. ': ['$.a'] }, '/mapping/rules/customFields. '],
   ])('with %j is refused', (rules, pointer) => {
     expect(mappingFaults(mapping(rules)).map((error) => error.pointer)).toEqual([pointer]);
+  });
+
+  test.each([
+    [{ query: '$.d', dates: 'day-first' as const }, { d: '7/11/1990' }, '1990-11-07'],
+    [{ query: '$.d', dates: 'month-first' as const }, { d: '11/07/1990' }, '1990-11-07'],
+    [{ query: '$.p', without: 'p:' }, { p: 'p:+5511987650001' }, '+5511987650001'],
+    [{ query: "$['a', 'b']", join: true }, { a: '11', b: 987650001 }, '11 987650001'],
+    [{ query: '$.v', values: { Ouro: 'gold' } }, { v: 'Ouro' }, 'gold'],
+    [{ query: '$.v', values: { true: 'sim' } }, { v: true }, 'sim'],
+    [{ query: '$.v', values: { Ouro: 'gold' } }, { v: 'constructor' }, 'constructor'],
+  ])('makes of what %j finds what it says', (rule, body, value) => {
+    expect(map({ name: [rule] }, body)).toEqual({ name: value });
+  });
+
+  test('keeps what no query names as custom fields, if it says so', () => {
+    const rules = { email: ['$.mail', '$.email'] };
+    const body = { mail: 'a@x.io', plan: 'gold', tags: ['a'], deep: { x: 1 } };
+    expect(mapBody(body, { ...mapping(rules), rest: 'custom-fields' })).toEqual({
+      email: 'a@x.io',
+      customFields: { plan: 'gold', tags: ['a'] },
+    });
   });
 
   test('may have what looks like more in its quotes', () => {

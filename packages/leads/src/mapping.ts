@@ -5,9 +5,10 @@ import {
   UTM_FIELDS,
   type FieldError,
   type LinkMapping,
+  type MappingRule,
 } from '@leadgate/contract';
 import { JSONPathEnvironment, type JSONPathQuery, type JSONValue } from 'json-p3';
-import { isBlank, jsonPointer } from './reading.ts';
+import { isBlank, isJsonObject, jsonPointer } from './reading.ts';
 
 const MOST_RULES = 100;
 
@@ -44,13 +45,15 @@ export function mappingFaults({ rules }: LinkMapping): FieldError[] {
         field,
         'This is no field of a lead, such as email, address.city or customFields.plan.',
       );
-    for (const query of queries) {
-      const fault = faultOf(query);
+    for (const rule of queries) {
+      const fault = faultOf(queryOf(rule));
       if (fault !== null) refuse(field, fault);
     }
   }
   return errors;
 }
+
+const queryOf = (rule: MappingRule): string => (typeof rule === 'string' ? rule : rule.query);
 
 /** What a query is refused for: that it cannot be read, or that its work is not bounded by the body. */
 function faultOf(query: string): string | null {
@@ -65,20 +68,25 @@ function faultOf(query: string): string | null {
   }
 }
 
-interface Rule {
+interface Compiled {
+  query: JSONPathQuery;
+  rule: MappingRule;
+}
+
+interface FieldRule {
   path: string[];
-  queries: JSONPathQuery[];
+  queries: Compiled[];
 }
 
 /** By mapping, which stays the same object for as long as a process holds its link. */
-const compiled = new WeakMap<LinkMapping, Rule[]>();
+const compiled = new WeakMap<LinkMapping, FieldRule[]>();
 
-function compile(mapping: LinkMapping): Rule[] {
+function compile(mapping: LinkMapping): FieldRule[] {
   const rules = Object.entries(mapping.rules).map(([field, queries]) => {
     const [outer = '', ...rest] = field.split('.');
     return {
       path: rest.length === 0 ? [outer] : [outer, rest.join('.')],
-      queries: queries.map((query) => environment.compile(query)),
+      queries: queries.map((rule) => ({ query: environment.compile(queryOf(rule)), rule })),
     };
   });
   compiled.set(mapping, rules);
@@ -87,33 +95,96 @@ function compile(mapping: LinkMapping): Rule[] {
 
 /**
  * A sender's body as a lead's own fields. Only JSON objects and lists are mapped; anything else, and
- * what the queries do not find, is as if it had not been sent. Never throws because of the body.
+ * what the queries do not find, is as if it had not been sent. A text at the top that is JSON itself, as
+ * a field of a form may be, is read as what it holds. Never throws because of the body.
  */
 export function mapBody(body: unknown, mapping: LinkMapping): unknown {
   if (typeof body !== 'object' || body === null) return body;
   const rules = compiled.get(mapping) ?? compile(mapping);
+  const opened = withJsonOpened(body) as JSONValue;
   const mapped: Record<string, unknown> = {};
   const inner: Record<string, Record<string, unknown>> = {};
+  const named = new Set<string>();
   for (const { path, queries } of rules) {
-    const value = firstFound(body as JSONValue, queries);
-    if (value === undefined) continue;
+    const found = firstFound(opened, queries);
+    if (found === undefined) continue;
+    if (found.key !== null) named.add(found.key);
     const [outer = '', key] = path;
-    if (key === undefined) mapped[outer] = value;
-    // fromEntries below defines each key as its own, `__proto__` too.
-    else inner[outer] = Object.fromEntries([...Object.entries(inner[outer] ?? {}), [key, value]]);
+    if (key === undefined) mapped[outer] = found.value;
+    else inner[outer] = withKey(inner[outer], key, found.value);
   }
+  if (mapping.rest !== undefined && isJsonObject(opened))
+    for (const [key, value] of Object.entries(opened))
+      if (!named.has(key) && (typeof value !== 'object' || Array.isArray(value)))
+        inner['customFields'] = { ...withKey({}, key, value), ...inner['customFields'] };
   return { ...mapped, ...inner };
 }
 
-function firstFound(body: JSONValue, queries: readonly JSONPathQuery[]): unknown {
-  for (const query of queries) {
+/** fromEntries defines each key as its own, `__proto__` too. */
+const withKey = (object: object = {}, key: string, value: unknown): Record<string, unknown> =>
+  Object.fromEntries([...Object.entries(object), [key, value]]);
+
+/** The names of JSON in a text are found only there: a form has no other way to send an object. */
+function withJsonOpened(body: object): object {
+  const entries = Object.entries(body);
+  if (Array.isArray(body) || !entries.some(([, value]) => looksLikeJson(value))) return body;
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, looksLikeJson(value) ? opened(value) : value]),
+  );
+}
+
+const looksLikeJson = (value: unknown): value is string =>
+  typeof value === 'string' && value.startsWith('{"');
+
+function opened(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** What counts of the queries of a field; `key`: the one at the top of the body that it stands under. */
+interface Found {
+  value: unknown;
+  key: string | null;
+}
+
+function firstFound(body: JSONValue, queries: readonly Compiled[]): Found | undefined {
+  for (const { query, rule } of queries) {
+    const parts: unknown[] = [];
     try {
-      for (const node of query.lazyQuery(body)) if (!isBlank(node.value)) return node.value;
+      for (const { value, location } of query.lazyQuery(body)) {
+        if (isBlank(value)) continue;
+        const key = typeof location[0] === 'string' ? location[0] : null;
+        if (typeof rule === 'string') return { value, key };
+        if (rule.join !== true) return { value: transformed(value, rule), key };
+        parts.push(value);
+        if (parts.length === MOST_JOINED) break;
+      }
     } catch {
       // Deeper than any form: what is there is not read.
     }
+    if (parts.length > 0 && typeof rule === 'object')
+      return { value: transformed(parts.map(String).join(' '), rule), key: null };
   }
   return undefined;
+}
+
+const MOST_JOINED = 10;
+const SLASHED_DATE = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})$/;
+
+function transformed(value: unknown, rule: Exclude<MappingRule, string>): unknown {
+  const { without = '', dates, values = {} } = rule;
+  if (typeof value !== 'string')
+    return Object.hasOwn(values, String(value)) ? values[String(value)] : value;
+  const text = value.startsWith(without) ? value.slice(without.length) : value;
+  if (Object.hasOwn(values, text)) return values[text];
+  const date = dates === undefined ? null : SLASHED_DATE.exec(text.trim());
+  if (date === null) return text;
+  const [, first = '', second = '', year = ''] = date;
+  const [day, month] = dates === 'day-first' ? [first, second] : [second, first];
+  return `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
 }
 
 /** What is wrong with the queries of rules, by the field that they are of. Empty: they can be used. */
@@ -133,13 +204,17 @@ export function mapRules(
   rules: Readonly<Record<string, readonly string[]>>,
 ): (value: object) => Record<string, unknown> {
   const compiledRules = Object.entries(rules).map(
-    ([field, queries]) => [field, queries.map((query) => environment.compile(query))] as const,
+    ([field, queries]) =>
+      [
+        field,
+        queries.map((query) => ({ query: environment.compile(query), rule: query })),
+      ] as const,
   );
   return (value) =>
     Object.fromEntries(
       compiledRules.flatMap(([field, queries]): [string, unknown][] => {
         const found = firstFound(value as JSONValue, queries);
-        return found === undefined ? [] : [[field, found]];
+        return found === undefined ? [] : [[field, found.value]];
       }),
     );
 }

@@ -1,10 +1,13 @@
 import {
   CAPTCHA_URLS,
+  externalIdOf,
   LINK_DEFAULTS,
   LinkGuardChanges,
   LinkGuardView,
+  LinkMapping,
   LinkSettings,
 } from '@leadgate/contract';
+import { mapBody, mappingFaults, parseBody, readLead } from '@leadgate/leads';
 import {
   createLink,
   expireLink,
@@ -27,7 +30,7 @@ import {
   type Connections,
 } from './operation.ts';
 import { tellRedis } from './run.ts';
-import { At, Nullable, Time, Uuid } from './schema.ts';
+import { At, Nullable, open, Time, Uuid } from './schema.ts';
 
 const CodeView = Type.Object({
   code: Type.String(),
@@ -108,6 +111,9 @@ const changes = {
   ...Type.Partial(LinkSettings).properties,
   guard: Type.Optional(LinkGuardChanges),
 };
+
+const notABody = (code: string): Refusal =>
+  invalid([{ pointer: '/body', code, detail: 'It is no JSON object and no form.' }]);
 
 const WEEK_SECONDS = 604_800;
 
@@ -203,6 +209,43 @@ export const link = {
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
       warnOfCaptcha(settings.guard?.captcha?.verifyUrl, call);
       return changed(outcome.kind === 'updated' ? outcome.link : null, connections, call);
+    },
+  }),
+
+  try: operation({
+    name: 'link.try',
+    id: 'tryMapping',
+    method: 'POST',
+    path: '/links/:linkId/try',
+    summary:
+      'Show what a link would read of a body, under its mapping or another; nothing is changed',
+    scope: 'linkId',
+    role: 'viewer',
+    recorded: false,
+    input: Type.Object({
+      linkId: Uuid,
+      body: Type.String({ maxLength: 65_536, description: 'JSON, or the text of a form.' }),
+      mapping: Type.Optional(Nullable(LinkMapping)),
+    }),
+    output: Type.Object({
+      lead: open({}, 'What would be read, normalised.'),
+      externalId: Nullable(Type.String()),
+      notes: Type.Array(open({ field: Type.String(), code: Type.String() })),
+    }),
+    run: async ({ linkId, body, mapping: asked }, { store }) => {
+      const [entry] = await linkEntries(store, linkId);
+      if (entry === undefined) return UNKNOWN;
+      const mapping = asked === undefined ? (entry.link.mapping ?? null) : asked;
+      const faults = mapping === null ? [] : mappingFaults(mapping);
+      if (faults.length > 0) return invalid(faults);
+      const parsed = parseBody(body, /^\s*[{[]/.test(body) ? 'json' : 'form');
+      if (parsed.kind !== 'parsed') return notABody(parsed.kind);
+      const value = mapping === null ? parsed.value : mapBody(parsed.value, mapping);
+      const rules = { ...entry.link, requireIdentity: false };
+      const reading = readLead(value, rules, { lenient: true, now: Date.now() });
+      if (reading.kind === 'refused') return notABody(reading.code);
+      const { lead, notes, identities } = reading;
+      return { lead, notes, externalId: externalIdOf(identities, linkId) };
     },
   }),
 

@@ -2,15 +2,7 @@ import { loadNoun, type LinkView } from '@leadgate/operations';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { LinkGuardChanges, LinkMapping } from '@leadgate/contract';
-import {
-  decodeText,
-  mapBody,
-  mappingFaults,
-  parseBody,
-  PRESET_NAMES,
-  PRESETS,
-  readLead,
-} from '@leadgate/leads';
+import { decodeText, PRESET_NAMES, PRESETS } from '@leadgate/leads';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { call } from '../call.ts';
 import { EXIT, Failure } from '../io.ts';
@@ -40,6 +32,7 @@ interface SettingOptions extends JsonOption {
 interface MapOptions extends JsonOption {
   preset?: (typeof PRESET_NAMES)[number];
   rule?: string[];
+  file?: string;
   try?: string;
   none?: boolean;
 }
@@ -100,9 +93,20 @@ export function addLinkCommands(link: Command, context: Context): void {
     .argument('<link>', LINK)
     .addOption(new Option('--preset <sender>', 'the rules for a sender').choices([...PRESET_NAMES]))
     .option('--rule <field=query>', 'where a field stands (may be given again)', collect)
+    .addOption(
+      new Option(
+        '--file <json>',
+        'a whole mapping, with what is made of values (join, without, dates, values)',
+      ).conflicts(['preset', 'rule']),
+    )
     .option('--try <file>', 'show what would be read of this body, and change nothing')
     .addOption(
-      new Option('--none', 'read a lead’s own names again').conflicts(['preset', 'rule', 'try']),
+      new Option('--none', 'read a lead’s own names again').conflicts([
+        'preset',
+        'rule',
+        'file',
+        'try',
+      ]),
     )
     .action((named: string, options: MapOptions) => map(context, named, options));
 
@@ -275,41 +279,49 @@ async function change<V extends 'show' | 'set' | 'disable' | 'enable' | 'rotate'
 }
 
 async function map(context: Context, named: string, options: MapOptions): Promise<void> {
-  const link = await findLinkNamed(context.session.store(), named);
+  const { io, session } = context;
+  const link = await findLinkNamed(session.store(), named);
   if (options.none === true) return change(context, 'set', named, options, { mapping: null });
-  const asked = mappingOf(options);
+  const asked = mappingOf(options, io.cwd);
   if (options.try === undefined)
     return change(context, 'set', named, options, { mapping: asked ?? noRule() });
-  const mapping = asked ?? link.mapping ?? noRule();
-  const faults = mappingFaults(mapping);
-  if (faults.length > 0) throw new Failure(faults.map(faultText).join(' '), EXIT.usage);
-  const { text } = decodeText(readFileSync(resolve(context.io.cwd, options.try)));
-  const parsed = parseBody(text, 'form');
-  if (parsed.kind !== 'parsed')
-    throw new Failure('The body is neither JSON nor a form.', EXIT.usage);
-  const rules = { ...link, linkId: link.id, country: 'BR', dummyPhones: [] };
-  const read = readLead(mapBody(parsed.value, mapping), rules, { lenient: true, now: Date.now() });
-  answer(context.io, options, read, () =>
-    read.kind === 'read'
-      ? table(['field', 'read as'], flat(read.lead))
-      : `Nothing can be read: ${read.errors.map(({ detail }) => detail).join(' ')}\n`,
+  const { text: body } = decodeText(readFileSync(resolve(io.cwd, options.try)));
+  const { try: tryMapping } = await loadNoun('link');
+  const read = await call(context, tryMapping, {
+    ...{ linkId: link.id, body, mapping: asked ?? link.mapping ?? noRule() },
+  });
+  const values = flat({
+    ...read.lead,
+    ...(read.externalId !== null && { externalId: read.externalId }),
+  });
+  answer(io, options, read, () =>
+    values.length > 0 ? table(['field', 'read as'], values) : 'Nothing would be read.\n',
   );
 }
 
 const noRule = (): never => {
-  throw new Failure('Give --preset, --rule or --none.', EXIT.usage);
+  throw new Failure('Give --preset, --rule, --file or --none.', EXIT.usage);
 };
 
-const faultText = ({ pointer, detail }: { pointer: string; detail: string }): string =>
-  `${pointer.split('/').at(-1) ?? ''}: ${detail}`;
-
-function mappingOf({ preset, rule = [] }: MapOptions): LinkMapping | null {
+function mappingOf({ preset, rule = [], file }: MapOptions, cwd: string): LinkMapping | null {
+  if (file !== undefined) return mappingIn(readFileSync(resolve(cwd, file), 'utf8'));
   if (preset === undefined && rule.length === 0) return null;
   const rules: LinkMapping['rules'] = rulesOf(rule);
-  const presets: LinkMapping['rules'] = preset === undefined ? {} : PRESETS[preset];
-  for (const [field, queries] of Object.entries(presets))
+  if (preset === undefined) return { preset: null, rules };
+  const { rules: known, ...rest } = PRESETS[preset] as Pick<LinkMapping, 'rules' | 'rest'>;
+  for (const [field, queries] of Object.entries(known))
     rules[field] = [...(rules[field] ?? []), ...queries].slice(0, 5);
-  return { preset: preset ?? null, rules };
+  return { preset, rules, ...rest };
+}
+
+/** A mapping as `link show --json` prints it; what is wrong in it is found where it is checked. */
+function mappingIn(text: string): LinkMapping {
+  try {
+    const { preset = null, ...mapping } = JSON.parse(text) as LinkMapping;
+    return { preset, ...mapping };
+  } catch {
+    throw new Failure('The file is no JSON.', EXIT.usage);
+  }
 }
 
 /** The values of a lead by path. */

@@ -1,0 +1,21 @@
+import type { Preset } from './preset.ts';
+
+const either = (field: string) => [`$.contact.${field}`, `$.leads[0].${field}`];
+
+/**
+ * Webhook of conversions of RD Station Marketing: the present one with one `contact`, and the first one
+ * with a list `leads`, of which the first counts.
+ */
+export const rdStation: Preset = {
+  rules: {
+    email: either('email'),
+    name: either('name'),
+    telephone: [...either('mobile_phone'), ...either('personal_phone')],
+    profession: either('job_title'),
+    city: either('city'),
+    state: either('state'),
+    utmSource: ['$.leads[0].last_conversion.conversion_origin.source'],
+    utmMedium: ['$.leads[0].last_conversion.conversion_origin.medium'],
+    utmCampaign: ['$.leads[0].last_conversion.conversion_origin.campaign'],
+  },
+};

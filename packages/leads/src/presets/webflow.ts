@@ -1,0 +1,11 @@
+import type { Preset } from './preset.ts';
+import { byLabel, marksIn } from './preset.ts';
+
+/** Webhook `form_submission` of Webflow (API v2). */
+export const webflow: Preset = {
+  rules: {
+    ...byLabel('$.payload.data'),
+    ...marksIn('$.payload.data'),
+    externalId: ['$.payload.id'],
+  },
+};
