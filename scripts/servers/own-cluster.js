@@ -83,6 +83,8 @@ export async function startOwnCluster({
       masterauth: password,
       'cluster-enabled': 'yes',
       'cluster-node-timeout': nodeTimeoutMs.toString(),
+      'repl-timeout': '10',
+      'repl-ping-replica-period': '2',
       // Who replicates whom stays as it is dealt out.
       'cluster-allow-replica-migration': 'no',
       'repl-diskless-sync-delay': '0',

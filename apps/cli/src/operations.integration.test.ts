@@ -253,6 +253,18 @@ test('tail follows a link, masked unless it is told to show, and ends when it is
   expect((await follow('--show')).status).toBe(0);
 });
 
+test('doctor proposes that numbers which many people type identify nobody', async () => {
+  const rows = Array.from({ length: 6 }, (_, i) => `nobody${i}@x.example,11999999999`);
+  writeFileSync(join(folder, 'nobody.csv'), `email,phone\n${rows.join('\n')}\n`);
+  await json('import', 'nobody.csv', '--link', link.code);
+  await soon(async () => {
+    const { out } = await leadgate(['doctor']);
+    expect(out).toMatch(/warn +telephones/);
+    expect(out).toContain('--dummy-class repeated');
+    expect(out).not.toContain('999999');
+  });
+});
+
 test('retention that goes further than a run may is shown by doctor, and allowed by a command', async () => {
   await store.prisma.retention.update({
     where: { subject: 'submission' },

@@ -12,6 +12,7 @@ const strict: RedisDurability = {
   maxmemory: 0,
   usedMemory: 1_000_000,
   replicas: 0,
+  replTimeout: 60,
 };
 const findings = (...changes: Partial<RedisDurability>[]) =>
   durabilityFindings(changes.map((change) => ({ ...strict, ...change })));

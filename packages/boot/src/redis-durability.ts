@@ -18,6 +18,8 @@ export interface RedisDurability {
   usedMemory: number;
   /** Connected now. */
   replicas: number;
+  /** Seconds after which a master and a replica give up a connection that is silent; null if unknown. */
+  replTimeout: number | null;
 }
 
 /**
@@ -45,6 +47,7 @@ async function inspectServer(redis: Redis, node: string | null): Promise<RedisDu
     maxmemory: Number(info.get('maxmemory') ?? 0),
     usedMemory: Number(info.get('used_memory') ?? 0),
     replicas: Number(info.get('connected_slaves') ?? 0),
+    replTimeout: Number(config.get('repl-timeout') ?? 0) || null,
   };
 }
 
@@ -69,7 +72,7 @@ async function readInfo(redis: Redis): Promise<Map<string, string>> {
 
 /** One setting a call: CONFIG GET takes several only since Redis 7. */
 async function readSettings(redis: Redis): Promise<Map<string, string>> {
-  const names = ['maxmemory-policy', 'appendfsync', 'no-appendfsync-on-rewrite'];
+  const names = ['maxmemory-policy', 'appendfsync', 'no-appendfsync-on-rewrite', 'repl-timeout'];
   const values = await Promise.all(names.map((name) => readSetting(redis, name)));
   return new Map(
     names.flatMap((name, i): [string, string][] => {

@@ -244,6 +244,8 @@ export {
   revokeToken,
 } from './tokens.ts';
 export {
+  doubtfulPhones,
+  type DoubtfulPhones,
   createWorkspace,
   findWorkspace,
   listWorkspaces,

@@ -120,3 +120,34 @@ export async function workspaceOf(
     WHERE id = ${id}::uuid LIMIT 1`;
   return row?.workspaceId ?? null;
 }
+
+/** How many of a workspace's latest submissions have a telephone that may be nobody's. */
+export interface DoubtfulPhones {
+  workspace: string;
+  dummyClasses: PhoneClass[];
+  /** By class, and of leads with the emails of several people. */
+  repeated: number;
+  impossible: number;
+  shared: number;
+}
+
+const WORKSPACES_LOOKED_AT = 1_000;
+
+/** Counts notes on telephones among the last 200 submissions of each workspace, of 1,000 at most. */
+export async function doubtfulPhones(store: Store): Promise<DoubtfulPhones[]> {
+  const has = (code: string, detail: string) =>
+    Prisma.sql`count(*) FILTER (WHERE note->>'code' = ${code}
+      AND coalesce(note->>'detail', '') LIKE ${`%${detail}%`})::int`;
+  return store.prisma.$queryRaw<DoubtfulPhones[]>`
+    SELECT w.name AS workspace, w.dummy_classes AS "dummyClasses",
+           ${has('placeholder-phone', 'repeated')} AS repeated,
+           ${has('placeholder-phone', 'impossible')} AS impossible,
+           ${has('shared-phone', '')} AS shared
+    FROM (SELECT * FROM workspace ORDER BY created_at DESC LIMIT ${WORKSPACES_LOOKED_AT}) AS w
+    CROSS JOIN LATERAL (
+      SELECT notes FROM submission s WHERE s.workspace_id = w.id
+      ORDER BY s."order" DESC LIMIT 200) AS latest
+    CROSS JOIN LATERAL jsonb_array_elements(latest.notes) AS note
+    WHERE note->>'code' IN ('placeholder-phone', 'shared-phone')
+    GROUP BY w.id, w.name, w.dummy_classes ORDER BY w.name`;
+}

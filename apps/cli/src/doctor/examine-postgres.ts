@@ -1,5 +1,7 @@
 import {
   directoryRevision,
+  doubtfulPhones,
+  type DoubtfulPhones,
   listWorkspaces,
   migrationState,
   retentionStandings,
@@ -25,8 +27,9 @@ export async function examinePostgres(
     const migrations = migrationsFinding(state);
     if (migrations.status === 'fail') return { findings: [reachable, migrations], facts: null };
     const standings = await retentionStandings(session.store());
+    const phones = telephonesFinding(await doubtfulPhones(session.store()));
     return {
-      findings: [reachable, migrations, retentionFinding(standings)],
+      findings: [reachable, migrations, retentionFinding(standings), phones],
       facts: await readPostgresFacts(session),
     };
   } catch (error) {
@@ -81,6 +84,40 @@ function retentionFinding(standings: readonly RetentionStanding[]): Finding {
       .map(({ subject, wanted }) => `${subject} from before ${wanted} would go`)
       .join('; '),
     todo: 'That is more than a month beyond the last run. If clocks and days are right: leadgate retention allow.',
+  };
+}
+
+/** So many of 200 are more than people who mistype. */
+const MANY_PHONES = 5;
+const NAMED = 3;
+
+/** Proposes the setting by which numbers of nobody join no people, if many were sent. */
+function telephonesFinding(all: readonly DoubtfulPhones[]): Finding {
+  const check = 'telephones';
+  const found: string[] = [];
+  const todo: string[] = [];
+  for (const { workspace, dummyClasses, shared, ...counts } of all) {
+    const classes = (['repeated', 'impossible'] as const).filter(
+      (name) => counts[name] >= MANY_PHONES && !dummyClasses.includes(name),
+    );
+    if (classes.length === 0 && shared < MANY_PHONES) continue;
+    const ofNobody = classes.map((name) => `${counts[name]} ${name}`);
+    const parts = [...ofNobody, ...(shared > 0 ? [`${shared} of several people`] : [])];
+    found.push(`"${workspace}": ${parts.join(', ')} among its last 200`);
+    const wanted = [...dummyClasses, ...classes].join(' ');
+    if (classes.length > 0)
+      todo.push(`leadgate workspace set "${workspace}" --dummy-class ${wanted}`);
+  }
+  if (found.length === 0)
+    return { check, status: 'ok', found: 'few that may be nobody’s', todo: null };
+  const more = found.length > NAMED ? `; and ${found.length - NAMED} workspaces more` : '';
+  const set =
+    todo.length === 0 ? '' : `To have them identify nobody: ${todo.slice(0, NAMED).join('; ')}. `;
+  return {
+    check,
+    status: 'warn',
+    found: `${found.slice(0, NAMED).join('; ')}${more}`,
+    todo: `${set}Whom one joined already, leadgate lead split ID --by email takes apart.`,
   };
 }
 

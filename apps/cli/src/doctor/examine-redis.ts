@@ -49,6 +49,7 @@ async function durability(redis: RedisConnection): Promise<Finding[]> {
     check('log rewrite', logRewrite, 'noAppendfsyncOnRewrite'),
     memory(nodes),
     ...(isCluster(redis) ? [replicas(nodes)] : []),
+    ...replication(nodes),
   ];
 }
 
@@ -71,6 +72,7 @@ const FLAWLESS: RedisDurability = {
   maxmemory: 0,
   usedMemory: 0,
   replicas: 0,
+  replTimeout: null,
 };
 
 type Setting = Exclude<keyof RedisDurability, 'node'>;
@@ -127,6 +129,32 @@ function replicas(nodes: readonly RedisDurability[]): Finding {
   if (alone.length === 0) return { check, status: 'ok', found, todo: null };
   const todo = `Give each master a replica that runs: ${alone.join(', ')} has none.`;
   return { check, status: 'warn', found, todo };
+}
+
+/** Seconds that a replica may be taken for gone after a silence that ended. */
+const LONGEST_REPL_TIMEOUT = 15;
+
+/**
+ * A replica whose network was silent stays away until repl-timeout, and so do posts that wait for it
+ * (REDIS_WAIT_REPLICAS). Nothing is said if there are no replicas.
+ */
+function replication(nodes: readonly RedisDurability[]): Finding[] {
+  const times = nodes.flatMap(({ replicas, replTimeout }) =>
+    replicas > 0 && replTimeout !== null ? [replTimeout] : [],
+  );
+  if (times.length === 0) return [];
+  const longest = Math.max(...times);
+  const isLong = longest > LONGEST_REPL_TIMEOUT;
+  const todo =
+    'Set repl-timeout to 10 and repl-ping-replica-period to 2 on masters and replicas: a replica whose network was silent is away for as long, and with REDIS_WAIT_REPLICAS posts go to the spool meanwhile.';
+  return [
+    {
+      check: 'replication',
+      status: isLong ? 'warn' : 'ok',
+      found: `repl-timeout ${longest} s`,
+      todo: isLong ? todo : null,
+    },
+  ];
 }
 
 const UNKNOWN = 'not compared: Postgres cannot be asked';
