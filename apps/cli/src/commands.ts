@@ -112,6 +112,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/audit.ts')).addAudit,
   },
   {
+    name: 'reads',
+    summary: 'List who read what about people, when, by which door.',
+    load: async () => (await import('./commands/audit.ts')).addReads,
+  },
+  {
     name: 'retention',
     summary: 'Say for how long a workspace keeps what; see what was let go, and allow more.',
     load: async () => (await import('./commands/retention.ts')).addRetentionCommands,

@@ -5,7 +5,7 @@ import { EXIT, Failure, type Io } from './io.ts';
 
 /** Verbs that only look. Whatever else a command is called, it acts, and is recorded. */
 export const LOOKS: ReadonlySet<string> = new Set([
-  ...['list', 'show', 'find', 'duplicates', 'stats', 'doctor', 'tail', 'audit', 'changes'],
+  ...['list', 'show', 'find', 'duplicates', 'stats', 'doctor', 'tail', 'audit', 'reads', 'changes'],
 ]);
 
 /** Nouns whose commands run operations, which put themselves on record. */

@@ -70,6 +70,40 @@ test('all that is known of a person is exported by an operator, with its meaning
   expect(entry).toMatchObject({ subject: { leadId } });
 });
 
+test('who reads a person unmasked is on record, whom they looked for as a keyed hash, and the person is told', async () => {
+  const [operator, viewer] = [
+    await console_.withToken('operator'),
+    await console_.withToken('viewer'),
+  ];
+  const reads = async () =>
+    (await administrator('GET', `/api/reads?leadId=${leadId}`)).json<
+      { action: string; actor: { kind: string }; workspaceId: string | null }[]
+    >();
+  await viewer('GET', `/api/leads/${leadId}`);
+  expect(await reads()).toEqual([]);
+  await operator('GET', `/api/leads/${leadId}`);
+  await operator('GET', `/api/leads?email=${EMAIL}&workspaceId=${workspaceId}`);
+  await operator('GET', `/api/leads?email=nobody@example.com&workspaceId=${workspaceId}`);
+  await operator('GET', `/api/workspaces/${workspaceId}/leads/export`);
+  expect((await reads()).map(({ action }) => action)).toEqual(['lead.find', 'lead.show']);
+  const ofWorkspace = (await administrator('GET', '/api/reads?limit=3')).json<object[]>();
+  expect(ofWorkspace).toMatchObject([
+    { action: 'lead.export', workspaceId, leadIds: [] },
+    { action: 'lead.find', workspaceId, leadIds: [] },
+    { action: 'lead.find', workspaceId, leadIds: [leadId] },
+  ]);
+  expect((await operator('GET', '/api/reads')).statusCode).toBe(403);
+  const rows = await console_.store.prisma.personRead.findMany({ where: { workspaceId } });
+  expect(rows.map(({ sought }) => sought?.length ?? 0)).toEqual([32, 32, 0]);
+  expect(JSON.stringify(rows.map(({ id: _, ...row }) => row))).not.toMatch(/marked|nobody/i);
+
+  const known = (await operator('GET', `/api/leads/${leadId}/person`)).json<{ reads: object[] }>();
+  expect(known.reads).toMatchObject([
+    { action: 'lead.find', by: 'token' },
+    { action: 'lead.show', by: 'token' },
+  ]);
+});
+
 describe('an erasure through the API', () => {
   test('is counted by a dry run that changes nothing and is not on record', async () => {
     const answer = await erase({ email: EMAIL, reason: 'ticket 1', dryRun: true });

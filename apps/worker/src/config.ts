@@ -76,6 +76,13 @@ export const WorkerConfig = Type.Object({
     minimum: 1,
     maximum: 1_000_000,
   }),
+  READS_DAYS: Type.Integer({
+    description:
+      'how many days it is on record who read what about people, and a month longer at most',
+    default: 730,
+    minimum: 180,
+    maximum: 36_500,
+  }),
   ERASURE_KEY: erasureKeySetting(),
   ERASURE_LEDGER: erasureLedgerSetting(),
   SHUTDOWN_TIMEOUT_MS: Type.Integer({

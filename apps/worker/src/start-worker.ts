@@ -98,10 +98,15 @@ export async function startWorker(
   const erasures = await requireErasures({ store, redis: upkeepRedis }, config.ERASURE_LEDGER);
   if (erasures > 0) logger.warn({ erasures }, 'erased again what an older dump brought back');
 
-  const retention = createRetentionTask(store, upkeepRedis, {
-    submission: config.RETENTION_DAYS,
-    rejected_submission: config.REJECTED_DAYS,
-  });
+  const retention = createRetentionTask(
+    store,
+    upkeepRedis,
+    {
+      submission: config.RETENTION_DAYS,
+      rejected_submission: config.REJECTED_DAYS,
+    },
+    config.READS_DAYS,
+  );
   // Before the first job, while no row is in their way. A failure is the maintenance's to tell.
   await retention.run().catch(() => null);
 

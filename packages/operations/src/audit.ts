@@ -1,7 +1,7 @@
-import { listAudit } from '@leadgate/store';
+import { listAudit, listReads } from '@leadgate/store';
 import { Type } from 'typebox';
 import { operation } from './operation.ts';
-import { At, Limit, Nullable, Time } from './schema.ts';
+import { At, Limit, Nullable, Time, Uuid } from './schema.ts';
 
 /** Who did what, when, to what. */
 export const audit = {
@@ -41,6 +41,47 @@ export const audit = {
     ),
     run: ({ since, limit = 50, ...filter }, { store }) =>
       listAudit(store, {
+        ...filter,
+        limit,
+        ...(since !== undefined && { since: new Date(since) }),
+      }),
+  }),
+
+  reads: operation({
+    name: 'audit.reads',
+    id: 'listReads',
+    method: 'GET',
+    path: '/reads',
+    summary: 'List who read what about people, unmasked, newest first',
+    description: 'Finds, lists, single leads, exports and downloads, by every door.',
+    scope: null,
+    role: 'administrator',
+    input: Type.Object({
+      leadId: Type.Optional(Uuid),
+      actor: Type.Optional(Type.String({ description: 'The whole name.' })),
+      since: Type.Optional(Time),
+      before: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'The last id of the page before.',
+        }),
+      ),
+      limit: Limit,
+    }),
+    output: Type.Array(
+      Type.Object({
+        id: Type.Integer(),
+        at: At,
+        actor: Type.Object({ kind: Type.String(), name: Type.String() }),
+        action: Type.String(),
+        workspaceId: Nullable(Uuid),
+        leadIds: Type.Array(Uuid),
+        requestId: Nullable(Type.String()),
+      }),
+    ),
+    run: ({ since, limit = 50, ...filter }, { store }) =>
+      listReads(store, {
         ...filter,
         limit,
         ...(since !== undefined && { since: new Date(since) }),

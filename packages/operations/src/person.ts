@@ -1,5 +1,5 @@
 import { failedSubmissions } from '@leadgate/queue';
-import { knownOfPerson } from '@leadgate/store';
+import { knownOfPerson, listReads } from '@leadgate/store';
 import { Type } from 'typebox';
 import { operation, Refusal } from './operation.ts';
 import { At, open, Uuid } from './schema.ts';
@@ -14,10 +14,13 @@ const MEANING = {
   held: 'Posts that name the person and were held back as spam.',
   discarded: 'Posts that could not be stored and were given up by an operator, with the reason.',
   failed: 'Posts that could not be stored yet.',
+  reads: 'When their data was read here, by which kind of access, and how.',
   sentTo: 'Other systems that were sent the lead, and when they took it last.',
 };
 
 const Parts = Type.Array(open({}));
+
+const MOST_READS = 1_000;
 
 /** All that is known of a person. */
 export const exportPerson = operation({
@@ -45,6 +48,7 @@ export const exportPerson = operation({
     discarded: Parts,
     failed: Parts,
     sentTo: Parts,
+    reads: Parts,
   }),
   run: async ({ leadId }, { store, redis }) => {
     const known = await knownOfPerson(store, leadId);
@@ -54,6 +58,9 @@ export const exportPerson = operation({
       await redis(),
       (sent) => sent.workspaceId === parts.lead.workspaceId && isTheirs(sent),
     );
-    return { exportedAt: new Date(), meaning: MEANING, ...parts, failed };
+    const reads = (await listReads(store, { leadId, limit: MOST_READS })).map(
+      ({ at, action, actor: { kind } }) => ({ at, action, by: kind }),
+    );
+    return { exportedAt: new Date(), meaning: MEANING, ...parts, failed, reads };
   },
 });

@@ -1,11 +1,20 @@
 import { reaches, roleIn, type Access, type FieldError, type Role } from '@leadgate/contract';
-import { recordAction, recordOutcome, workspaceOf, isUuid } from '@leadgate/store';
+import { contactsIn } from '@leadgate/leads';
+import {
+  findWorkspace,
+  isUuid,
+  recordAction,
+  recordOutcome,
+  recordRead,
+  workspaceOf,
+} from '@leadgate/store';
 import type { Static, TObject } from 'typebox';
 import { Value } from 'typebox/value';
 import {
   invalid,
   pathMembers,
   Refusal,
+  TextFile,
   type Call,
   type Connections,
   type Operation,
@@ -91,14 +100,72 @@ export async function runOperation<I extends TObject, O>(
   const role = await roleOver(operation, input, connections, call.actor);
   if (role instanceof Refusal)
     return onRecord(entryOf(operation, input), () => role, connections, call);
-  const run = async () =>
-    Value.Check(operation.input, input)
-      ? operation.run(input, connections, call)
-      : invalid(faultsOf(operation.input, input));
+  const run = async () => {
+    if (!Value.Check(operation.input, input)) return invalid(faultsOf(operation.input, input));
+    const output = await operation.run(input, connections, call);
+    const isUnmasked = reaches(role, 'operator');
+    if (isUnmasked && (operation.personal || output instanceof TextFile))
+      await recordReadOf(operation, input, output, connections, call);
+    return output;
+  };
   const isRecorded =
     operation.recorded === 'at-start' ? !Reflect.has(input, 'after') : operation.recorded;
   if (!isRecorded || Reflect.get(input, 'dryRun') === true) return run();
   return onRecord(entryOf(operation, input), run, connections, call);
+}
+
+/** More leads than a list has at once: an export is told by its workspace. */
+const MOST_LEADS = 500;
+
+/**
+ * Writes who read what about whom, before it is handed over. As what acts, a command is not held up if
+ * Postgres does not take it.
+ */
+async function recordReadOf(
+  { name: action }: Pick<Operation, 'name'>,
+  input: object,
+  output: unknown,
+  { store }: Pick<Connections, 'store'>,
+  { actor: { kind, name }, requestId, warn }: Call,
+): Promise<void> {
+  if (output instanceof Refusal) return;
+  const named: unknown = Reflect.get(input, 'workspaceId');
+  const workspaceId = typeof named === 'string' && isUuid(named) ? named : null;
+  const leadIds = [...new Set([...leadIdsIn(input), ...leadIdsIn(output)])].slice(0, MOST_LEADS);
+  const sought = workspaceId === null ? null : await soughtBy(store, workspaceId, input);
+  try {
+    await recordRead(store, {
+      actor: { kind, name },
+      action,
+      workspaceId,
+      leadIds,
+      sought,
+      requestId,
+    });
+  } catch (error) {
+    if (kind !== 'command-line') throw error;
+    warn('that this was read is not on record: Postgres did not take it', error);
+  }
+}
+
+/** The leads that an input or an output names, as far as it is one or a list. */
+function leadIdsIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(leadIdsIn);
+  if (typeof value !== 'object' || value === null) return [];
+  const { leadId, a, b, lead }: Record<string, unknown> = { ...value };
+  const own = typeof leadId === 'string' && isUuid(leadId) ? [leadId] : [];
+  // A pair of possible duplicates, and the export of a person.
+  return [...own, ...[a, b, lead].flatMap(leadIdsIn)];
+}
+
+/** The email or telephone that was looked for: of somebody, or of nobody who is known. */
+async function soughtBy(store: Connections['store'], workspaceId: string, input: object) {
+  const { email, telephone, q }: Record<string, unknown> = { ...input };
+  const text = [email, telephone, q].find((one) => typeof one === 'string' && one.trim() !== '');
+  const workspace = typeof text === 'string' ? await findWorkspace(store, workspaceId) : null;
+  if (workspace === null || typeof text !== 'string') return null;
+  const identity = contactsIn(text, workspace.country)[0];
+  return identity === undefined ? null : { workspaceId, identity };
 }
 
 /**

@@ -213,6 +213,7 @@ export {
   tellDefaultDays,
   untouchedLeads,
 } from './retention-policy.ts';
+export { keepReads, listReads, type PersonRead, recordRead } from './reads.ts';
 export { displayText, isUuid } from './text.ts';
 export {
   linkSums,

@@ -50,7 +50,8 @@ const RIGHTS = `
   REVOKE INSERT, UPDATE, DELETE ON _prisma_migrations FROM ${APPLICATION};
   REVOKE UPDATE, DELETE ON audit_entry FROM ${APPLICATION};
   GRANT UPDATE (outcome) ON audit_entry TO ${APPLICATION};
-  GRANT EXECUTE ON FUNCTION make_partition, drop_partition TO ${APPLICATION}`;
+  REVOKE UPDATE, DELETE ON person_read FROM ${APPLICATION};
+  GRANT EXECUTE ON FUNCTION make_partition, drop_partition, keep_reads TO ${APPLICATION}`;
 
 /**
  * Applies the migrations of a directory (`<name>/migration.sql`, by name) that the database does

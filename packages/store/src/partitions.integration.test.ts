@@ -7,6 +7,7 @@ import { sampleSubmission } from './apply/sample-submission.ts';
 import { openStore, type Store } from './open-store.ts';
 import { firstIdAt, listPartitions, makePartitions } from './partitions.ts';
 import { allowRetention, dropAcceptedBefore, retentionStandings } from './retention.ts';
+import { keepReads, listReads, recordRead } from './reads.ts';
 import { submissionsThere } from './submissions.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -240,4 +241,39 @@ describe('retention', () => {
       partitions: ['submission_2026_12', 'submission_2027_01'],
     });
   });
+});
+
+test('who read what is only added to, month by month, and an old month goes as a whole', async () => {
+  const read = {
+    ...{ actor: { kind: 'operator' as const, name: 'Ana' }, action: 'lead.show' },
+    ...{ workspaceId: null, leadIds: [randomUUID()], sought: null, requestId: null },
+  };
+  const months = async () =>
+    (
+      await other.query<{ name: string }>(
+        `SELECT inhrelid::regclass::text AS name FROM pg_inherits
+       WHERE inhparent = 'person_read'::regclass ORDER BY 1`,
+      )
+    ).rows.map(({ name }) => name);
+  const made = await months();
+  expect(made).toHaveLength(3);
+  // No worker made the month.
+  for (const name of made) await other.query(`DROP TABLE ${name}`);
+  await recordRead(store, read);
+  expect(await listReads(store, { limit: 9 })).toMatchObject([
+    { action: 'lead.show', leadIds: read.leadIds },
+  ]);
+  for (const refused of [
+    ...['DELETE FROM person_read', "UPDATE person_read SET action = 'x'", 'TRUNCATE person_read'],
+    `DELETE FROM ${made[0]}`,
+  ])
+    await expect(other.query(refused), refused).rejects.toThrow('only added to');
+
+  await other.query(
+    `CREATE TABLE person_read_2024_01 PARTITION OF person_read FOR VALUES FROM ('2024-01-01Z') TO ('2024-02-01Z')`,
+  );
+  expect(await keepReads(store, 36_500)).toBe(0);
+  expect(await keepReads(store, 180)).toBe(1);
+  expect(await months()).toEqual(made);
+  await expect(keepReads(store, 179)).rejects.toThrow();
 });

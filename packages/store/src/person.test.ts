@@ -31,6 +31,7 @@ const EXPORTED: Readonly<Record<string, string>> = {
   'HeldSubmission.id HeldSubmission.content': 'held',
   'DiscardedSubmission.jobId DiscardedSubmission.content': 'discarded',
   'Erasure.reason Erasure.erasedBy Erasure.erasedAt': 'lead.erasure',
+  'PersonRead.at PersonRead.action PersonRead.actorKind PersonRead.leadIds': 'reads',
   'Delivery.event Delivery.deliveredVersion Delivery.deliveredAt': 'sentTo',
 };
 
@@ -63,6 +64,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'SignInAttempt.*': 'as operators, by a digest',
   'AuditEntry.*': 'what operators did: ids, no data of the person',
   'ConsentFill.*': 'how far a table was filled',
+  'PersonRead.*': 'who of the controller it was, ids, and a keyed hash of what was looked for',
   'ImportedRow.*': 'a digest, so that a row is not imported twice',
   'Tombstone.*': 'a keyed hash, of a person who was erased',
   'Lead.*': 'ids and counts of this service',
@@ -84,6 +86,7 @@ const JUDGED: Readonly<Record<string, readonly string[]>> = {
   Lead: ['workspaceId', 'id', 'creatorOrder', 'version'],
   Identity: ['workspaceId', 'leadId'],
   PossibleDuplicate: ['workspaceId'],
+  PersonRead: ['id', 'actorName', 'workspaceId', 'sought', 'requestId'],
   Consent: ['workspaceId', 'leadId', 'linkId', 'recordedAt', 'erasedAt'],
   Submission: ['workspaceId'],
   RejectedSubmission: ['workspaceId', 'linkId', 'createdAt'],

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { call } from '../call.ts';
 import { answer, type Context, describe, type JsonOption, remark } from '../command.ts';
 import { shortTime, table } from '../print/table.ts';
-import { past, wholeNumber } from '../read.ts';
+import { past, readId, wholeNumber } from '../read.ts';
 
 interface AuditOptions extends JsonOption {
   who?: string;
@@ -55,4 +55,50 @@ function auditTable(entries: readonly AuditEntry[]): string {
         .join(', '),
     ]),
   );
+}
+
+interface ReadsOptions extends JsonOption {
+  lead?: string;
+  who?: string;
+  since?: Date;
+  before?: number;
+  limit: number;
+}
+
+export function addReads(command: Command, context: Context): void {
+  describe(command, {
+    details: 'Finds, lists, single leads, exports and downloads, by every door.',
+    examples: ['reads --lead 7c9e6679-7425-40de-944b-e07fc1f90ae7', 'reads --who "Ana Souza"'],
+  })
+    .option('--lead <id>', 'only of this lead, under all its ids')
+    .option('--who <name>', 'only by this operator, token or user of a system')
+    .option('--since <time>', 'only from then on: a time, a date, or how long ago (2h)', past)
+    .option('--before <id>', 'only those before this one: the next page', wholeNumber)
+    .option('--limit <n>', 'how many at most', wholeNumber, 50)
+    .action((options: ReadsOptions) => listReads(context, options));
+}
+
+async function listReads(context: Context, options: ReadsOptions): Promise<void> {
+  const { io } = context;
+  const { lead, who, since, before, limit } = options;
+  const { reads } = await loadNoun('audit');
+  const leadId = lead === undefined ? undefined : readId(lead, 'lead');
+  const found = await call(context, reads, { leadId, actor: who, since, before, limit });
+  answer(io, options, found, () =>
+    found.length === 0
+      ? 'Nothing was read.\n'
+      : table(
+          ['when', 'who', 'by', 'what', 'leads'],
+          found.map(({ at, actor, action, leadIds }) => [
+            shortTime(at),
+            actor.name,
+            actor.kind,
+            action,
+            leadIds.length > 3 ? `${leadIds.length} leads` : leadIds.join(', '),
+          ]),
+        ),
+  );
+  const last = found.at(-1);
+  if (last !== undefined && found.length === limit)
+    remark(io, `there may be more: add --before ${last.id}`);
 }

@@ -90,7 +90,7 @@ test('a process whose clock is years ahead lets nothing go, nor a database that 
     [id, workspaceId],
   );
   const stored = async () => (await listSubmissions(store, {}, 10)).length;
-  const task = createRetentionTask(store, redis, { submission: 365, rejected_submission: 30 });
+  const task = createRetentionTask(store, redis, { submission: 365, rejected_submission: 30 }, 730);
   vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 425 * 86_400_000);
   await task.run();
   vi.restoreAllMocks();
@@ -100,7 +100,7 @@ test('a process whose clock is years ahead lets nothing go, nor a database that 
   const wrong = Object.create(redis, {
     time: { value: async () => (await redis.time()).map((n) => Number(n) + 3_600) },
   }) as typeof redis;
-  const other = createRetentionTask(store, wrong, { submission: 1, rejected_submission: 30 });
+  const other = createRetentionTask(store, wrong, { submission: 1, rejected_submission: 30 }, 730);
   await expect(other.run()).rejects.toThrow('3600 seconds apart');
 });
 
@@ -111,7 +111,7 @@ test('once an hour, and a minute after an attempt that failed, as workers wait b
   let time = performance.now();
   vi.spyOn(performance, 'now').mockImplementation(() => time);
   closes.add('spies', () => vi.restoreAllMocks());
-  const task = createRetentionTask(store, redis, { submission: 30, rejected_submission: 30 });
+  const task = createRetentionTask(store, redis, { submission: 30, rejected_submission: 30 }, 730);
   const horizon = async () => (await retentionStandings(store))[0]?.horizon?.getTime() ?? 0;
   expect((await task.run())?.['made']).not.toHaveLength(0);
   const first = await horizon();
@@ -154,7 +154,7 @@ test('a workspace of which retention left no submission is not claimed on in an 
   await applyGroup(store, [{ submission, replay: false }]);
   await client.query(`UPDATE submission SET applied_at = now() - interval '31 days'`);
   const retention = { submission: 30, rejected_submission: 30 };
-  await createRetentionTask(store, redis, retention).run();
+  await createRetentionTask(store, redis, retention, 730).run();
   expect(await listSubmissions(store, {}, 10)).toEqual([]);
 
   await redis.flushdb();

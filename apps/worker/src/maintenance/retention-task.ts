@@ -4,6 +4,7 @@ import {
   dropAcceptedBefore,
   dropConsents,
   dueRetention,
+  keepReads,
   makePartitions,
   retentionDone,
   type RetentionKind,
@@ -38,6 +39,7 @@ export function createRetentionTask(
   store: Store,
   redis: RedisConnection,
   retention: Retention,
+  readsDays: number,
 ): MaintenanceTask {
   let next = -Infinity;
   return {
@@ -51,6 +53,7 @@ export function createRetentionTask(
       const dropped: string[] = [];
       let droppedRows = await sweepChanges(store);
       await tellDefaultDays(store, retention);
+      droppedRows += await keepReads(store, readsDays);
       const heldBack: string[] = [];
       const dueOf = async (kind: RetentionKind) => {
         const { due, notAllowed } = await dueRetention(store, kind, now);

@@ -69,7 +69,7 @@ test('a workspace keeps submissions for days of its own, longer or shorter than 
   await setRetention(store, { workspaceId: long, kind: 'submissions', days: 400 });
   await allowRetention(store, 'submission', new Date());
   const run = (submission: number | undefined) =>
-    createRetentionTask(store, redis, { submission, rejected_submission: 30 }).run();
+    createRetentionTask(store, redis, { submission, rejected_submission: 30 }, 730).run();
   // Of what no workspace says, all stays.
   await run(undefined);
   expect(await left()).toEqual({ short: [], long: [50, 200], other: [50, 200] });
@@ -154,7 +154,7 @@ test('leads that nobody touched for long are erased, never one for whom somethin
   // The proof goes by days of its own, counted from the erasure.
   await setRetention(store, { workspaceId, kind: 'consents', days: 365 });
   const days = { submission: undefined, rejected_submission: 30 };
-  await createRetentionTask(store, redis, days).run();
+  await createRetentionTask(store, redis, days, 730).run();
   const proofs = async () => (await client.query('SELECT FROM consent')).rowCount;
   const before = await proofs();
   await client.query(
@@ -164,6 +164,6 @@ test('leads that nobody touched for long are erased, never one for whom somethin
   await client.query(
     `UPDATE consent SET erased_at = now() - interval '366 days' WHERE erased_at IS NOT NULL`,
   );
-  await createRetentionTask(store, redis, days).run();
+  await createRetentionTask(store, redis, days, 730).run();
   expect(await proofs()).toBe((before ?? 0) - 1);
 });
