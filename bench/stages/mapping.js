@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mapBody, PRESETS } from '@leadgate/leads';
+import { mapBody, presetMapping } from '@leadgate/leads';
 import { spread } from '../figures.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
@@ -24,7 +24,7 @@ export function measureMapping({ plan, say }, { receiverMicros }) {
   const [{ body }] = /** @type {[{ body: unknown }]} */ (
     /** @type {unknown} */ (JSON.parse(readFileSync(sample, 'utf8')))
   );
-  const mapping = { preset: null, ...PRESETS['google-lead-form'] };
+  const mapping = presetMapping('google-lead-form');
   const micros = [];
   for (let round = 0; round <= plan.rounds; round++) {
     const before = process.cpuUsage();

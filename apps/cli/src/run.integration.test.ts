@@ -306,6 +306,19 @@ describe('link', () => {
       expect(status).not.toBe(0);
       expect(err).not.toBe('');
     }
+    const secret = join(mkdtempSync(join(tmpdir(), 'leadgate-')), 'secret');
+    writeFileSync(secret, 'k-123\n');
+    const proof = ['--preset', 'google-lead-form', '--secret-file', secret];
+    const proven = await leadgate(['link', 'prove', link.code, ...proof, '--json']);
+    expect(JSON.parse(proven.out)).toMatchObject({ proof: { way: 'body', key: 'google_key' } });
+    expect(proven.out).not.toContain('k-123');
+    await vi.waitFor(async () => {
+      const found = await directory.find(link.code);
+      expect(found.kind === 'found' && found.link.proof?.secret).toBe('k-123');
+    });
+    expect(await json('link', 'prove', link.code, '--none')).toMatchObject({ proof: null });
+    expect((await failure(['link', 'prove', link.code, '--body-key', 'k'])).status).toBe(2);
+
     expect(await json('link', 'map', link.code, '--none')).toMatchObject({ mapping: null });
     await vi.waitFor(async () => {
       const found = await directory.find(link.code);

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import {
   type CaptureLink,
   type Consent,
   type FieldError,
+  type HeldReason,
   type Lead,
   type Note,
   type ProblemCode,
@@ -22,7 +24,8 @@ import type { ProblemDetails } from './answer.ts';
 import type { VerifyCaptcha } from './captcha.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
 import type { BodyText } from './body.ts';
-import { checkForSpam, type Signs, takeSigns } from './spam.ts';
+import { provenBody } from './proof.ts';
+import { checkForSpam, type Signs, takeSigns, type Verdict } from './spam.ts';
 
 /** What went wrong: told to operators, and not to the sender in so many words. */
 export type Trouble = AcceptTrouble | 'link-not-looked-up' | 'rejected-not-kept';
@@ -47,6 +50,7 @@ export interface Post {
   limits: LimitUse[];
   joinLimit: LimitUse;
   body: BodyText;
+  headers: IncomingHttpHeaders;
   /** The header Idempotency-Key. */
   idempotencyKey: string | undefined;
   lenient: boolean;
@@ -66,6 +70,7 @@ interface Reading {
   identities: string[];
   notes: Note[];
   consent?: Consent;
+  held?: HeldReason;
   signs: Signs;
   kept: KeptBody;
   idempotency?: { key: string; bodyHash: string };
@@ -91,10 +96,24 @@ export async function acceptLead(
   within: WithinDeadline,
   post: Post,
 ): Promise<Outcome> {
+  const proven = prove(post);
+  if (proven === null) return refused('sender-not-proven');
+  return acceptProven(intake, within, proven);
+}
+
+async function acceptProven(intake: Intake, within: WithinDeadline, post: Post): Promise<Outcome> {
   const reading = readLead(post);
   if (reading.kind === 'read') return store(intake, within, post, reading);
   if (reading.kept !== null) keepRejected(intake, post, reading, reading.kept);
   return refused(reading.code, reading.errors.length > 0 ? { errors: reading.errors } : {});
+}
+
+/** The post, if its sender is who may send to its link. What is not proven is not kept. */
+function prove(post: Post): Post | null {
+  const { link, body, headers, receivedAt: now } = post;
+  if (link.proof === undefined) return post;
+  const proven = provenBody(link.proof, { body, headers, now });
+  return proven && { ...post, body: proven };
 }
 
 function refused(code: ProblemCode, details: ProblemDetails = {}): Outcome {
@@ -165,7 +184,10 @@ async function store(
   reading: Reading,
 ): Promise<Outcome> {
   const { linkId, workspaceId, guard } = post.link;
-  const verdict = await checkForSpam(guard, reading.signs, intake.verifyCaptcha);
+  const verdict: Verdict =
+    reading.held === undefined
+      ? await checkForSpam(guard, reading.signs, intake.verifyCaptcha)
+      : { kind: 'held', reason: reading.held };
   const { ageMs } = reading.signs;
   const notes = [...reading.notes];
   if (verdict.kind === 'taken-unchecked') notes.push({ field: '', code: 'captcha-unchecked' });

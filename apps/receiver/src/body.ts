@@ -77,6 +77,8 @@ export interface BodyText {
   text: string;
   type: BodyType;
   notes: Note[];
+  /** As they came, which is what a signature is of; not of a multipart form. */
+  bytes?: Buffer;
 }
 
 export type ReceivedBody =
@@ -105,9 +107,10 @@ export async function receiveBody(
     else chunks.length = 0;
   });
   if (length > BODY_LIMIT_BYTES) return { kind: 'too-large', drained };
-  const { text, notes } = decodeText(Buffer.concat(chunks, length), charset);
-  if (format !== 'unsaid') return { kind: 'read', text, type: format, notes };
-  return { kind: 'read', text, type: /^\s*[{[]/.test(text) ? 'json' : 'form', notes };
+  const bytes = Buffer.concat(chunks, length);
+  const { text, notes } = decodeText(bytes, charset);
+  const looks = /^\s*[{[]/.test(text) ? 'json' : 'form';
+  return { kind: 'read', text, type: format === 'unsaid' ? looks : format, notes, bytes };
 }
 
 /** A multipart form as the urlencoded form of the same fields. */

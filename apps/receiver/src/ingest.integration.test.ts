@@ -206,6 +206,30 @@ describe('an accepted lead', () => {
     });
   });
 
+  test('of a sender that has to prove itself is refused without proof, and kept without its secret', async () => {
+    const proof = { by: { way: 'body' as const, key: 'google_key' }, secret: 'k-123' };
+    const receiver = await openApp({ link: { proof, mode: 'strict' } });
+    for (const google_key of ['k-12', undefined]) {
+      const answer = await receiver.post({ ...ANA, telephone: 'no', google_key });
+      expect(answer.statusCode).toBe(403);
+      expect(answer.json()).toMatchObject({ code: 'sender-not-proven' });
+    }
+    expect(receiver.rejected).toEqual([]);
+    expect((await receiver.post({ ...ANA, google_key: 'k-123' })).statusCode).toBe(202);
+    expect(receiver.submission()).toMatchObject({ lead: ANA });
+    expect(JSON.stringify(receiver.submission())).not.toContain('k-123');
+  });
+
+  test.each([
+    { ...ANA, test: true },
+    { email: 'test@meta.com', name: '<test lead: dummy data for full_name>', telephone: '<test' },
+  ])('of a test of its sender is answered, and held: %j', async (body) => {
+    const receiver = await openApp({ link: { requireIdentity: true } });
+    expect((await receiver.post(body)).statusCode).toBe(202);
+    expect(receiver.submission().held?.reason).toBe('test');
+    expect(receiver.submission().identities).toEqual([]);
+  });
+
   test('carries the consent that came with it, from JSON and from a form', async () => {
     const json = await openApp();
     await json.post({ ...ANA, consent: { given: true, textVersion: '2026-03' } });

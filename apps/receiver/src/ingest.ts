@@ -105,6 +105,7 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
         limits,
         joinLimit: joinLimitOf(arrival.addressUse),
         body,
+        headers: request.headers,
         idempotencyKey: request.headers['idempotency-key'],
         lenient,
         receivedAt: arrival.receivedAt,

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { LinkGuard } from './link-guard.ts';
 import { LinkMapping } from './link-mapping.ts';
+import { LinkProof } from './link-proof.ts';
 import { LinkRules } from './link-settings.ts';
 
 /**
@@ -35,6 +36,8 @@ export const CaptureLink = Type.Object({
   ...LinkRules.properties,
   /** Absent if bodies are read by the names of a lead's own fields. */
   mapping: Type.Optional(LinkMapping),
+  /** Absent if anyone may send. */
+  proof: Type.Optional(LinkProof),
   /** Absent where nothing is held back. */
   guard: Type.Optional(LinkGuard),
   /** Of the directory, when the entry was read from Postgres: an older one replaces no newer one. Absent: 0. */

@@ -6,6 +6,7 @@ export const HELD_REASONS = {
   'too-quick': 'The form was filled in faster than the link allows.',
   captcha: 'The CAPTCHA was not solved, or the check said no.',
   'captcha-unreachable': 'The CAPTCHA could not be checked.',
+  test: 'A test of its sender, by what it says of itself.',
   'key-reused': 'Its idempotency key was used with another body, and its sender told so (422).',
   repeated: 'The same post, under the same idempotency key, was held before.',
 } as const;

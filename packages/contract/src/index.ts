@@ -43,6 +43,7 @@ export {
 } from './lead.ts';
 export { LEAD_EVENTS, type LeadEventType } from './lead-event.ts';
 export { CAPTCHA_URLS, type LinkGuard } from './link-guard.ts';
+export { LinkProof, LinkProofView } from './link-proof.ts';
 export { LinkMapping, type MappingRule } from './link-mapping.ts';
 export {
   LINK_DEFAULTS,

@@ -7,6 +7,10 @@ export const PROBLEMS = {
   'malformed-form': { status: 400, title: 'The body is not a valid multipart form.' },
   'empty-body': { status: 400, title: 'The body is empty.' },
   'origin-not-allowed': { status: 403, title: 'This link does not accept leads from this origin.' },
+  'sender-not-proven': {
+    status: 403,
+    title: 'The secret or signature that this link asks for is missing or wrong.',
+  },
   'unknown-link': { status: 404, title: 'There is no such capture link.' },
   'not-found': { status: 404, title: 'There is nothing at this address.' },
   'method-not-allowed': { status: 405, title: 'This address takes POST only.' },

@@ -17,6 +17,6 @@ export { readLead, type LeadReading } from './lead.ts';
 export { leadWithout, partsByEmail } from './split.ts';
 export { jsonPointer } from './reading.ts';
 export { mapBody, mappingFaults, mapRules, queryFaults } from './mapping.ts';
-export { PRESET_NAMES, PRESETS } from './presets/index.ts';
+export { PRESET_NAMES, presetMapping, presetProof, PRESETS } from './presets/index.ts';
 export { isPhoneCountry } from './telephone.ts';
 export { customFieldKey } from './text.ts';

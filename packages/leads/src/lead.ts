@@ -53,6 +53,7 @@ export type NormalizedLead =
       notes: Note[];
       consent?: Consent;
       externalId?: string;
+      isTest?: true;
     }
   | { kind: 'refused'; errors: FieldError[] };
 
@@ -93,6 +94,7 @@ const KNOWN_KEYS = new Set<string>([
   'consent',
   'attribution',
   'externalId',
+  'test',
   ...CLICK_ID_KEYS,
   // A beacon cannot set the Idempotency-Key header and sends this instead.
   '_idempotencyKey',
@@ -119,7 +121,8 @@ export function normalizeLead(sent: unknown, options: NormalizeOptions): Normali
   const lead = readFields(body, options, findings);
   const consent = readConsent(own(body, 'consent'), findings);
   const externalId = readExternalId(body, findings);
-  if (options.mode === 'strict' && findings.errors.length > 0)
+  const isTest = isTestLead(body);
+  if (options.mode === 'strict' && findings.errors.length > 0 && !isTest)
     return { kind: 'refused', errors: findings.errors };
 
   const { keys, notes } = identityKeys(lead, {
@@ -133,7 +136,21 @@ export function normalizeLead(sent: unknown, options: NormalizeOptions): Normali
     notes: [...findings.notes(), ...notes],
     ...(consent !== undefined && { consent }),
     ...(externalId !== undefined && { externalId }),
+    ...(isTest && { isTest: true as const }),
   };
+}
+
+/** What Meta's tool for tests writes into the fields of a lead. */
+const DUMMY = /^<?test lead: dummy data/i;
+
+/** Whether a lead says of itself that it is a test of its sender: it is read as far as it goes. */
+function isTestLead(body: JsonObject): boolean {
+  const said = own(body, 'test');
+  if (said === true || (typeof said === 'string' && /^\s*true\s*$/i.test(said))) return true;
+  return [...LEAD_FIELDS, 'firstName', 'first_name'].some((field) => {
+    const value = own(body, field);
+    return typeof value === 'string' && DUMMY.test(value);
+  });
 }
 
 /** The sender's own id of the submission. */
@@ -252,7 +269,15 @@ export function readInstagram(value: unknown): Reading {
 export type ReadingRules = PhoneRules & Pick<CaptureLink, 'linkId' | 'mode' | 'requireIdentity'>;
 
 export type LeadReading =
-  | { kind: 'read'; lead: Lead; identities: string[]; notes: Note[]; consent?: Consent }
+  | {
+      kind: 'read';
+      lead: Lead;
+      identities: string[];
+      notes: Note[];
+      consent?: Consent;
+      /** It is a test of its sender, and waits for an operator. */
+      held?: 'test';
+    }
   | { kind: 'refused'; code: 'invalid-lead' | 'identity-required'; errors: FieldError[] };
 
 /**
@@ -272,11 +297,15 @@ export function readLead(
     isForm,
   });
   if (normalized.kind === 'refused') return { ...normalized, code: 'invalid-lead' };
-  const { lead, identities, notes, consent, externalId } = normalized;
-  if (link.requireIdentity && identities.length === 0)
+  const { lead, identities, notes, consent, externalId, isTest } = normalized;
+  if (link.requireIdentity && identities.length === 0 && isTest !== true)
     return { kind: 'refused', code: 'identity-required', errors: [] };
   if (externalId !== undefined) identities.unshift(externalKey(link.linkId, externalId));
-  return { kind: 'read', lead, identities, notes, ...(consent !== undefined && { consent }) };
+  return {
+    ...{ kind: 'read', lead, identities, notes },
+    ...(consent !== undefined && { consent }),
+    ...(isTest === true && { held: 'test' as const }),
+  };
 }
 
 /** The date where it is latest, UTC+14: nobody's birthday of today is in the future. */

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { mapBody, mappingFaults } from './mapping.ts';
 import { readLead, type ReadingRules } from './lead.ts';
 import { parseBody } from './body.ts';
-import { PRESETS, PRESET_NAMES } from './presets/index.ts';
+import { PRESETS, PRESET_NAMES, presetMapping } from './presets/index.ts';
 
 const mapping = (rules: LinkMapping['rules']): LinkMapping => ({ preset: null, rules });
 const map = (rules: LinkMapping['rules'], body: unknown) => mapBody(body, mapping(rules));
@@ -31,7 +31,7 @@ describe('a preset', () => {
     ) as Sample[]) {
       const parsed = parseBody(form ?? JSON.stringify(body), form === undefined ? 'json' : 'form');
       if (parsed.kind !== 'parsed') throw new Error(parsed.kind);
-      const own = mapBody(parsed.value, { preset: name, ...PRESETS[name] });
+      const own = mapBody(parsed.value, presetMapping(name));
       const reading = readLead(own, rulesOf, { lenient: false, now });
       expect(reading).toMatchObject({ kind: 'read', lead });
       const ids = reading.kind === 'read' ? reading.identities.filter(isExternalKey) : [];
@@ -40,7 +40,7 @@ describe('a preset', () => {
   });
 
   test.each(PRESET_NAMES)('%s is a mapping that a link may have', (name) => {
-    expect(mappingFaults({ preset: name, ...PRESETS[name] })).toEqual([]);
+    expect(mappingFaults(presetMapping(name))).toEqual([]);
   });
 });
 
@@ -73,7 +73,7 @@ describe('a mapping', () => {
   test('of anything gives a lead’s fields or nothing, and never throws', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
-        for (const name of PRESET_NAMES) mapBody(body, { preset: name, ...PRESETS[name] });
+        for (const name of PRESET_NAMES) mapBody(body, presetMapping(name));
       }),
     );
   });

@@ -27,7 +27,7 @@ const FIELDS = new Set<string>([
   ...ATTRIBUTION_FIELDS.map((field) => `attribution.${field}`),
   ...['consent', 'consent.given', 'consent.text', 'consent.textVersion'],
   'consent.language',
-  'externalId',
+  ...['externalId', 'test'],
 ]);
 const CUSTOM_FIELD = /^customFields\.\S/;
 

@@ -24,7 +24,7 @@ export function acceptBody(
   intake: Intake,
   { submissionId, link, reading, stamp, background, ...sent }: OperatorBody,
 ): Promise<Acceptance> {
-  const { identities, lead, notes, consent } = reading;
+  const { identities, lead, notes, consent, held } = reading;
   return accept(intake, {
     submission: {
       id: submissionId,
@@ -38,6 +38,7 @@ export function acceptBody(
     offeredLeadId: randomUUID(),
     identityKeys: identities,
     ...(stamp !== null && { stamp }),
+    ...(held !== undefined && { held }),
     background,
   });
 }

@@ -1,6 +1,8 @@
 import {
   CAPTCHA_URLS,
   externalIdOf,
+  LinkProof,
+  LinkProofView,
   LINK_DEFAULTS,
   LinkGuardChanges,
   LinkGuardView,
@@ -52,6 +54,7 @@ const LinkOutput = Type.Object({
   expiresAt: Nullable(At),
   ...LinkSettings.properties,
   guard: LinkGuardView,
+  proof: Nullable(LinkProofView),
   codes: Type.Array(CodeView),
 });
 
@@ -208,6 +211,22 @@ export const link = {
       const outcome = await updateLink(connections.store, linkId, settings);
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
       warnOfCaptcha(settings.guard?.captcha?.verifyUrl, call);
+      return changed(outcome.kind === 'updated' ? outcome.link : null, connections, call);
+    },
+  }),
+
+  prove: operation({
+    name: 'link.prove',
+    id: 'proveSender',
+    method: 'POST',
+    path: '/links/:linkId/proof',
+    summary: 'Have a link’s sender prove that a body is its own; null: no longer',
+    scope: 'linkId',
+    input: Type.Object({ linkId: Uuid, proof: Nullable(LinkProof) }),
+    output: LinkOutput,
+    run: async ({ linkId, proof }, connections, call) => {
+      const outcome = await updateLink(connections.store, linkId, { proof });
+      if (outcome.kind === 'invalid') return invalid(outcome.errors);
       return changed(outcome.kind === 'updated' ? outcome.link : null, connections, call);
     },
   }),

@@ -3,6 +3,7 @@ import {
   type FieldError,
   LEAD_FIELDS,
   type LinkGuardChanges,
+  type LinkProof,
   type LinkSettings,
   CLICK_IDS,
   UTM_FIELDS,
@@ -134,6 +135,20 @@ export function checkLinkGuard(guard: LinkGuardSettings): FieldError[] {
       );
   }
   return errors;
+}
+
+/** Everything that is wrong with the proof that a link asks for. Pure. */
+export function checkLinkProof(proof: LinkProof | null): FieldError[] {
+  if (proof === null) return [];
+  const { by, secret } = proof;
+  const isText = /^[\x20-\x7e]{1,512}$/.test(secret);
+  const isKey =
+    by.way !== 'standard-webhooks' || /^(whsec_)?[A-Za-z0-9+/]{16,}={0,2}$/.test(secret);
+  if (isText && isKey) return [];
+  const detail = isText
+    ? 'The secret of Standard Webhooks is base64, with or without whsec_ before it.'
+    : 'The secret is 1 to 512 printable ASCII characters.';
+  return [{ pointer: '/proof/secret', code: 'invalid', detail }];
 }
 
 /** https to a name, without credentials in it: no address, which may lead inside. */

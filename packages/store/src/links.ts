@@ -2,11 +2,18 @@ import {
   type FieldError,
   type LinkGuardChanges,
   type LinkGuardView,
+  type LinkProof,
+  type LinkProofView,
   LinkSettings,
 } from '@leadgate/contract';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Prisma } from './generated/client.ts';
-import { checkLinkGuard, checkLinkSettings, guardColumns } from './link-settings.ts';
+import {
+  checkLinkGuard,
+  checkLinkProof,
+  checkLinkSettings,
+  guardColumns,
+} from './link-settings.ts';
 import type { Store } from './open-store.ts';
 import { isUuid } from './text.ts';
 
@@ -23,6 +30,8 @@ export interface Link extends LinkSettings {
   workspaceName: string;
   state: 'open' | 'disabled';
   guard: LinkGuardView;
+  /** How its sender proves to be it; null: anyone may send. */
+  proof: LinkProofView | null;
   createdAt: Date;
   /** Newest first: the current one, then those that a rotation replaced. Never empty. */
   codes: LinkCode[];
@@ -90,7 +99,11 @@ export async function createLink(
 const NO_GUARD: LinkGuardSettings = { honeypot: null, minFillSeconds: null, captcha: null };
 
 /** What is to change; what is left out stays. */
-type LinkChanges = Partial<LinkSettings> & { guard?: LinkGuardChanges };
+type LinkChanges = Partial<LinkSettings> & {
+  guard?: LinkGuardChanges;
+  /** Its secret is never shown again. */
+  proof?: LinkProof | null;
+};
 
 type LinkUpdate =
   | { kind: 'updated'; link: Link }
@@ -101,7 +114,7 @@ type LinkUpdate =
 export async function updateLink(
   store: Store,
   linkId: string,
-  { guard = {}, ...changes }: LinkChanges,
+  { guard = {}, proof, ...changes }: LinkChanges,
 ): Promise<LinkUpdate> {
   const outcome = await store.prisma.$transaction(async (tx): Promise<LinkUpdate | null> => {
     // Locked: two changes at once are checked one after the other.
@@ -124,6 +137,7 @@ export async function updateLink(
     const checked = checkLinkSettings({ ...settingsOf(row), ...changes });
     const errors = [
       ...(checked.kind === 'invalid' ? checked.errors : []),
+      ...checkLinkProof(proof ?? null),
       ...checkLinkGuard({
         honeypot: guard.honeypot ?? null,
         minFillSeconds: guard.minFillSeconds ?? null,
@@ -135,6 +149,7 @@ export async function updateLink(
       where: { id: linkId },
       data: {
         ...columnsOf(checked.settings),
+        ...(proof !== undefined && { proof: proof ?? Prisma.DbNull }),
         ...guardColumns({ ...simple, ...(captcha !== undefined && { captcha }) }),
       },
     });
@@ -241,7 +256,7 @@ type LinkRow = Prisma.CaptureLinkGetPayload<{ include: typeof linkParts }>;
 /** A link from its row and those that belong to it. */
 function readLink(row: LinkRow): Link {
   const { minFillMs, captchaUrl } = row;
-  // Field by field: the CAPTCHA's secret stays behind. It goes to receivers, and to nobody else.
+  // Field by field: secrets stay behind. They go to receivers, and to nobody else.
   return {
     id: row.id,
     workspaceId: row.workspaceId,
@@ -257,6 +272,7 @@ function readLink(row: LinkRow): Link {
           ? null
           : { verifyUrl: captchaUrl, fail: row.captchaFail === 'closed' ? 'closed' : 'open' },
     },
+    proof: (row.proof as LinkProof | null)?.by ?? null,
     createdAt: row.createdAt,
     codes: row.codes.map(({ code, expiresAt, createdAt }) => ({ code, expiresAt, createdAt })),
   };

@@ -135,11 +135,12 @@ export async function* linkEntryPages(store: Store, pageSize: number): AsyncGene
   }
 }
 
-interface EntryRow extends Omit<CaptureLink, 'expiresAt' | 'guard' | 'mapping'> {
+interface EntryRow extends Omit<CaptureLink, 'expiresAt' | 'guard' | 'mapping' | 'proof'> {
   code: string;
   expiresAt: number | null;
   guard: CaptureLink['guard'] | null;
   mapping: CaptureLink['mapping'] | null;
+  proof: CaptureLink['proof'] | null;
 }
 
 /** The settings that receivers read: columns of their names, in the way of Postgres. */
@@ -154,7 +155,7 @@ const RULES = Prisma.raw(
 async function selectEntries(store: Store, filter: Prisma.Sql): Promise<LinkEntry[]> {
   const rows = await store.prisma.$queryRaw<EntryRow[]>`
     SELECT k.code, l.id AS "linkId", w.id AS "workspaceId", w.country,
-           w.dummy_phones AS "dummyPhones", w.dummy_classes AS "dummyClasses", l.state, l.mapping, ${RULES},
+           w.dummy_phones AS "dummyPhones", w.dummy_classes AS "dummyClasses", l.state, l.mapping, l.proof, ${RULES},
            ceil(extract(epoch FROM k.expires_at) * 1000)::float8 AS "expiresAt",
            CASE WHEN coalesce(l.honeypot, l.min_fill_ms::text, l.captcha_url) IS NOT NULL
              THEN jsonb_build_object(
@@ -168,8 +169,13 @@ async function selectEntries(store: Store, filter: Prisma.Sql): Promise<LinkEntr
     JOIN capture_link l ON l.id = k.link_id
     JOIN workspace w ON w.id = l.workspace_id
     ${filter}`;
-  return rows.map(({ code, guard, mapping, ...link }) => ({
+  return rows.map(({ code, guard, mapping, proof, ...link }) => ({
     code,
-    link: { ...link, ...(mapping && { mapping }), ...(guard && { guard }) },
+    link: {
+      ...link,
+      ...(mapping && { mapping }),
+      ...(proof && { proof }),
+      ...(guard && { guard }),
+    },
   }));
 }

@@ -1,8 +1,8 @@
 import { loadNoun, type LinkView } from '@leadgate/operations';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { LinkGuardChanges, LinkMapping } from '@leadgate/contract';
-import { decodeText, PRESET_NAMES, PRESETS } from '@leadgate/leads';
+import type { LinkGuardChanges, LinkMapping, LinkProofView } from '@leadgate/contract';
+import { decodeText, PRESET_NAMES, presetMapping, presetProof } from '@leadgate/leads';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { call } from '../call.ts';
 import { EXIT, Failure } from '../io.ts';
@@ -28,6 +28,21 @@ interface SettingOptions extends JsonOption {
   captchaSecretFile?: string;
   captchaFail?: 'open' | 'closed';
 }
+
+interface ProveOptions extends JsonOption {
+  preset?: (typeof PRESET_NAMES)[number];
+  bodyKey?: string;
+  hmacHeader?: string;
+  hmacEncoding?: 'hex' | 'base64';
+  hmacPrefix?: string;
+  hmacTimestamp?: string;
+  standardWebhooks?: boolean;
+  secretFile?: string;
+  none?: boolean;
+}
+
+/** Senders that prove to be it. */
+const PROVABLE = PRESET_NAMES.filter((name) => presetProof(name) !== null);
 
 interface MapOptions extends JsonOption {
   preset?: (typeof PRESET_NAMES)[number];
@@ -109,6 +124,33 @@ export function addLinkCommands(link: Command, context: Context): void {
       ]),
     )
     .action((named: string, options: MapOptions) => map(context, named, options));
+
+  addCommand(link, 'prove', {
+    summary: 'Have the sender of a link prove that a body is its own: others are answered 403.',
+    details:
+      'Senders that are known by name sign in their own way; others by a key in the body, an HMAC (SHA-256) in a header, or as Standard Webhooks.',
+    examples: [
+      'link prove 3kTn0Yt1oS7cXUoVqj2a8Q --preset google-lead-form --secret-file key.txt',
+      'link prove 3kTn0Yt1oS7cXUoVqj2a8Q --hmac-header x-signature --hmac-prefix sha256= --secret-file key.txt',
+      'link prove 3kTn0Yt1oS7cXUoVqj2a8Q --none',
+    ],
+  })
+    .argument('<link>', LINK)
+    .addOption(new Option('--preset <sender>', 'as this sender does it').choices(PROVABLE))
+    .option('--body-key <key>', 'the secret stands at the top of the body, under this key')
+    .option('--hmac-header <name>', 'the header that holds the HMAC of the body')
+    .addOption(
+      new Option('--hmac-encoding <way>', 'how it is written (default: hex)').choices([
+        'hex',
+        'base64',
+      ]),
+    )
+    .option('--hmac-prefix <text>', 'what stands before it')
+    .option('--hmac-timestamp <name>', 'the header of the time that is signed with the body')
+    .option('--standard-webhooks', 'as Standard Webhooks sign')
+    .option('--secret-file <file>', 'file with the secret; - for standard input')
+    .addOption(new Option('--none', 'anyone may send').conflicts(['preset', 'secretFile']))
+    .action((named: string, options: ProveOptions) => prove(context, named, options));
 
   addCommand(link, 'list', {
     summary: 'List capture links, closed ones too.',
@@ -263,7 +305,9 @@ async function list(
 }
 
 /** Does something to one link, and shows it. */
-async function change<V extends 'show' | 'set' | 'disable' | 'enable' | 'rotate' | 'expire'>(
+async function change<
+  V extends 'show' | 'set' | 'disable' | 'enable' | 'rotate' | 'expire' | 'prove',
+>(
   context: Context,
   verb: V,
   named: string,
@@ -276,6 +320,31 @@ async function change<V extends 'show' | 'set' | 'disable' | 'enable' | 'rotate'
     conflict: `The link has ended, and so would its new code: leadgate link expire ${linkId} --never (or --at) first.`,
   };
   answerLink(context, options, await call(context, operation, { linkId, ...input }, { words }));
+}
+
+async function prove(context: Context, named: string, options: ProveOptions): Promise<void> {
+  if (options.none === true) return change(context, 'prove', named, options, { proof: null });
+  const by = proofOf(options);
+  if (by === null || options.secretFile === undefined)
+    throw new Failure(
+      'Give --secret-file, and one of --preset, --body-key, --hmac-header and --standard-webhooks.',
+      EXIT.usage,
+    );
+  const secret = await readSecret(options.secretFile, context.io.cwd);
+  await change(context, 'prove', named, options, { proof: { by, secret } });
+}
+
+function proofOf(options: ProveOptions): LinkProofView | null {
+  const { preset, bodyKey, hmacHeader, hmacEncoding = 'hex', hmacPrefix, hmacTimestamp } = options;
+  if (preset !== undefined) return presetProof(preset);
+  if (bodyKey !== undefined) return { way: 'body', key: bodyKey };
+  if (options.standardWebhooks === true) return { way: 'standard-webhooks' };
+  if (hmacHeader === undefined) return null;
+  return {
+    ...{ way: 'hmac', header: hmacHeader, encoding: hmacEncoding },
+    ...(hmacPrefix !== undefined && { prefix: hmacPrefix }),
+    ...(hmacTimestamp !== undefined && { timestampHeader: hmacTimestamp }),
+  };
 }
 
 async function map(context: Context, named: string, options: MapOptions): Promise<void> {
@@ -308,10 +377,10 @@ function mappingOf({ preset, rule = [], file }: MapOptions, cwd: string): LinkMa
   if (preset === undefined && rule.length === 0) return null;
   const rules: LinkMapping['rules'] = rulesOf(rule);
   if (preset === undefined) return { preset: null, rules };
-  const { rules: known, ...rest } = PRESETS[preset] as Pick<LinkMapping, 'rules' | 'rest'>;
+  const { rules: known, ...rest } = presetMapping(preset);
   for (const [field, queries] of Object.entries(known))
     rules[field] = [...(rules[field] ?? []), ...queries].slice(0, 5);
-  return { preset, rules, ...rest };
+  return { ...rest, rules };
 }
 
 /** A mapping as `link show --json` prints it; what is wrong in it is found where it is checked. */
@@ -360,6 +429,10 @@ function linkText(link: LinkView): string {
       'CAPTCHA',
       captcha &&
         `${captcha.verifyUrl}, ${captcha.fail === 'open' ? 'takes' : 'holds'} what cannot be checked`,
+    ],
+    [
+      'Proof',
+      link.proof && (link.proof.way === 'hmac' ? `hmac, ${link.proof.header}` : link.proof.way),
     ],
     [
       'Mapping',

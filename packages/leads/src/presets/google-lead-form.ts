@@ -20,5 +20,7 @@ export const googleLeadForm: Preset = {
     'address.country': [google('COUNTRY')],
     'attribution.gclid': ['$.gcl_id'],
     externalId: ['$.lead_id'],
+    test: ['$.is_test'],
   },
+  proof: { way: 'body', key: 'google_key' },
 };

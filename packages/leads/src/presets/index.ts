@@ -1,3 +1,4 @@
+import type { LinkMapping, LinkProofView } from '@leadgate/contract';
 import { elementor } from './elementor.ts';
 import { googleLeadForm } from './google-lead-form.ts';
 import { jotform } from './jotform.ts';
@@ -24,3 +25,15 @@ export const PRESETS = {
 } satisfies Record<string, Preset>;
 
 export const PRESET_NAMES = Object.keys(PRESETS) as (keyof typeof PRESETS)[];
+
+/** The mapping of a preset, as a link holds it. */
+export function presetMapping(name: keyof typeof PRESETS): LinkMapping {
+  const { rules, rest }: Preset = PRESETS[name];
+  return { preset: name, rules, ...(rest !== undefined && { rest }) };
+}
+
+/** How a sender proves to be it; null if it cannot. */
+export const presetProof = (name: keyof typeof PRESETS): LinkProofView | null => {
+  const { proof }: Preset = PRESETS[name];
+  return proof ?? null;
+};

@@ -1,7 +1,10 @@
-import type { LinkMapping } from '@leadgate/contract';
+import type { LinkMapping, LinkProofView } from '@leadgate/contract';
 
 /** How the bodies of one sender are read, as it documents them. */
-export type Preset = Pick<LinkMapping, 'rules' | 'rest'>;
+export interface Preset extends Pick<LinkMapping, 'rules' | 'rest'> {
+  /** How it proves to be it, if it can. */
+  proof?: LinkProofView;
+}
 
 /** What people call the fields of a form, in Portuguese, English and Spanish. */
 const LABELS = {

@@ -14,4 +14,5 @@ export const tally: Preset = {
     ...marksInList(FIELDS, 'label', 'value'),
     externalId: ['$.data.responseId'],
   },
+  proof: { way: 'hmac', header: 'tally-signature', encoding: 'base64' },
 };

@@ -19,4 +19,5 @@ export const typeform: Preset = {
     ...marksIn('$.form_response.hidden'),
     externalId: ['$.form_response.token'],
   },
+  proof: { way: 'hmac', header: 'typeform-signature', encoding: 'base64', prefix: 'sha256=' },
 };

@@ -8,4 +8,10 @@ export const webflow: Preset = {
     ...marksIn('$.payload.data'),
     externalId: ['$.payload.id'],
   },
+  proof: {
+    way: 'hmac',
+    header: 'x-webflow-signature',
+    encoding: 'hex',
+    timestampHeader: 'x-webflow-timestamp',
+  },
 };
