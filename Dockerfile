@@ -42,7 +42,7 @@ RUN node deploy/image/remove-unneeded.js && rm deploy/image/remove-unneeded.js
 COPY --from=build /out ./
 
 FROM ${NODE_IMAGE}
-# As scripts/launcher/node-flags.js says.
+# As scripts/launcher/node-options.js says.
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=32
 WORKDIR /leadgate
 # Owned by root: what runs cannot change its own code. Nothing but the spool's volume is written.

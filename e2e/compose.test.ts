@@ -6,7 +6,7 @@ import { ConsoleConfig } from '../apps/console/src/config.ts';
 import { DelivererConfig } from '../apps/deliverer/src/config.ts';
 import { ReceiverConfig } from '../apps/receiver/src/config.ts';
 import { WorkerConfig } from '../apps/worker/src/config.ts';
-import { NODE_FLAGS } from '../scripts/launcher/node-flags.js';
+import { NODE_OPTIONS } from '../scripts/launcher/node-options.js';
 import { IMAGES } from '../scripts/servers/containers.js';
 
 interface Service {
@@ -143,7 +143,7 @@ describe('Dockerfile', () => {
   });
 
   test('has Node run as it does where it is measured', () => {
-    expect(dockerfile).toContain(`NODE_OPTIONS=${NODE_FLAGS.join(' ')}\n`);
+    expect(dockerfile).toContain(`NODE_OPTIONS=${NODE_OPTIONS}\n`);
   });
 
   test('copies what is there, through a .dockerignore that lets nothing else in', () => {

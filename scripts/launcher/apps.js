@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { ROOT } from '../prepare.js';
-import { NODE_FLAGS } from './node-flags.js';
+import { NODE_OPTIONS } from './node-options.js';
 import {
   StartError,
   choosePort,
@@ -26,8 +26,8 @@ import {
  * @property {string} [name] of this one, where several run
  * @property {Address} [address] a free port of the loopback interface unless told
  * @property {string} log its output is appended to it
- * @property {NodeJS.ProcessEnv} env all of it but where the app listens
- * @property {readonly string[]} [flags] of Node, besides those of production
+ * @property {NodeJS.ProcessEnv} env all of it but where the app listens; NODE_OPTIONS as in production unless it says
+ * @property {readonly string[]} [flags] of Node
  * @property {string} [from] the folder of another build
  * @property {(process: RunningProcess) => void} [onProcess] called as soon as there is a process
  */
@@ -56,14 +56,14 @@ export async function launchApp({ app, name = app, log, env, flags = [], from = 
   const process = await startProcess({
     name,
     command: globalThis.process.execPath,
-    args: [
-      ...NODE_FLAGS,
-      ...flags,
-      '--enable-source-maps',
-      join(from, 'apps', app, 'dist/main.js'),
-    ],
+    args: [...flags, '--enable-source-maps', join(from, 'apps', app, 'dist/main.js')],
     cwd: from,
-    env: { ...env, [`${variable}_HOST`]: host, [`${variable}_PORT`]: port.toString() },
+    env: {
+      NODE_OPTIONS,
+      ...env,
+      [`${variable}_HOST`]: host,
+      [`${variable}_PORT`]: port.toString(),
+    },
     log,
   });
   rest.onProcess?.(process);

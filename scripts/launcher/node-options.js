@@ -3,4 +3,4 @@
  * garbage within a moment, and with room for more of it at once less is copied while it is in use
  * (docs/performance.md).
  */
-export const NODE_FLAGS = ['--max-semi-space-size=32'];
+export const NODE_OPTIONS = '--max-semi-space-size=32';
