@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { endpoint } from './endpoint.ts';
 import { Refusal, type Call, type Connections, type DeliverySettings } from './operation.ts';
 import { runOperation } from './run.ts';
-import { Runner } from './runs.ts';
+import { run, Runner } from './runs.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;
@@ -142,6 +142,44 @@ test('what is named changes, the rest stays, and a taken name is refused', async
 test('without a key nothing is encrypted, and nothing is made', async () => {
   deliveries = { ...deliveries, key: null };
   expect(await create()).toMatchObject({ code: 'unavailable' });
+});
+
+test('what is sent again is a run, which shows how far it is, stops and goes on', async () => {
+  const made = await create();
+  if (made instanceof Refusal) throw new Error(made.detail);
+  const endpointId = made.id;
+  const leadIds = Array.from({ length: 5_010 }, () => randomUUID()).toSorted();
+  await store.prisma.delivery.createMany({
+    data: leadIds.map((leadId) => ({
+      ...{ endpointId, leadId, workspaceId, event: 'lead.updated', version: 1 },
+      deliveredAt: new Date(Date.now() - 60_000),
+    })),
+  });
+  const runner = new Runner();
+  const own = { ...connections(), runner };
+  const begun = await runOperation(endpoint.resend, { endpointId }, own, call('operator'));
+  if (begun instanceof Refusal) throw new Error(begun.detail);
+  expect(begun).toMatchObject({ kind: 'resend', workspaceId });
+  const shown = async () => {
+    const found = await runOperation(run.show, { runId: begun.id }, own, call());
+    if (found instanceof Refusal) throw new Error(found.detail);
+    return found;
+  };
+  await expect.poll(async () => (await shown()).state).toBe('done');
+  expect(await shown()).toMatchObject({ progress: { resent: 5_010 } });
+  const waiting = () => store.prisma.delivery.count({ where: { endpointId, resends: 1 } });
+  expect(await waiting()).toBe(5_010);
+
+  // Stopped after the first step, it goes on after it.
+  await store.prisma.delivery.updateMany({ where: { endpointId }, data: { resends: 0 } });
+  await store.prisma.$executeRaw`
+    UPDATE run SET state = 'stopped', cursor = ${leadIds[4_999]}, progress = '{"resent": 5000}'
+    WHERE id = ${begun.id}::uuid`;
+  await runOperation(run.resume, { runId: begun.id }, own, call());
+  await expect.poll(async () => (await shown()).state).toBe('done');
+  expect(await shown()).toMatchObject({ progress: { resent: 5_010 } });
+  expect(await waiting()).toBe(10);
+  await runner.close();
 });
 
 test('HubSpot is called with a token, which is not shown; what belongs to another kind is refused', async () => {

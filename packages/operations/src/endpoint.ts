@@ -18,7 +18,6 @@ import {
   listEndpoints,
   listTries,
   removeEndpoint,
-  resendDeliveries,
   rotateEndpointSecret,
   setEndpointState,
   setEndpointToken,
@@ -36,7 +35,9 @@ import {
   type DeliverySettings,
 } from './operation.ts';
 import { UNKNOWN_WORKSPACE } from './operator.ts';
-import { At, Limit, Nullable, Time, Uuid } from './schema.ts';
+import { ResendFilter, resendWork } from './resend.ts';
+import { runOf, RunView } from './runs.ts';
+import { At, Limit, Nullable, Uuid } from './schema.ts';
 
 const members = {
   id: Uuid,
@@ -465,23 +466,19 @@ export const endpoint = {
     id: 'resendDeliveries',
     method: 'POST',
     path: '/endpoints/:endpointId/resend',
-    summary: 'Send deliveries again: of a lead, those set aside, or those of a time on',
+    summary: 'Send deliveries again: of a lead, those set aside, or those of a time',
     description:
-      'Each is sent with its lead as it stands, under a new message id. Without a filter, all that the endpoint was ever told of.',
+      'Each is sent with its lead as it stands, under a new message id, at the pace of the endpoint. Without a filter, all that the endpoint was ever told of. Begins a run, which goes on after this is answered: see /runs.',
     scope: 'endpointId',
-    input: Type.Object({
-      endpointId: Uuid,
-      leadId: Type.Optional(Uuid),
-      setAside: Type.Optional(
-        Type.Boolean({ description: 'Only those that are not tried any more.' }),
-      ),
-      since: Type.Optional(Time),
-    }),
-    output: Type.Object({ resent: Type.Integer() }),
-    run: async ({ endpointId, since, ...filter }, { store }, { signal }) => {
-      if ((await findEndpoint(store, endpointId)) === null) return UNKNOWN;
-      const from = since === undefined ? {} : { since: new Date(since) };
-      return { resent: await resendDeliveries(store, endpointId, { ...filter, ...from }, signal) };
+    subject: ['leadId', 'setAside', 'since', 'until'],
+    input: Type.Object({ endpointId: Uuid, ...ResendFilter.properties }),
+    output: RunView,
+    run: async (parameters, connections, { actor }) => {
+      const found = await findEndpoint(connections.store, parameters.endpointId);
+      if (found === null) return UNKNOWN;
+      const { workspaceId } = found;
+      const asked = { kind: 'resend', workspaceId, parameters, begunBy: actor } as const;
+      return runOf(await connections.runner.begin(connections, asked, resendWork));
     },
   }),
 

@@ -44,6 +44,7 @@ export type Work = (task: Task, connections: Connections) => Promise<Outcome | v
 /** How runs go on that were stopped. What needs more than its parameters, as a file, has no work here. */
 const WORK: { [K in RunKind]?: () => Promise<Work> } = {
   replay: async () => (await import('./replay/replay-submissions.ts')).replayWork,
+  resend: async () => (await import('./resend.ts')).resendWork,
 };
 
 export interface Started {
@@ -176,14 +177,14 @@ export const RunView = Type.Object({
   file: Nullable(Type.String({ description: 'The name of the file of rows that were refused.' })),
 });
 
-/** What takes long: replays, imports. Each runs in the process that began or resumed it. */
+/** What takes long: replays, imports, resends. Each runs in the process that began or resumed it. */
 export const run = {
   list: operation({
     name: 'run.list',
     id: 'listRuns',
     method: 'GET',
     path: '/runs',
-    summary: 'List replays and imports, newest first, of the last 30 days',
+    summary: 'List replays, imports and resends, newest first, of the last 30 days',
     scope: 'workspaceId',
     input: Type.Object({
       workspaceId: Type.Optional(Uuid),

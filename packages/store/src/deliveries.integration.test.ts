@@ -12,7 +12,7 @@ import {
   dueDeliveries,
   endpointBacklog,
   listTries,
-  resendDeliveries,
+  resendSteps,
   keepLanes,
   listenForDeliveries,
   readLanes,
@@ -343,6 +343,19 @@ test('secrets and headers are encrypted where they lie, and both secrets sign du
   expect((await readLanes(store, owner))[0]?.secrets).toHaveLength(1);
 });
 
+test('what failed and waits for its next try is due when the endpoint is resumed', async () => {
+  const { id } = await endpoint();
+  const [leadId, owner] = [randomUUID(), randomUUID()];
+  await post(leadId, { name: 'a' });
+  const [sent] = await due(id, owner);
+  const failed = tried(sent ?? expect.fail(), { outcome: 'timeout', retryMs: 3_600_000 });
+  await recordTries(store, id, [failed], { ...WELL, failures: 1 }, 1_000);
+  expect(await due(id, owner)).toEqual([]);
+  await setEndpointState(store, id, 'paused');
+  await setEndpointState(store, id, 'active');
+  expect(await due(id, owner)).toMatchObject([{ leadId }]);
+});
+
 test('names are unique in a workspace, and links of another are refused', async () => {
   const { id, name } = await endpoint();
   const secret = { secret: 'whsec_b2xk', key };
@@ -405,6 +418,12 @@ test('what is committed wakes who listens, also after the connection broke', asy
   await listener.close();
 });
 
+async function resend(id: string, filter: Parameters<typeof resendSteps>[2]): Promise<number> {
+  let resent = 0;
+  for await (const { count } of resendSteps(store, id, filter)) resent += count;
+  return resent;
+}
+
 test('what an endpoint was told of is told again, by lead, by time, and what was set aside', async () => {
   const { id } = await endpoint();
   const other = await endpoint();
@@ -425,18 +444,19 @@ test('what an endpoint was told of is told again, by lead, by time, and what was
   };
   await sendAll();
   expect(await endpointBacklog(store, id)).toMatchObject({ waiting: 0, setAside: 0 });
-  expect(await resendDeliveries(store, id, { leadId: a })).toBe(1);
+  expect(await resend(id, { leadId: a })).toBe(1);
   expect(await sendAll()).toEqual([[a, 1]]);
-  expect(await resendDeliveries(store, id, { since: new Date(Date.now() + 60_000) })).toBe(0);
-  expect(await resendDeliveries(store, id, { setAside: true })).toBe(0);
+  expect(await resend(id, { since: new Date(Date.now() + 60_000) })).toBe(0);
+  expect(await resend(id, { until: new Date(0) })).toBe(0);
+  expect(await resend(id, { setAside: true })).toBe(0);
   await store.prisma.delivery.updateMany({
     where: { endpointId: id, leadId: b },
     data: { failedAt: new Date(), dueAt: null },
   });
   expect(await endpointBacklog(store, id)).toMatchObject({ waiting: 0, setAside: 1 });
-  expect(await resendDeliveries(store, id, { setAside: true })).toBe(1);
+  expect(await resend(id, { setAside: true })).toBe(1);
   expect(await sendAll()).toEqual([[b, 1]]);
-  expect(await resendDeliveries(store, id, { since: new Date(Date.now() - 60_000) })).toBe(2);
+  expect(await resend(id, { since: new Date(Date.now() - 60_000) })).toBe(2);
   expect(await endpointBacklog(store, id)).toMatchObject({ waiting: 2, setAside: 0 });
   // With the two of the other endpoint.
   expect(await deliveryFigures(store)).toMatchObject({ waiting: 4 });

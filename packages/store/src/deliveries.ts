@@ -339,33 +339,37 @@ export interface DeliveryFilter {
   setAside?: boolean;
   /** Those that were last delivered at this moment or later. */
   since?: Date;
+  /** Those that were last delivered before this moment, or never. */
+  until?: Date;
 }
 
 /**
  * Sends deliveries again, the waiting and the set aside ones at once: each with its lead as it stands, under a
- * new message id. In steps, so that group commits do not wait long. Returns how many.
+ * new message id. In steps by lead, so that group commits do not wait long: says of each how many they were, and
+ * which was the last. `after`: the last of a step before.
  */
-export async function resendDeliveries(
+export async function* resendSteps(
   store: Store,
   endpointId: string,
-  { leadId, setAside = false, since }: DeliveryFilter,
-  signal?: AbortSignal,
-): Promise<number> {
+  { leadId, setAside = false, since, until }: DeliveryFilter,
+  after: string | null = null,
+): AsyncGenerator<{ count: number; last: string }> {
   const fits = Prisma.join(
     [
       Prisma.sql`endpoint_id = ${endpointId}::uuid`,
       ...(leadId === undefined ? [] : [Prisma.sql`lead_id = ${leadId}::uuid`]),
       ...(setAside ? [Prisma.sql`failed_at IS NOT NULL`] : []),
       ...(since === undefined ? [] : [Prisma.sql`delivered_at >= ${since}`]),
+      ...(until === undefined
+        ? []
+        : [Prisma.sql`(delivered_at IS NULL OR delivered_at < ${until})`]),
     ],
     ' AND ',
   );
-  let resent = 0;
-  for (let after = NIL_UUID; ;) {
-    signal?.throwIfAborted();
+  for (let from = after ?? NIL_UUID; ;) {
     const [step] = await store.prisma.$queryRaw<[{ count: number; last: string | null }]>`
       WITH next AS (
-        SELECT lead_id FROM delivery WHERE ${fits} AND lead_id > ${after}::uuid
+        SELECT lead_id FROM delivery WHERE ${fits} AND lead_id > ${from}::uuid
         ORDER BY lead_id LIMIT ${BATCH}::int FOR UPDATE
       ), resent AS (
         UPDATE delivery d SET
@@ -376,9 +380,10 @@ export async function resendDeliveries(
       SELECT count(*)::float8 AS count, max(lead_id::text) AS last,
              pg_notify(${DELIVERIES_CHANNEL}, '')::text
       FROM resent`;
-    resent += step.count;
-    if (step.last === null || step.count < BATCH) return resent;
-    after = step.last;
+    if (step.last === null) return;
+    yield { count: step.count, last: step.last };
+    if (step.count < BATCH) return;
+    from = step.last;
   }
 }
 

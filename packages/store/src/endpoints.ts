@@ -203,7 +203,29 @@ export async function setEndpointState(
     });
     if (count > 0) await wake(tx);
   });
+  if (state === 'active') await hasten(store, id);
   return findEndpoint(store, id);
+}
+
+const HASTENED_AT_ONCE = 5_000;
+
+/** What failed and waits for its next try is due now. In steps, so that group commits do not wait long. */
+async function hasten(store: Store, id: string): Promise<void> {
+  for (;;) {
+    const [{ hastened }] = await store.prisma.$queryRaw<[{ hastened: number }]>`
+      WITH late AS (
+        SELECT lead_id FROM delivery WHERE endpoint_id = ${id}::uuid AND due_at > now()
+        ORDER BY lead_id LIMIT ${HASTENED_AT_ONCE}::int FOR UPDATE
+      ), hastened AS (
+        UPDATE delivery d SET due_at = now() FROM late
+        WHERE d.endpoint_id = ${id}::uuid AND d.lead_id = late.lead_id RETURNING 1
+      )
+      SELECT count(*)::float8 AS hastened,
+        (SELECT count(pg_notify(${DELIVERIES_CHANNEL}, '')) FROM (SELECT FROM hastened LIMIT 1) AS one)
+          ::float8 AS told
+      FROM hastened`;
+    if (hastened < HASTENED_AT_ONCE) return;
+  }
 }
 
 /** Signs with a new secret, and with the one before it for so long. Null if there is none. */

@@ -43,7 +43,7 @@ export {
   recordTest,
   recordTries,
   releaseLane,
-  resendDeliveries,
+  resendSteps,
   type SentDelivery,
   sweepDeliveries,
   takeLanes,

@@ -9,6 +9,7 @@ import { EXIT, Failure } from '../io.ts';
 import { findLinkNamed, findWorkspace } from '../named.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, shortTime, table } from '../print/table.ts';
+import { followRun } from './run.ts';
 import { past, readDuration, readId, readSecret, rulesOf, wholeNumber } from '../read.ts';
 
 interface SettingOptions extends JsonOption {
@@ -33,6 +34,7 @@ interface ResendOptions extends JsonOption {
   lead?: string;
   setAside?: true;
   since?: Date;
+  until?: Date;
   all?: true;
 }
 
@@ -190,7 +192,7 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
   addCommand(endpoint, 'resend', {
     summary: 'Send deliveries again: of a lead, those set aside, or those of a time on.',
     details:
-      'Each is sent with its lead as it stands, under a new message id, at the pace of the endpoint.',
+      'Each is sent with its lead as it stands, under a new message id, at the pace of the endpoint. It is a run: see leadgate run.',
     examples: [
       'endpoint resend crm --set-aside',
       'endpoint resend crm --since 1d',
@@ -206,14 +208,18 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
       'those last delivered from then on: a time, a date, or how long ago',
       past,
     )
+    .option('--until <time>', 'those last delivered before then, or never', past)
     .option('--all', 'all that it was ever told of')
-    .action(async (named: string, { lead, setAside, since, all, ...options }: ResendOptions) => {
-      if ([lead, setAside, since, all].every((one) => one === undefined))
-        throw new Failure('Say which: --lead, --set-aside, --since or --all.', EXIT.usage);
+    .action(async (named: string, { lead, all, ...given }: ResendOptions) => {
+      const { setAside, since, until, ...options } = given;
+      if ([lead, setAside, since, until, all].every((one) => one === undefined))
+        throw new Failure('Say which: --lead, --set-aside, --since, --until or --all.', EXIT.usage);
       const { id: endpointId } = await findEndpointNamed(context, named);
-      const input = { endpointId, setAside, since, leadId: lead && readId(lead, 'lead') };
-      const outcome = await call(context, (await loadNoun('endpoint')).resend, input);
-      answer(context.io, options, outcome, () => pairs([['Sent again', outcome.resent]]));
+      const input = { endpointId, setAside, since, until, leadId: lead && readId(lead, 'lead') };
+      const { id } = await call(context, (await loadNoun('endpoint')).resend, input);
+      const { progress } = await followRun(context, id);
+      const resent = progress['resent'] ?? 0;
+      answer(context.io, options, { resent, run: id }, () => pairs([['Sent again', resent]]));
     });
 
   addCommand(endpoint, 'remove', {
