@@ -404,6 +404,34 @@ test('an export of Meta’s lead ads is read without an option, and that of next
   });
 });
 
+test.each([
+  [
+    'HubSpot',
+    'Record ID,First Name,Last Name,Email,Phone Number,Job Title,City,State/Region,Postal Code\n51,Ana,Sá,ana@h.example,+55 11 98765-0001,Dona,Santos,SP,11010-000\n',
+    ['Record ID'],
+  ],
+  [
+    'RD Station',
+    'Email;Nome;Celular;Cargo;Cidade;Estado;Tags\nana@h.example;Ana Sá;+55 11 98765-0001;Dona;Santos;São Paulo;a\n',
+    ['Tags'],
+  ],
+  [
+    'Google Ads',
+    'User Email,Full Name,Phone Number,City,Postal Code,GCLID,Campaign ID\nana@h.example,Ana Sá,+5511987650001,Santos,11010-000,g-1,12\n',
+    ['Campaign ID'],
+  ],
+  [
+    'a form of Meta’s in Portuguese',
+    'nome_completo\te-mail\tnúmero_de_telefone\tcidade\nAna Sá\tana@h.example\t+5511987650001\tSantos\n',
+    [],
+  ],
+])('an export of %s is read without an option', async (_, content, ignored) => {
+  expect(await bring(content)).toMatchObject({ imported: 1, refused: 0, ignored });
+  expect(house.queue[0]?.lead).toMatchObject({
+    ...{ name: 'Ana Sá', email: 'ana@h.example', telephone: '5511987650001', city: 'Santos' },
+  });
+});
+
 test('names in parts are one name, and of two columns for a field the first that is filled stands', async () => {
   let goes: string[] = [];
   const onStart = ({ columns }: ImportStart) =>
