@@ -119,7 +119,7 @@ async function readAll(stream: Stream, after: string, until: string): Promise<Ac
   for (let from = after; ;) {
     const entries = await stream.read(from, ENTRIES_AT_ONCE);
     for (const { entryId, accepted } of entries) {
-      all.push(...accepted);
+      all.push(...accepted.filter(({ kind }) => kind !== 'repeat'));
       if (entryId === until) return all;
     }
     from = entries.at(-1)?.entryId ?? from;

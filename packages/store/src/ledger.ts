@@ -19,12 +19,13 @@ export interface OpenEntry extends LedgerEntry {
 /** How many open entries are looked at: as many are alarm enough. */
 const MOST_OPEN = 1_000;
 
-/** Of so many ids, those that are neither stored, nor held, nor discarded. */
+/** Of so many ids, those that are neither stored (nor remembered as imported), nor held, nor discarded. */
 export async function unsettled(store: Store, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await store.prisma.$queryRaw<{ id: string }[]>`
     SELECT DISTINCT asked.id FROM unnest(${ids}::uuid[]) AS asked (id)
     WHERE NOT EXISTS (SELECT FROM submission s WHERE s.id = asked.id)
+      AND NOT EXISTS (SELECT FROM imported_row r WHERE r.id = asked.id)
       AND NOT EXISTS (SELECT FROM held_submission h WHERE h.id = asked.id)
       AND NOT EXISTS (SELECT FROM discarded_submission d WHERE d.job_id = asked.id::text)
       AND NOT EXISTS (SELECT FROM discarded_submission d WHERE d.submission_id = asked.id)`;
@@ -103,7 +104,7 @@ export async function missingRows(store: Store, now: Date): Promise<MissingRows[
       FROM counted WHERE what IN ('created', 'updated', 'erased', 'imported') GROUP BY link_id
     ), there AS (
       SELECT link_id, count(*) AS n FROM submission
-      WHERE id >= ${firstIdAt(from)}::uuid AND source = 'post' GROUP BY link_id
+      WHERE id >= ${firstIdAt(from)}::uuid AND source <> 'import' GROUP BY link_id
     )
     SELECT k.workspace_id AS "workspaceId", k.id AS "linkId",
            (stored.n - coalesce(there.n, 0))::integer AS rows

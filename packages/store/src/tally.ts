@@ -54,7 +54,7 @@ const DAY_MS = 86_400_000;
 
 /** When a submission counts: a post when it came, an imported row when it is counted. */
 const minuteOfSubmission = ({ id, source }: Submission): number =>
-  source === 'post' ? minuteOfId(id) : minuteOf(Date.now());
+  source === 'import' ? minuteOf(Date.now()) : minuteOfId(id);
 
 /** One of a submission. */
 export function tallyOf(submission: Submission, what: Counted, utm: Utm | null = null): Tally {

@@ -49,7 +49,10 @@ export function createLedgerTask(
       );
       const to = done.at(-1)?.entryId;
       if (to === undefined) return looked;
-      const accepted = done.flatMap((entry) => entry.accepted);
+      // A repeat may name what is dropped for the one that it repeats.
+      const accepted = done.flatMap((entry) =>
+        entry.accepted.filter(({ kind }) => kind !== 'repeat'),
+      );
       const left = await unsettled(
         store,
         accepted.map(({ submissionId }) => submissionId),
