@@ -67,6 +67,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/queue.ts')).addQueueCommands,
   },
   {
+    name: 'alarm',
+    summary: 'See what somebody should look at: silent links, refusals, open books.',
+    load: async () => (await import('./commands/alarm.ts')).addAlarmCommands,
+  },
+  {
     name: 'ledger',
     summary: 'Close the books: whether all that was accepted is there or on its way, by link.',
     load: async () => (await import('./commands/ledger.ts')).addLedger,

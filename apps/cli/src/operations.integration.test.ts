@@ -333,4 +333,8 @@ test('what came is told over time and compared, and the books close', async () =
   const books = await leadgate(['ledger', '--link', link.code]);
   expect(books).toMatchObject({ status: 0, err: '' });
   expect(books.out).toMatch(/Landing +0 +2 /);
+  expect((await leadgate(['alarm', 'list', '--workspace', workspace])).out).toBe('No alarm.\n');
+  expect((await leadgate(['link', 'quiet', link.code, '--until', '2d'])).out).toContain(
+    'Quiet until',
+  );
 });

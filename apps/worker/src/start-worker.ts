@@ -21,6 +21,7 @@ import {
   trimRejected,
 } from '@leadgate/store';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createAlarmsTask } from './alarms/alarms-task.ts';
 import { createCommit } from './apply-jobs.ts';
 import type { WorkerConfig } from './config.ts';
 import { createGroupCommit } from './groups/group-commit.ts';
@@ -124,6 +125,7 @@ export async function startWorker(
       createConsentsTask(store),
       createCountTask(upkeepRedis, store, upkeepLease),
       createLedgerTask(upkeepRedis, store, upkeepLease, logger),
+      createAlarmsTask(upkeepRedis, store, upkeepLease, logger),
       retention,
       createUntouchedTask({ store, redis: upkeepRedis }, upkeepLease, {
         ledger: config.ERASURE_LEDGER,

@@ -1,3 +1,4 @@
+import type { alarm } from './alarm.ts';
 import type { audit } from './audit.ts';
 import type { consent } from './consent.ts';
 import type { endpoint } from './endpoint.ts';
@@ -34,6 +35,7 @@ export interface Nouns {
   held: typeof held;
   queue: typeof queue;
   run: typeof run;
+  alarm: typeof alarm;
   ledger: typeof ledger;
   series: typeof series;
   me: typeof me;
@@ -57,6 +59,7 @@ const LOADERS: { [N in keyof Nouns]: () => Promise<Nouns[N]> } = {
   held: async () => (await import('./held.ts')).held,
   run: async () => (await import('./runs.ts')).run,
   queue: async () => (await import('./queue.ts')).queue,
+  alarm: async () => (await import('./alarm.ts')).alarm,
   ledger: async () => (await import('./ledger.ts')).ledger,
   series: async () => (await import('./series.ts')).series,
   me: async () => (await import('./me.ts')).me,

@@ -216,6 +216,18 @@ export {
 export { keepReads, listReads, type PersonRead, recordRead } from './reads.ts';
 export { displayText, isUuid } from './text.ts';
 export {
+  ALARM_KINDS,
+  endpointsNearTheirEnd,
+  type FoundAlarm,
+  listAlarms,
+  openAlarms,
+  quietLink,
+  recentPosts,
+  settleAlarms,
+  type WatchedLink,
+  watchedLinks,
+} from './alarms.ts';
+export {
   linkSums,
   listOpen,
   type MissingRows,

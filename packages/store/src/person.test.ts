@@ -50,6 +50,8 @@ const REASONS: Readonly<Record<string, string>> = {
   'Tally.*': 'counts of links and campaigns',
   'LedgerCursor.*': 'how far counts were taken',
   'LedgerOpen.*': 'ids',
+  'Alarm.*': 'counts and ids',
+  'LinkQuiet.*': 'ids and moments',
   'SeriesMinute.*': 'counts of links and campaigns',
   'SeriesHour.*': 'counts of links and campaigns',
   'SeriesDay.*': 'counts of links and campaigns',

@@ -174,6 +174,16 @@ export function addLinkCommands(link: Command, context: Context): void {
       .argument('<link>', LINK)
       .action((named: string, options: JsonOption) => change(context, verb, named, options));
 
+  addCommand(link, 'quiet', {
+    summary: 'Have a link be quiet until a time: its silence and refusals open no alarm.',
+    examples: ['link quiet 3kTn0Yt1oS7cXUoVqj2a8Q --until 30d'],
+  })
+    .argument('<link>', LINK)
+    .requiredOption('--until <time>', `until when: ${WHEN}`, moment)
+    .action((named: string, options: JsonOption & { until: Date }) =>
+      quiet(context, named, options),
+    );
+
   addCommand(link, 'rotate', {
     summary: 'Give a link a new code at once; the old one stays valid for the overlap.',
     examples: [
@@ -345,6 +355,16 @@ function proofOf(options: ProveOptions): LinkProofView | null {
     ...(hmacPrefix !== undefined && { prefix: hmacPrefix }),
     ...(hmacTimestamp !== undefined && { timestampHeader: hmacTimestamp }),
   };
+}
+
+async function quiet(
+  context: Context,
+  named: string,
+  { until, ...options }: JsonOption & { until: Date },
+): Promise<void> {
+  const { id: linkId } = await findLinkNamed(context.session.store(), named);
+  await call(context, (await loadNoun('alarm')).quiet, { linkId, until });
+  answer(context.io, options, { linkId, until }, () => `Quiet until ${shortTime(until)}.\n`);
 }
 
 async function map(context: Context, named: string, options: MapOptions): Promise<void> {

@@ -4,6 +4,7 @@ import {
   type DoubtfulPhones,
   listWorkspaces,
   migrationState,
+  openAlarms,
   retentionStandings,
   type RetentionStanding,
 } from '@leadgate/store';
@@ -29,7 +30,10 @@ export async function examinePostgres(
     const standings = await retentionStandings(session.store());
     const phones = telephonesFinding(await doubtfulPhones(session.store()));
     return {
-      findings: [reachable, migrations, retentionFinding(standings), phones],
+      findings: [
+        ...[reachable, migrations, retentionFinding(standings), phones],
+        alarmsFinding(await openAlarms(session.store())),
+      ],
       facts: await readPostgresFacts(session),
     };
   } catch (error) {
@@ -118,6 +122,18 @@ function telephonesFinding(all: readonly DoubtfulPhones[]): Finding {
     status: 'warn',
     found: `${found.slice(0, NAMED).join('; ')}${more}`,
     todo: `${set}Whom one joined already, leadgate lead split ID --by email takes apart.`,
+  };
+}
+
+function alarmsFinding(counts: Record<string, number>): Finding {
+  const open = Object.entries(counts).flatMap(([kind, n]) => (n > 0 ? [`${n} of ${kind}`] : []));
+  if (open.length === 0)
+    return { check: 'alarms', status: 'ok', found: 'none is open', todo: null };
+  return {
+    check: 'alarms',
+    status: 'warn',
+    found: `open: ${open.join(', ')}`,
+    todo: 'See leadgate alarm list.',
   };
 }
 

@@ -1,6 +1,6 @@
 import { createMetrics, fullest, inspectRedis, type RedisConnection } from '@leadgate/boot';
 import { queueGauges } from '@leadgate/queue';
-import { directoryRevision, type Store } from '@leadgate/store';
+import { ALARM_KINDS, directoryRevision, openAlarms, type Store } from '@leadgate/store';
 import type { FastifyPluginAsync } from 'fastify';
 import type { ConsoleServices } from '../services.ts';
 
@@ -60,6 +60,13 @@ export function consoleMetrics(redis: RedisConnection, store: Store) {
     label: 'kind',
     values: ['used', 'limit'],
     read: memory,
+  });
+  metrics.gauges({
+    name: 'leadgate_alarms_open',
+    help: 'Alarms that are open, by kind; leadgate alarm list says of what.',
+    label: 'kind',
+    values: ALARM_KINDS,
+    read: () => openAlarms(store),
   });
   return metrics;
 }

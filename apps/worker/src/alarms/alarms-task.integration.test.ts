@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { awaitRedis, connectRedis } from '@leadgate/boot';
+import { listAlarms, openAlarms, openStore, quietLink } from '@leadgate/store';
+import { testDatabase, testRedis } from '@leadgate/testkit';
+import { afterEach, expect, test, vi } from 'vitest';
+import { createCloses, makeWorkspace } from '../worker-under-test.ts';
+import { createAlarmsTask } from './alarms-task.ts';
+
+const closes = createCloses();
+afterEach(closes.all);
+
+test('alarms of links, books and endpoints open once, are told, and close by themselves', async () => {
+  const [database, { url }] = await Promise.all([testDatabase(), testRedis()]);
+  closes.add('database', database.drop);
+  const store = openStore({ url: database.url, poolSize: 2 });
+  closes.add('store', store.close);
+  const redis = connectRedis(url, { role: 'admin' });
+  closes.add('redis', () => redis.disconnect());
+  await awaitRedis(redis);
+  const workspaceId = await makeWorkspace(store);
+  const link = async (label: string) => {
+    const id = randomUUID();
+    await store.prisma.captureLink.create({ data: { id, workspaceId, label } });
+    await store.prisma.captureCode.create({ data: { code: id, linkId: id } });
+    // 90 posts an hour for four weeks, and none in the last hour.
+    await store.prisma.$executeRaw`
+      INSERT INTO series_hour
+      SELECT ${id}::uuid, date_trunc('hour', now()) - n * interval '1 hour', 'accepted', 90
+      FROM generate_series(1, 671) AS n`;
+    await store.prisma.$executeRaw`
+      INSERT INTO series_minute
+      SELECT ${id}::uuid, date_trunc('minute', now()) - n * interval '1 minute', 'accepted', 3
+      FROM generate_series(60, 600, 2) AS n`;
+    return id;
+  };
+  const [silent, meant] = [await link('Silent'), await link('Meant')];
+  const missing = randomUUID();
+  await store.prisma.ledgerOpen.create({
+    data: {
+      ...{ id: missing, workspaceId, linkId: meant, state: 'missing' },
+      since: new Date(Date.now() - 60_000),
+    },
+  });
+  const endpointId = randomUUID();
+  await store.prisma.endpoint.create({
+    data: {
+      ...{ id: endpointId, workspaceId, name: 'CRM', url: 'https://crm.example/', concurrency: 1 },
+      ...{ secret: new Uint8Array(1), events: ['lead.created'], state: 'disabled' },
+    },
+  });
+  await quietLink(store, meant, new Date(Date.now() + 60_000));
+  const logger = { info: vi.fn(), warn: vi.fn() };
+  const look = () =>
+    createAlarmsTask(redis, store, { hold: () => Promise.resolve(true) }, logger).run();
+  await look();
+  await look();
+  const open = await listAlarms(store, { workspaceId }, 10);
+  expect(open.map(({ kind, subject, label }) => [kind, subject, label]).toSorted()).toEqual([
+    ['deliveries', endpointId, 'CRM'],
+    ['ledger', meant, 'Meant'],
+    ['silence', silent, 'Silent'],
+  ]);
+  expect(logger.warn).toHaveBeenCalledTimes(3);
+  expect(await openAlarms(store)).toMatchObject({ silence: 1, ledger: 1, queue: 0 });
+
+  await store.prisma.$executeRaw`
+    INSERT INTO series_minute VALUES (${silent}::uuid, date_trunc('minute', now()), 'accepted', 1)`;
+  await store.prisma.ledgerOpen.deleteMany();
+  await look();
+  expect(await listAlarms(store, {}, 10)).toMatchObject([{ kind: 'deliveries' }]);
+  expect(await listAlarms(store, { all: true }, 10)).toHaveLength(3);
+  expect(logger.info).toHaveBeenCalledTimes(2);
+});

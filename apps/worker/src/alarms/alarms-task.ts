@@ -1,0 +1,134 @@
+import type { Logger, RedisConnection } from '@leadgate/boot';
+import { oldestWaiting } from '@leadgate/queue';
+import {
+  ALARM_KINDS,
+  endpointsNearTheirEnd,
+  listOpen,
+  missingRows,
+  recentPosts,
+  settleAlarms,
+  watchedLinks,
+  type FoundAlarm,
+  type Store,
+  type WatchedLink,
+} from '@leadgate/store';
+import type { MaintenanceTask } from '../maintenance/maintenance.ts';
+import type { Lease } from '../maintenance/redis-lock.ts';
+import { profileOf, queueAge, refusals, silence, type LinkProfile } from './rules.ts';
+
+const EVERY_MS = 20_000;
+/** What is usual of a link changes with the hour. */
+const LEARN_EVERY_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+/** What is missing may be found in the next look: the books are said to be open after this. */
+const MISSING_MS = 15_000;
+
+interface Watched extends WatchedLink {
+  profile: LinkProfile | null;
+}
+
+/**
+ * Opens and closes alarms by the rules, from what was counted. One worker at a time does it. The log says of
+ * each alarm once that it is open and once that it is over, so that it is heard without Postgres too.
+ */
+export function createAlarmsTask(
+  redis: RedisConnection,
+  store: Store,
+  lease: Pick<Lease, 'hold'>,
+  logger: Pick<Logger, 'info' | 'warn'>,
+  /** Milliseconds since 1970. */
+  clock: () => number = Date.now,
+): MaintenanceTask {
+  let next = -Infinity;
+  let learned = -Infinity;
+  let watched: Watched[] = [];
+
+  async function learn(): Promise<void> {
+    const links = await watchedLinks(store);
+    watched = links.map((link) => {
+      const days = Math.min(28, (clock() - link.since.getTime()) / DAY_MS);
+      const posts = Array.from({ length: 168 }, (_, slot) => link.posts[slot.toString()] ?? 0);
+      return { ...link, profile: profileOf({ posts, days }) };
+    });
+  }
+
+  async function ofLinks(): Promise<FoundAlarm[]> {
+    const known = new Map(watched.map((link) => [link.linkId, link]));
+    const recent = await recentPosts(store, [...known.keys()]);
+    return recent.flatMap(({ linkId, lastAt, recent: recentPosts, posts, refused, quiet }) => {
+      const link = known.get(linkId);
+      if (link === undefined || quiet) return [];
+      const of = { subject: linkId, workspaceId: link.workspaceId };
+      const refusal = refusals({ posts, refused }, link.usual);
+      // In the middle of its minute, or two days ago.
+      const lastPostAt = lastAt === null ? clock() - 2 * DAY_MS : lastAt.getTime() + MINUTE_MS / 2;
+      const silent =
+        link.profile === null
+          ? null
+          : silence(link.profile, { lastPostAt, recentPosts, now: clock() });
+      return [
+        ...(refusal === null
+          ? []
+          : [
+              {
+                ...of,
+                kind: 'refusals' as const,
+                facts: { percent: Math.round(refusal.share * 100) },
+              },
+            ]),
+        ...(silent === null ? [] : [{ ...of, kind: 'silence' as const, facts: { ...silent } }]),
+      ];
+    });
+  }
+
+  async function ofBooks(): Promise<FoundAlarm[]> {
+    const open = (await listOpen(store)).filter(
+      ({ state, since }) => state === 'missing' && since.getTime() < clock() - MISSING_MS,
+    );
+    const found = new Map<string, FoundAlarm>();
+    const add = (linkId: string, workspaceId: string, missing: number) => {
+      const before = found.get(linkId)?.facts['missing'] ?? 0;
+      const facts = { missing: before + missing };
+      found.set(linkId, { kind: 'ledger', subject: linkId, workspaceId, facts });
+    };
+    for (const { linkId, workspaceId } of open) add(linkId, workspaceId, 1);
+    for (const { linkId, workspaceId, rows } of await missingRows(store, new Date(clock())))
+      add(linkId, workspaceId, rows);
+    return [...found.values()];
+  }
+
+  async function ofTheRest(): Promise<FoundAlarm[]> {
+    const late = queueAge(await oldestWaiting(redis));
+    const endpoints = await endpointsNearTheirEnd(store);
+    return [
+      ...(late === null
+        ? []
+        : [{ kind: 'queue' as const, subject: 'queue', workspaceId: null, facts: { ...late } }]),
+      ...endpoints.map(({ endpointId, workspaceId, hours }): FoundAlarm => ({
+        ...{ kind: 'deliveries', subject: endpointId, workspaceId, facts: { hours } },
+      })),
+    ];
+  }
+
+  return {
+    name: 'alarms',
+    async run() {
+      const now = performance.now();
+      if (now < next) return null;
+      next = now + EVERY_MS;
+      if (!(await lease.hold())) return null;
+      if (now - learned > LEARN_EVERY_MS) {
+        await learn();
+        learned = now;
+      }
+      const found = [...(await ofLinks()), ...(await ofBooks()), ...(await ofTheRest())];
+      const { opened, closed } = await settleAlarms(store, ALARM_KINDS, found);
+      for (const { kind, subject, facts } of opened)
+        logger.warn({ alarm: kind, subject, ...facts }, 'alarm opened');
+      for (const { kind, subject } of closed) logger.info({ alarm: kind, subject }, 'alarm closed');
+      return null;
+    },
+  };
+}
