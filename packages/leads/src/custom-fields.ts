@@ -27,7 +27,8 @@ const TOO_MANY_KEYS: Refusal = {
   code: 'too-many-keys',
   detail: `Send at most ${KEY_LIMIT} custom fields.`,
 };
-const TAKEN = 'Send text, a number, true or false, or an array of these.';
+/** The detail of a note on what no type of field takes. */
+export const NO_CUSTOM_VALUE = 'Send text, a number, true or false, or an array of these.';
 
 /**
  * The custom fields of a body by the keys as sent: which field a key means is decided where the
@@ -90,7 +91,7 @@ type TakeNote = (code: NoteCode, detail?: string) => void;
 function readCustomValue(value: unknown, note: TakeNote): CustomValue | undefined {
   if (Array.isArray(value)) return readCustomItems(value, note);
   const scalar = readScalar(value, note);
-  if (scalar === null) note('invalid-custom-value', TAKEN);
+  if (scalar === null) note('invalid-custom-value', NO_CUSTOM_VALUE);
   return scalar ?? undefined;
 }
 
@@ -101,10 +102,11 @@ function readCustomItems(items: readonly unknown[], note: TakeNote): string[] | 
   if (items.length > ITEM_LIMIT) note('cut', `at ${ITEM_LIMIT} items`);
   for (const item of items.slice(0, ITEM_LIMIT)) {
     const scalar = readScalar(item, (_, detail = '') => faults.add(detail));
-    if (scalar === null) faults.add(TAKEN);
+    if (scalar === null) faults.add(NO_CUSTOM_VALUE);
     else if (scalar !== undefined) texts.push(String(scalar));
   }
-  for (const detail of faults) note(detail === TAKEN ? 'invalid-custom-value' : 'cut', detail);
+  for (const detail of faults)
+    note(detail === NO_CUSTOM_VALUE ? 'invalid-custom-value' : 'cut', detail);
   return texts.length === 0 ? undefined : texts;
 }
 

@@ -2,7 +2,7 @@ export { applySubmissions } from './apply-submissions.ts';
 export { touchOf } from './attribution.ts';
 export { decodeText, parseBody, type Charset } from './body.ts';
 export { contactsIn } from './contacts.ts';
-export { resolveCustomFields } from './custom-fields.ts';
+export { NO_CUSTOM_VALUE, resolveCustomFields } from './custom-fields.ts';
 export {
   contactKeys,
   identityKeys,

@@ -1,4 +1,5 @@
 import type { CustomFieldType, Lead, Submission } from '@leadgate/contract';
+import { NO_CUSTOM_VALUE } from '@leadgate/leads';
 import { testDatabase } from '@leadgate/testkit';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -163,6 +164,18 @@ describe('a submission', () => {
       page: 'https://example.com',
       address: '::1',
     });
+  });
+
+  test('keeps what was noted where its custom fields were read', async () => {
+    await createField('plan');
+    const detail = NO_CUSTOM_VALUE;
+    const notes = ['gone', 'plan'].map((key) => ({
+      ...{ field: `/customFields/${key}`, code: 'invalid-custom-value' as const, detail },
+    }));
+    const submission = sample(randomUUID(), { customFields: { plan: 'gold', no: 'x' } }, { notes });
+    const all = [...notes, { field: '/customFields/no', code: 'unknown-custom-field' }];
+    await apply(submission);
+    expect(await submissionRow(submission)).toMatchObject({ notes: all });
   });
 
   test('of a form has custom fields at its top level by their names, and says so', async () => {

@@ -1,5 +1,12 @@
 import type { CustomField, Note, NoteCode, Submission } from '@leadgate/contract';
-import { applySubmissions, emptyLead, type LeadState, resolveCustomFields } from '@leadgate/leads';
+import {
+  applySubmissions,
+  emptyLead,
+  jsonPointer,
+  type LeadState,
+  NO_CUSTOM_VALUE,
+  resolveCustomFields,
+} from '@leadgate/leads';
 import { isDeepStrictEqual } from 'node:util';
 import { readField } from '../fields.ts';
 import type { Prisma } from '../generated/client.ts';
@@ -206,14 +213,19 @@ function allNotes(
 ): Note[] {
   const own = fields.filter((field) => field.workspaceId === workspaceId);
   const resolved = resolveCustomFields(lead, own).notes;
+  const decidedHere = new Set([
+    ...Object.keys(lead.customFields ?? {}).map((key) => jsonPointer('customFields', key)),
+    ...Object.keys(lead.otherKeys ?? {}).map((key) => jsonPointer(key)),
+  ]);
   // Keys of which the receiver could not know that they are custom fields.
   const known = new Set(resolved.map(({ field }) => field));
   const isRecognised = resolved.some(({ code }) => code === 'top-level-custom-field');
-  const isTrue = ({ field, code }: Note) =>
-    // A replay brings those of its last run.
-    !CUSTOM_FIELD_NOTES.has(code) &&
-    !(code === 'unknown-key' && known.has(field)) &&
-    !(code === 'nothing-recognised' && isRecognised);
+  const isTrue = ({ field, code, detail }: Note): boolean => {
+    if (code === 'unknown-key') return !known.has(field);
+    if (code === 'nothing-recognised') return !isRecognised;
+    // A replay brings those of its last run. What no field could take was noted where it was read.
+    return !CUSTOM_FIELD_NOTES.has(code) || !decidedHere.has(field) || detail === NO_CUSTOM_VALUE;
+  };
   return [...notes.filter(isTrue), ...resolved];
 }
 
