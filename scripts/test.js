@@ -22,6 +22,7 @@ missing installed.
                             the examples of the documentation with curl, PHP and Python. The snippet's run
                             against a real receiver that is given, too:
                             RECEIVER_URL=… RECEIVER_OPEN_LINK=… RECEIVER_CLOSED_LINK=…
+  npm run screenshots       writes the console's pages, in both languages and modes, to .leadgate/screenshots
   npm run test:cluster      on a Redis Cluster of three masters and three replicas that this starts: the
                             tests named *.cluster.test.ts, which kill a master, move slots under load and
                             restart every process behind HAProxy, and those of npm test that say what a
@@ -56,6 +57,10 @@ const SUITES = {
       requireProgram(program, name, 'to run the examples of the documentation with');
     return { config: 'vitest.browser.config.ts', env: { CHROME_PATH: findChromium() } };
   },
+  screenshots: () => ({
+    config: 'vitest.browser.config.ts',
+    env: { CHROME_PATH: findChromium(), SCREENSHOTS: 'yes' },
+  }),
   cluster: () => {
     requireProgram('haproxy', 'haproxy', 'to put in front of receivers');
     return { config: 'vitest.cluster.config.ts' };

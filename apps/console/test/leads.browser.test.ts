@@ -68,7 +68,7 @@ test('leads are filtered by the address, exported as filtered, and one is opened
   await page.getByRole('heading', { level: 1, name: 'Pessoa 258' }).waitFor();
   await expectUsable(page);
   expect(faults).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 test('a list goes on as one scrolls, with few rows in the page', async () => {
   const { page, faults } = await pages.openAs('operator');
@@ -84,7 +84,7 @@ test('a list goes on as one scrolls, with few rows in the page', async () => {
   );
   expect(await page.locator('tbody tr[data-index]').count()).toBeLessThan(80);
   expect(faults).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 test('a viewer sees who there is, masked, on a telephone too', async () => {
   for (const role of ['viewer', 'operator'] as const) {
@@ -103,7 +103,7 @@ test('a viewer sees who there is, masked, on a telephone too', async () => {
     );
     expect(faults).toEqual([]);
   }
-}, 60_000);
+}, 120_000);
 
 test('an administrator erases a person, and hears first what goes', async () => {
   const { page, faults } = await pages.openAs('administrator');
@@ -118,8 +118,11 @@ test('an administrator erases a person, and hears first what goes', async () => 
   await page.getByLabel('Reason').fill('asked for it by letter');
   await page.getByLabel('I know that this cannot be undone').check();
   await page.getByRole('button', { name: 'Erase' }).click();
-  await page.locator('main').getByText(/was erased on .*asked for it by letter/).waitFor();
+  await page
+    .locator('main')
+    .getByText(/was erased on .*asked for it by letter/)
+    .waitFor();
   const left = await showLead(pages.console.store, first.leadId, { historyLimit: 1 });
   expect(left).toMatchObject({ erased: true });
   expect(faults).toEqual([]);
-}, 60_000);
+}, 120_000);

@@ -17,7 +17,7 @@ export interface PagesUnderTest {
   /** A page of a new operator, and what its scripts, its policy and its requests found fault with. */
   openAs(role: Role, size?: { width: number; height: number }): Promise<OpenPage>;
   /** A workspace with an open link. */
-  furnish(): Promise<{ workspaceId: string; linkId: string }>;
+  furnish(label?: string): Promise<{ workspaceId: string; linkId: string }>;
   close(): Promise<void>;
 }
 
@@ -30,7 +30,10 @@ export interface OpenPage {
 export const TELEPHONE = { width: 360, height: 740 };
 
 /** Opens both. Whoever opens them closes them. */
-export async function pagesUnderTest(chromiumPath: string): Promise<PagesUnderTest> {
+export async function pagesUnderTest(
+  chromiumPath: string,
+  workspaceName = 'Agência',
+): Promise<PagesUnderTest> {
   const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
   const console = await consoleUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
   await console.app.listen({ host: '127.0.0.1', port: 0 });
@@ -54,9 +57,9 @@ export async function pagesUnderTest(chromiumPath: string): Promise<PagesUnderTe
       page.setDefaultTimeout(15_000);
       return { page, faults: faultsOf(page) };
     },
-    async furnish() {
+    async furnish(label = 'Black Friday') {
       const creation = await createWorkspace(console.store, {
-        name: `Agência ${randomUUID().slice(0, 4)}`,
+        name: workspaceName,
         country: 'BR',
         dummyPhones: [],
       });
@@ -64,7 +67,7 @@ export async function pagesUnderTest(chromiumPath: string): Promise<PagesUnderTe
       const workspaceId = creation.workspace.id;
       await openWorkspace(console.redis, workspaceId);
       const linking = await createLink(console.store, workspaceId, {
-        ...{ label: 'Black Friday', mode: 'strict', requireIdentity: false, origins: [] },
+        ...{ label, mode: 'strict', requireIdentity: false, origins: [] },
         ...{ allowServers: true, redirectUrl: null, linkLimit: null, addressLimit: null },
         expiresAt: null,
       });

@@ -9,6 +9,9 @@ import { Shell } from './shell.tsx';
 const PAGES = [
   ['/leads', lazy(() => import('./pages/leads.tsx'))],
   ['/leads/:leadId', lazy(() => import('./pages/lead.tsx'))],
+  ['/links', lazy(() => import('./pages/links.tsx'))],
+  ['/links/new', lazy(() => import('./pages/new-link.tsx'))],
+  ['/links/:linkId', lazy(() => import('./pages/link.tsx'))],
 ] as const;
 
 export function App() {

@@ -8,7 +8,7 @@ import { Icon } from './parts/icon.tsx';
 import { useSession, type Workspace } from './session.tsx';
 
 /** The capture links of a workspace. */
-const useLinks = (workspaceId: string) =>
+export const useLinks = (workspaceId: string) =>
   useQuery({
     queryKey: ['links', workspaceId],
     queryFn: () => dataOf(api.GET('/api/links', { params: { query: { workspaceId } } })),

@@ -26,7 +26,7 @@ import { LOCALES, TIME_ZONE, useLanguage } from './texts.tsx';
 const PLACES = [
   { path: '/', icon: 'overview', name: 'overview', plain: true },
   { path: '/leads', icon: 'leads', name: 'leads', plain: false },
-  { path: '/links', icon: 'links', name: 'links', plain: true },
+  { path: '/links', icon: 'links', name: 'links', plain: false },
   { path: '/rejected', icon: 'inbox', name: 'rejected', plain: true },
   { path: '/held', icon: 'consent', name: 'held', plain: true },
   { path: '/failed', icon: 'warning', name: 'failed', plain: true },

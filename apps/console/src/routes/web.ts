@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { webPolicy } from '../headers.ts';
 
 /** Addresses that are pages of the web application, which finds out itself what to show there. */
-const PAGES = ['/leads', '/leads/:leadId'];
+const PAGES = ['/leads', '/leads/:leadId', '/links', '/links/new', '/links/:linkId'];
 
 const require = createRequire(import.meta.url);
 

@@ -7,7 +7,6 @@ import {
   Group,
   Menu,
   Modal,
-  SimpleGrid,
   Stack,
   Text,
   Textarea,
@@ -217,7 +216,7 @@ function Touches({ lead }: { lead: Lead }) {
         ['lastTouch', lastTouch],
       ] as const);
   return (
-    <SimpleGrid cols={{ base: 1, xs: touches.length }} spacing="md">
+    <Stack gap="md">
       {touches.map(([title, touch]) => (
         <Card key={title} title={t(title)}>
           <dl className="facts">
@@ -236,7 +235,7 @@ function Touches({ lead }: { lead: Lead }) {
           </Text>
         </Card>
       ))}
-    </SimpleGrid>
+    </Stack>
   );
 }
 

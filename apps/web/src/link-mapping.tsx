@@ -1,0 +1,242 @@
+import {
+  ActionIcon,
+  Button,
+  Code,
+  Group,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslations } from 'use-intl';
+import { api, dataOf } from './api.ts';
+import type { Link } from './link-form.tsx';
+import { faultsOf } from './pages/new-link.tsx';
+import { useNoteText } from './lead-filters.tsx';
+import { Icon } from './parts/icon.tsx';
+import { Failure } from './parts/standing.tsx';
+import { useSession } from './session.tsx';
+
+type LinkMapping = NonNullable<Link['mapping']>;
+type Query = NonNullable<LinkMapping['rules'][string]>[number];
+
+interface Rule {
+  field: string;
+  /** The first query that finds something counts: one a line; one that changes what it finds as JSON. */
+  queries: string;
+}
+
+const rulesOf = (link: Link): Rule[] =>
+  Object.entries(link.mapping?.rules ?? {}).map(([field, queries]) => ({
+    field,
+    queries: queries
+      .map((query) => (typeof query === 'string' ? query : JSON.stringify(query)))
+      .join('\n'),
+  }));
+
+/** What the API is to check: a line that looks like JSON and is none is a query that is none. */
+function queryOf(line: string): Query {
+  try {
+    return line.startsWith('{') ? (JSON.parse(line) as Query) : line;
+  } catch {
+    return line;
+  }
+}
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
+
+/** The mapping that the rules make; what stands beside them stays. Null without a rule. */
+function mappingOf(rules: readonly Rule[], link: Link): LinkMapping | null {
+  const named = rules.filter(({ field, queries }) => field.trim() && linesOf(queries).length > 0);
+  if (named.length === 0) return null;
+  return {
+    preset: null,
+    ...link.mapping,
+    rules: Object.fromEntries(
+      named.map(({ field, queries }) => [field.trim(), linesOf(queries).map(queryOf)]),
+    ),
+  };
+}
+
+/** How the link reads a sender that has its own names, beside a body that it sent. */
+export function Mapping({ link }: { link: Link }) {
+  const t = useTranslations('mapping');
+  const { may } = useSession();
+  const queries = useQueryClient();
+  const [rules, setRules] = useState(rulesOf(link));
+  const acts = may('operator', link.workspaceId);
+  const save = useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.PATCH('/api/links/{linkId}', {
+          params: { path: { linkId: link.id } },
+          body: { mapping: mappingOf(rules, link) },
+        }),
+      ),
+    onSuccess: (saved) => {
+      setRules(rulesOf(saved));
+      queries.setQueryData(['link', link.id], saved);
+    },
+  });
+  const change = (at: number, changes: Partial<Rule>) =>
+    setRules(rules.map((rule, index) => (index === at ? { ...rule, ...changes } : rule)));
+  const fault = faultsOf(save.error);
+  return (
+    <div className="lead">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        <fieldset className="bare" disabled={!acts}>
+          <Text size="sm" c="var(--soft)" mb="sm">
+            {t('hint')}
+          </Text>
+          <Stack gap={6}>
+            {rules.map((rule, index) => (
+              <Group key={index} gap={6} wrap="nowrap" align="flex-start">
+                <TextInput
+                  aria-label={t('field')}
+                  placeholder="email"
+                  spellCheck={false}
+                  w="38%"
+                  value={rule.field}
+                  onChange={({ currentTarget: { value } }) => change(index, { field: value })}
+                />
+                <Textarea
+                  aria-label={t('query')}
+                  autosize
+                  minRows={1}
+                  placeholder="$.answers.email"
+                  spellCheck={false}
+                  flex={1}
+                  value={rule.queries}
+                  error={fault(`/mapping/rules/${rule.field}`)}
+                  onChange={({ currentTarget: { value } }) => change(index, { queries: value })}
+                />
+                <ActionIcon
+                  variant="subtle"
+                  color="gray"
+                  size="md"
+                  aria-label={t('remove', { field: rule.field })}
+                  onClick={() => setRules(rules.filter((_, at) => at !== index))}
+                >
+                  <Icon name="erase" size={14} />
+                </ActionIcon>
+              </Group>
+            ))}
+          </Stack>
+          {save.error !== null && <Failure error={save.error} />}
+          {acts && (
+            <Group mt="sm">
+              <Button
+                variant="default"
+                leftSection={<Icon name="plus" size={14} />}
+                onClick={() => setRules([...rules, { field: '', queries: '' }])}
+              >
+                {t('add')}
+              </Button>
+              <Button type="submit" loading={save.isPending}>
+                {t('save')}
+              </Button>
+              {save.isSuccess && (
+                <Text size="sm" c="var(--good)" role="status">
+                  {t('saved')}
+                </Text>
+              )}
+            </Group>
+          )}
+        </fieldset>
+      </form>
+      <Try link={link} mapping={mappingOf(rules, link)} />
+    </div>
+  );
+}
+
+/** What the rules read of the newest body, or of another one, before they are saved. */
+function Try({ link, mapping }: { link: Link; mapping: LinkMapping | null }) {
+  const t = useTranslations('mapping');
+  const noteText = useNoteText();
+  const [typed, setTyped] = useState<string | null>(null);
+  const newest = useQuery({
+    queryKey: ['body', link.id],
+    queryFn: async () => {
+      const [last] = await dataOf(
+        api.GET('/api/submissions', { params: { query: { linkId: link.id, limit: 1 } } }),
+      );
+      if (last === undefined) return '';
+      const { submissionId } = last;
+      const params = { path: { submissionId } };
+      const { body } = await dataOf(api.GET('/api/submissions/{submissionId}', { params }));
+      return pretty(body);
+    },
+  });
+  const body = typed ?? newest.data ?? '';
+  const read = useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.POST('/api/links/{linkId}/try', {
+          params: { path: { linkId: link.id } },
+          body: { body, mapping },
+        }),
+      ),
+  });
+  return (
+    <section>
+      <Textarea
+        label={t('body')}
+        description={t('bodyHint')}
+        autosize
+        minRows={4}
+        maxRows={16}
+        spellCheck={false}
+        classNames={{ input: 'mono' }}
+        value={body}
+        onChange={({ currentTarget: { value } }) => setTyped(value)}
+      />
+      <Button
+        variant="default"
+        my="sm"
+        disabled={body.trim() === ''}
+        loading={read.isPending}
+        onClick={() => read.mutate()}
+      >
+        {t('try')}
+      </Button>
+      {read.error !== null && <Failure error={read.error} />}
+      {read.data !== undefined && (
+        <div role="status">
+          <Title order={2} mb={6}>
+            {t('read')}
+          </Title>
+          <Code block className="code" tabIndex={0}>
+            {JSON.stringify(read.data.lead, null, 2)}
+          </Code>
+          <ul className="notes">
+            {read.data.notes.map(({ field, code }) => (
+              <li key={`${field} ${code}`}>
+                <code>{field}</code> {noteText(code)}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function pretty(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}

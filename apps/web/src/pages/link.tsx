@@ -1,0 +1,353 @@
+import {
+  ActionIcon,
+  Button,
+  Code,
+  Group,
+  Menu,
+  Modal,
+  NumberInput,
+  Stack,
+  Tabs,
+  Text,
+  Title,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslations } from 'use-intl';
+import { Link as To, useParams, useSearchParams } from 'wouter';
+import { api, dataOf } from '../api.ts';
+import { endOf, formOf, type Link, LinkFields, settingsOf } from '../link-form.tsx';
+import { Mapping } from '../link-mapping.tsx';
+import { Copy } from '../parts/copy.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Failure, Waiting } from '../parts/standing.tsx';
+import { Time } from '../parts/time.tsx';
+import { useSession } from '../session.tsx';
+import { PageHead } from '../shell.tsx';
+import { LinkState } from './links.tsx';
+import { faultsOf } from './new-link.tsx';
+
+export default function LinkPage() {
+  const { linkId = '' } = useParams();
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ['link', linkId],
+    queryFn: () => dataOf(api.GET('/api/links/{linkId}', { params: { path: { linkId } } })),
+  });
+  if (error !== null)
+    return (
+      <div className="page-body">
+        <Failure error={error} again={() => void refetch()} />
+      </div>
+    );
+  return isPending ? <Waiting /> : <LinkView link={data} />;
+}
+
+const TABS = ['use', 'settings', 'mapping', 'codes'] as const;
+
+function LinkView({ link }: { link: Link }) {
+  const t = useTranslations('link');
+  const { may } = useSession();
+  const [params, setParams] = useSearchParams();
+  const tab = TABS.find((one) => one === params.get('tab')) ?? 'use';
+  return (
+    <>
+      <PageHead
+        title={link.label || t('unnamed')}
+        before={
+          <ActionIcon
+            component={To}
+            href="/links"
+            variant="subtle"
+            color="gray"
+            aria-label={t('back')}
+          >
+            <Icon name="back" />
+          </ActionIcon>
+        }
+        hint={
+          <Text size="xs" c="var(--soft)" component="div">
+            {link.workspaceName} · <LinkState status={link.status} /> · {t('since')}{' '}
+            <Time at={link.createdAt} />
+          </Text>
+        }
+      >
+        <Button
+          component={To}
+          href={`/leads?link=${link.id}`}
+          variant="default"
+          leftSection={<Icon name="leads" size={14} />}
+        >
+          {t('leads')}
+        </Button>
+        {may('operator', link.workspaceId) && <Act link={link} />}
+      </PageHead>
+      <div className="page-body">
+        <Tabs
+          keepMounted={false}
+          value={tab}
+          onChange={(next) => setParams({ tab: next ?? 'use' }, { replace: true })}
+        >
+          <Tabs.List mb="md">
+            {TABS.map((one) => (
+              <Tabs.Tab key={one} value={one}>
+                {t(`tab.${one}`)}
+              </Tabs.Tab>
+            ))}
+          </Tabs.List>
+          <Tabs.Panel value="use">
+            <Use link={link} />
+          </Tabs.Panel>
+          <Tabs.Panel value="settings">
+            <Settings link={link} />
+          </Tabs.Panel>
+          <Tabs.Panel value="mapping">
+            <Mapping link={link} />
+          </Tabs.Panel>
+          <Tabs.Panel value="codes">
+            <Codes link={link} />
+          </Tabs.Panel>
+        </Tabs>
+      </div>
+    </>
+  );
+}
+
+/** What a landing page needs, and the first lead that came of it. */
+function Use({ link }: { link: Link }) {
+  const t = useTranslations('link');
+  const url = link.captureUrl ?? `https://…/ingest/${link.code}`;
+  const snippet = `<script src="${url.replace(/\/ingest\/.*$/, '/capture.js')}" data-link="${link.code}" async></script>`;
+  const post = `curl ${url} \\\n  -H 'content-type: application/json' \\\n  -d '{"name": "Ana Souza", "email": "ana@example.com", "telephone": "+55 11 98765-4321"}'`;
+  const ways = [
+    { name: 'url', text: url },
+    { name: 'snippet', text: snippet },
+    { name: 'test', text: post },
+  ] as const;
+  return (
+    <div className="lead">
+      <Stack gap="lg">
+        {ways.map(({ name, text }) => (
+          <section key={name}>
+            <Group justify="space-between" mb={4}>
+              <Title order={2}>{t(`way.${name}`)}</Title>
+              <Copy text={text} />
+            </Group>
+            <Text size="sm" c="var(--soft)" mb={6}>
+              {t(`wayHint.${name}`)}
+            </Text>
+            <Code block className="code" tabIndex={0}>
+              {text}
+            </Code>
+          </section>
+        ))}
+      </Stack>
+      <Newest link={link} />
+    </div>
+  );
+}
+
+const LOOK_EVERY_MS = 2_000;
+
+/** Waits for what comes: whoever has just made a link sees its first lead here. */
+function Newest({ link }: { link: Link }) {
+  const t = useTranslations('link');
+  const { data, error } = useQuery({
+    queryKey: ['leads', link.workspaceId, 'newest', link.id],
+    queryFn: () =>
+      dataOf(
+        api.GET('/api/workspaces/{workspaceId}/leads', {
+          params: { path: { workspaceId: link.workspaceId }, query: { linkId: link.id, limit: 8 } },
+        }),
+      ),
+    refetchInterval: LOOK_EVERY_MS,
+  });
+  const leads = data?.leads ?? [];
+  return (
+    <section className="card lead-card" aria-live="polite">
+      <Title order={2} mb={6}>
+        {t('newest')}
+      </Title>
+      {error !== null && <Failure error={error} />}
+      {leads.length === 0 ? (
+        <Text size="sm" c="var(--soft)">
+          {t('waiting')}
+        </Text>
+      ) : (
+        <ul className="plain">
+          {leads.map((lead) => (
+            <li key={lead.leadId}>
+              <To href={`/leads/${lead.leadId}`}>
+                {lead.name ?? lead.email ?? lead.telephone ?? lead.leadId.slice(0, 8)}
+              </To>
+              <span className="soft">
+                <Time at={lead.createdAt} near />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Settings({ link }: { link: Link }) {
+  const t = useTranslations('link');
+  const { may } = useSession();
+  const [form, setForm] = useState(formOf(link));
+  const queries = useQueryClient();
+  const save = useMutation({
+    async mutationFn() {
+      const params = { path: { linkId: link.id } };
+      const before = formOf(link).lastDay;
+      if (form.lastDay !== before)
+        await dataOf(api.POST('/api/links/{linkId}/expire', { params, body: { at: endOf(form) } }));
+      return dataOf(api.PATCH('/api/links/{linkId}', { params, body: settingsOf(form) }));
+    },
+    onSuccess: async (saved) => {
+      setForm(formOf(saved));
+      queries.setQueryData(['link', link.id], saved);
+      await queries.invalidateQueries({ queryKey: ['links'] });
+    },
+  });
+  return (
+    <form
+      className="narrow"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <fieldset className="bare" disabled={!may('operator', link.workspaceId)}>
+        <LinkFields
+          form={form}
+          change={(changes) => setForm({ ...form, ...changes })}
+          fault={faultsOf(save.error)}
+          hasSecret={link.guard.captcha !== null}
+        />
+        {save.error !== null && <Failure error={save.error} />}
+        <Group justify="flex-end" mt="md">
+          {save.isSuccess && (
+            <Text size="sm" c="var(--good)" role="status">
+              {t('saved')}
+            </Text>
+          )}
+          <Button type="submit" loading={save.isPending}>
+            {t('save')}
+          </Button>
+        </Group>
+      </fieldset>
+    </form>
+  );
+}
+
+function Codes({ link }: { link: Link }) {
+  const t = useTranslations('link');
+  return (
+    <table className="list inset">
+      <thead>
+        <tr>
+          <th scope="col">{t('code')}</th>
+          <th scope="col" data-keep>
+            {t('until')}
+          </th>
+          <th scope="col">{t('since')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {link.codes.map(({ code, createdAt, expiresAt, expired }) => (
+          <tr key={code}>
+            <td>
+              <code>{code}</code>
+            </td>
+            <td data-keep>
+              {expiresAt === null ? t('noEnd') : <Time at={expiresAt} />} {expired && t('expired')}
+            </td>
+            <td>
+              <Time at={createdAt} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const DAY_SECONDS = 86_400;
+
+function Act({ link }: { link: Link }) {
+  const t = useTranslations('link');
+  const queries = useQueryClient();
+  const [rotating, { open, close }] = useDisclosure();
+  const [days, setDays] = useState<number | string>(7);
+  const params = { path: { linkId: link.id } };
+  const act = useMutation({
+    mutationFn: (what: 'disable' | 'enable' | 'rotate') =>
+      what === 'rotate'
+        ? dataOf(
+            api.POST('/api/links/{linkId}/rotate', {
+              params,
+              body: { overlapSeconds: Math.round(Number(days) * DAY_SECONDS) },
+            }),
+          )
+        : dataOf(
+            what === 'disable'
+              ? api.POST('/api/links/{linkId}/disable', { params })
+              : api.POST('/api/links/{linkId}/enable', { params }),
+          ),
+    onSuccess: async (changed) => {
+      close();
+      queries.setQueryData(['link', link.id], changed);
+      await queries.invalidateQueries({ queryKey: ['links'] });
+    },
+  });
+  return (
+    <>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="default" aria-label={t('more')}>
+            <Icon name="more" />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={open}>{t('rotate')}</Menu.Item>
+          {link.state === 'open' ? (
+            <Menu.Item color="red" onClick={() => act.mutate('disable')}>
+              {t('disable')}
+            </Menu.Item>
+          ) : (
+            <Menu.Item onClick={() => act.mutate('enable')}>{t('enable')}</Menu.Item>
+          )}
+        </Menu.Dropdown>
+      </Menu>
+      <Modal
+        opened={rotating}
+        onClose={close}
+        title={t('rotate')}
+        closeButtonProps={{ 'aria-label': t('cancel') }}
+      >
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            act.mutate('rotate');
+          }}
+        >
+          <Stack gap="sm">
+            <Text size="sm">{t('rotateHint')}</Text>
+            <NumberInput label={t('overlap')} min={0} max={365} value={days} onChange={setDays} />
+            {act.error !== null && <Failure error={act.error} />}
+            <Group justify="flex-end">
+              <Button variant="default" onClick={close}>
+                {t('cancel')}
+              </Button>
+              <Button type="submit" loading={act.isPending}>
+                {t('rotate')}
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Modal>
+    </>
+  );
+}
