@@ -1,5 +1,6 @@
 import { redisScript, type RedisConnection } from '@leadgate/boot';
 import type { Queue } from 'bullmq';
+import { ACCEPTED } from './accepted.ts';
 import { countsOf, type QueueCounts } from './counts.ts';
 import { readJobData } from './dashboard-queues.ts';
 import { walkByTime } from './failed-pages.ts';
@@ -64,9 +65,11 @@ const HOLD_JOBS = [
   ...['wait', 'paused', 'active', 'delayed', 'prioritized'],
   ...['waiting-children', 'completed', 'failed'],
 ];
+/** What was accepted here was counted while its jobs were worked off, and nobody has written since. */
 const REST = [
   ...['id', 'meta', 'events', 'marker', 'pc', 'stalled', 'stalled-check', 'limiter'],
   LEADS,
+  ACCEPTED,
 ];
 
 /** Whether it was empty. A paused one is also not cleared before it is resumed. */
