@@ -306,6 +306,9 @@ describe('link', () => {
       expect(status).not.toBe(0);
       expect(err).not.toBe('');
     }
+    expect(await json('link', 'suggest', link.code)).toEqual({
+      ...{ bodies: 0, unrecognised: 0, rules: {} },
+    });
     const secret = join(mkdtempSync(join(tmpdir(), 'leadgate-')), 'secret');
     writeFileSync(secret, 'k-123\n');
     const proof = ['--preset', 'google-lead-form', '--secret-file', secret];

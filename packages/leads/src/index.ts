@@ -18,5 +18,6 @@ export { leadWithout, partsByEmail } from './split.ts';
 export { jsonPointer } from './reading.ts';
 export { mapBody, mappingFaults, mapRules, queryFaults } from './mapping.ts';
 export { PRESET_NAMES, presetMapping, presetProof, PRESETS } from './presets/index.ts';
+export { suggestRules } from './suggest.ts';
 export { isPhoneCountry } from './telephone.ts';
 export { customFieldKey } from './text.ts';

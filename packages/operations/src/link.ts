@@ -9,15 +9,17 @@ import {
   LinkMapping,
   LinkSettings,
 } from '@leadgate/contract';
-import { mapBody, mappingFaults, parseBody, readLead } from '@leadgate/leads';
+import { mapBody, mappingFaults, parseBody, readLead, suggestRules } from '@leadgate/leads';
 import {
   createLink,
   expireLink,
   findLink,
   linkEntries,
   listLinks,
+  listSubmissions,
   rotateLink,
   setLinkState,
+  showSubmission,
   updateLink,
   wholeGuard,
   type Link,
@@ -117,6 +119,8 @@ const changes = {
 
 const notABody = (code: string): Refusal =>
   invalid([{ pointer: '/body', code, detail: 'It is no JSON object and no form.' }]);
+
+const BODIES_LOOKED_AT = 20;
 
 const WEEK_SECONDS = 604_800;
 
@@ -228,6 +232,39 @@ export const link = {
       const outcome = await updateLink(connections.store, linkId, { proof });
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
       return changed(outcome.kind === 'updated' ? outcome.link : null, connections, call);
+    },
+  }),
+
+  suggest: operation({
+    name: 'link.suggest',
+    id: 'suggestMapping',
+    method: 'GET',
+    path: '/links/:linkId/suggestion',
+    summary:
+      'Propose a mapping from the last bodies of a link, rather from those of which nothing was recognised',
+    scope: 'linkId',
+    input: Type.Object({ linkId: Uuid }),
+    output: Type.Object({
+      bodies: Type.Integer({ description: 'How many it was made from.' }),
+      unrecognised: Type.Integer({ description: 'Of the last 100, those without a known field.' }),
+      rules: LinkMapping.properties.rules,
+    }),
+    run: async ({ linkId }, { store }) => {
+      if ((await findLink(store, linkId)) === null) return UNKNOWN;
+      const last = await listSubmissions(store, { linkId }, 100);
+      const bare = last.filter(({ notes }) =>
+        notes.some(({ code }) => code === 'nothing-recognised'),
+      );
+      const looked = (bare.length > 0 ? bare : last).slice(0, BODIES_LOOKED_AT);
+      const sent = await Promise.all(
+        looked.map(({ submissionId }) => showSubmission(store, submissionId)),
+      );
+      const bodies = sent.flatMap((one) => {
+        const parsed = one && parseBody(one.body, /^\s*[{[]/.test(one.body) ? 'json' : 'form');
+        return parsed?.kind === 'parsed' ? [parsed.value] : [];
+      });
+      const rules = suggestRules(bodies);
+      return { bodies: bodies.length, unrecognised: bare.length, rules };
     },
   }),
 

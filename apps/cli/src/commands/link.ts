@@ -125,6 +125,15 @@ export function addLinkCommands(link: Command, context: Context): void {
     )
     .action((named: string, options: MapOptions) => map(context, named, options));
 
+  addCommand(link, 'suggest', {
+    summary: 'Propose the rules by which the bodies of a link could be read.',
+    details:
+      'Looks at the last bodies, rather at those of which nothing was recognised. It prints the command that maps the link so.',
+    examples: ['link suggest 3kTn0Yt1oS7cXUoVqj2a8Q'],
+  })
+    .argument('<link>', LINK)
+    .action((named: string, options: JsonOption) => suggest(context, named, options));
+
   addCommand(link, 'prove', {
     summary: 'Have the sender of a link prove that a body is its own: others are answered 403.',
     details:
@@ -331,6 +340,26 @@ async function change<
   };
   answerLink(context, options, await call(context, operation, { linkId, ...input }, { words }));
 }
+
+async function suggest(context: Context, named: string, options: JsonOption): Promise<void> {
+  const { id: linkId, codes } = await findLinkNamed(context.session.store(), named);
+  const proposed = await call(context, (await loadNoun('link')).suggest, { linkId });
+  const rules = Object.entries(proposed.rules).flatMap(([field, queries]) =>
+    queries.map(
+      (query) =>
+        `  --rule ${shellQuoted(`${field}=${typeof query === 'string' ? query : query.query}`)}`,
+    ),
+  );
+  answer(context.io, options, proposed, () =>
+    rules.length === 0
+      ? `Nothing is proposed: ${proposed.bodies.toString()} bodies were looked at.\n`
+      : `From ${proposed.bodies.toString()} bodies; of the last 100, nothing was recognised in ${proposed.unrecognised.toString()}:\n\n` +
+        `leadgate link map ${codes[0]?.code ?? linkId} \\\n${rules.join(' \\\n')}\n`,
+  );
+}
+
+/** As one word for a shell. */
+const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 async function prove(context: Context, named: string, options: ProveOptions): Promise<void> {
   if (options.none === true) return change(context, 'prove', named, options, { proof: null });
