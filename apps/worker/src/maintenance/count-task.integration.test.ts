@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { awaitRedis, connectRedis } from '@leadgate/boot';
+import { externalKey } from '@leadgate/contract';
 import { countLinks } from '@leadgate/intake';
 import { loadNoun, Refusal, type Call, type Connections } from '@leadgate/operations';
 import { startApplyWorker } from '@leadgate/queue';
@@ -10,6 +11,7 @@ import {
   minuteOfId,
   openStore,
   saveHeld,
+  unsettled,
 } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { v7 as uuidv7 } from 'uuid';
@@ -198,4 +200,17 @@ test('the books close but for what was accepted and is nowhere, and name it; a r
     difference: 1,
     links: [{ difference: 1, submissions: [stored.id] }],
   });
+});
+
+test('what is dropped for the sender’s id that it repeats is not missing', async () => {
+  const { store, workspaceId } = await open();
+  const linkId = randomUUID();
+  const one = sampleSubmission(1, { id: uuidv7(), workspaceId, linkId });
+  const key = externalKey(linkId, 'row-17');
+  const first = { ...one, identities: [{ key, owner: one.leadId }, ...one.identities] };
+  const again = { ...first, id: uuidv7(), order: first.order + 1 };
+  for (const submission of [first, again, again])
+    await applyGroup(store, [{ submission, replay: false }]);
+  expect(await store.prisma.submission.count()).toBe(1);
+  expect(await unsettled(store, [first.id, again.id])).toEqual(new Set());
 });

@@ -49,6 +49,13 @@ export async function insertSubmissions(
       ON CONFLICT (id) DO NOTHING
       RETURNING id, workspace_id, lead_id, link_id, source, consent, page, user_agent, address, stamp,
                 applied_at
+    ), dropped AS (
+      -- By its own id too: the ledger looks for it.
+      INSERT INTO imported_row SELECT id FROM new
+      WHERE mark <> id AND NOT EXISTS (SELECT FROM stored WHERE stored.id = new.id)
+        AND NOT EXISTS (SELECT FROM submission s WHERE s.id = new.id)
+      ORDER BY id
+      ON CONFLICT (id) DO NOTHING
     ), recorded AS (${recordConsents(Prisma.sql`stored`)})
     SELECT id FROM stored`;
   return new Set(inserted.map(({ id }) => id));
