@@ -20,4 +20,5 @@ process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
   isTerminal: process.stderr.isTTY,
+  printsToTerminal: process.stdout.isTTY,
 });

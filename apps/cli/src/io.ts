@@ -12,6 +12,8 @@ export interface Io {
   signal?: AbortSignal;
   /** Whether the standard error output is a terminal that somebody looks at. */
   isTerminal?: boolean;
+  /** Whether the standard output is one. */
+  printsToTerminal?: boolean;
 }
 
 /** Exit statuses, as `leadgate --help` lists them. */

@@ -125,10 +125,9 @@ describe('an erasure through the API', () => {
     const [entry] = await listAudit(console_.store, { action: 'lead.erase', limit: 10 });
     expect(entry).toMatchObject({ subject: { workspaceId, leadId }, outcome: 'done' });
     expect(await readFile(join(folder, 'erasures.jsonl'), 'utf8')).not.toMatch(/marked/i);
-    const found = await administrator(
-      'GET',
-      `/api/leads?email=${EMAIL}&workspaceId=${workspaceId}`,
-    );
+    const found = await administrator('POST', '/api/leads/search', {
+      payload: { email: EMAIL, workspaceId },
+    });
     expect(found.json()).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { openWorkspace } from '@leadgate/intake';
 import { openProducer, queueCounts, startApplyWorker, type Producer } from '@leadgate/queue';
-import { applyGroup, createField, createWorkspace, saveRejected } from '@leadgate/store';
+import { applyGroup, createField, createWorkspace, listAudit, saveRejected } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { connectRedis } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
@@ -120,8 +120,6 @@ test('no address that a viewer can read tells anything about a person', async ()
     .filter(({ method }) => method === 'GET')
     .map(({ url }) => url.replace(/:(\w+)/g, (_, name: string) => values[name] ?? '0'));
   urls.push(
-    '/api/leads?q=zenobia.marker@example.com',
-    '/api/leads?q=%2B5511912345678',
     `/api/submissions?leadId=${submission.leadId}`,
     `/queues/api/queues?activeQueue=${values.queueName}`,
     `/queues/api/queues?activeQueue=${values.queueName}&status=waiting`,
@@ -135,6 +133,15 @@ test('no address that a viewer can read tells anything about a person', async ()
     if (statusCode === 200) shown++;
   }
   expect(shown).toBeGreaterThan(20);
+  for (const q of ['zenobia.marker@example.com', '+5511912345678']) {
+    const found = await viewer('POST', '/api/leads/search', { payload: { q } });
+    expect([found.json<object[]>().length, marksIn(found.body)]).toEqual([1, []]);
+    // Nobody’s address holds what was looked for, nor does the audit log.
+    const asked = `/api/leads?q=${encodeURIComponent(q)}`;
+    expect((await viewer('GET', asked)).json()).toEqual((await viewer('GET', '/api/leads')).json());
+  }
+  const [entry] = await listAudit(console_.store, { action: 'lead.find', limit: 1 });
+  expect(entry).toMatchObject({ actor: { kind: 'operator' }, subject: {}, outcome: 'done' });
 });
 
 test('what happens is told as it happens: masked to a viewer, as it is to an operator', async () => {
@@ -173,6 +180,12 @@ test('what happens is told as it happens: masked to a viewer, as it is to an ope
   expect(marksIn(heard[0] ?? '')).toEqual([]);
   expect(marksIn(heard[1] ?? '')).toContain('Zenobia');
   expect(heard[0]).toMatch(/event: submission\ndata: \{"kind":"submission"/);
+  const [cookie = ''] = cookies;
+  const url = `http://127.0.0.1:${port}/api/tail`;
+  const more = await Promise.all(
+    [1, 2, 3].map(() => fetch(url, { headers: { cookie }, signal: stop.signal })),
+  );
+  expect(more.map(({ status }) => status).toSorted()).toEqual([200, 200, 429]);
   stop.abort();
   await ended;
 });
@@ -193,8 +206,18 @@ const waitingJob = async () =>
 
 test('a viewer cannot guess masked data letter by letter', async () => {
   for (const part of ['zenobia', 'zenobia.marker@', '91234', 'Person'])
-    expect((await viewer('GET', `/api/leads?q=${part}`)).json()).toEqual([]);
-  expect((await operator('GET', '/api/leads?q=zenobia')).json()).toHaveLength(1);
+    expect((await search(viewer, part)).json()).toEqual([]);
+  expect((await search(operator, 'zenobia')).json()).toHaveLength(1);
+});
+
+const search = (ask: Ask, q: string) => ask('POST', '/api/leads/search', { payload: { q } });
+
+test('a viewer cannot try one telephone after the other, nor hold every stream', async () => {
+  const statuses: number[] = [];
+  for (let n = 0; n < 32; n += 1)
+    statuses.push((await search(viewer, `+55119${String(n).padStart(8, '0')}`)).statusCode);
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(1);
+  expect((await search(operator, 'zenobia')).statusCode).toBe(200);
 });
 
 test('a viewer’s dashboard is read-only, and an operator cannot remove leads there either', async () => {

@@ -15,6 +15,7 @@ import { contactKeys } from '@leadgate/leads';
 import {
   CursorError,
   exportLeads,
+  actionsOf,
   findLeads,
   isDuplicatePair,
   isLeadPlace,
@@ -118,12 +119,13 @@ export const lead = {
   find: operation({
     name: 'lead.find',
     id: 'findLeads',
-    method: 'GET',
-    path: '/leads',
-    summary: 'Find leads by id, email, phone or name; without any, those of the newest posts',
+    method: 'POST',
+    path: '/leads/search',
+    summary: 'Find leads by id, email, phone or name',
     description:
-      'A viewer gets personal data masked, and finds by whole ids, emails and phones only.',
+      'What is looked for stands in the body, so that no address holds it. A viewer gets personal data masked, finds by whole ids, emails and phones only, and looks 30 times a minute at most.',
     scope: 'workspaceId',
+    role: 'viewer',
     personal: true,
     input: Type.Object({
       q: Type.Optional(
@@ -140,13 +142,17 @@ export const lead = {
     }),
     output: Type.Array(Summary),
     run: async ({ workspaceId, limit = 50, ...asked }, { store }, { actor }) => {
+      const isViewer = !reaches(
+        workspaceId === undefined ? actor.role : roleIn(actor, workspaceId),
+        'operator',
+      );
+      if (isViewer && (await actionsOf(store, actor, 'lead.find', MINUTE_MS)) > MOST_SEARCHES)
+        return TOO_MANY_SEARCHES;
       const all = await listWorkspaces(store);
       const workspaces =
         workspaceId === undefined ? all : all.filter(({ id }) => id === workspaceId);
-      const role = workspaceId === undefined ? actor.role : roleIn(actor, workspaceId);
-      const search = readSearch(asked, workspaces, !reaches(role, 'operator'));
+      const search = readSearch(asked, workspaces, isViewer);
       if (search instanceof Refusal) return search;
-      if (search === 'newest') return recentLeads(store, workspaceId, limit);
       if (search === 'none') return [] satisfies LeadSummary[];
       const within = workspaceId === undefined ? {} : { workspaceId };
       return findLeads(store, { ...search, ...within }, limit);
@@ -183,6 +189,19 @@ export const lead = {
         return new Refusal('not-allowed', 'A viewer does not filter by values.');
       return listLeads(store, wanted, { limit, ...(after !== undefined && { after }) });
     },
+  }),
+
+  newest: operation({
+    name: 'lead.newest',
+    id: 'newestLeads',
+    method: 'GET',
+    path: '/leads',
+    summary: 'List the leads of the newest posts',
+    scope: 'workspaceId',
+    personal: true,
+    input: Type.Object({ workspaceId: Type.Optional(Uuid), limit: Limit }),
+    output: Type.Array(Summary),
+    run: ({ workspaceId, limit = 50 }, { store }) => recentLeads(store, workspaceId, limit),
   }),
 
   show: operation({
@@ -516,7 +535,7 @@ function readSearch(
   asked: { q?: string; email?: string; telephone?: string; name?: string },
   workspaces: readonly Workspace[],
   onlyWhole: boolean,
-): LeadSearch | 'newest' | 'none' | Refusal {
+): LeadSearch | 'none' | Refusal {
   const given = Object.entries(asked).filter(([, value]) => value.trim() !== '');
   const [[kind, typed] = ['', '']] = given;
   if (given.length > 1)
@@ -526,7 +545,7 @@ function readSearch(
     workspaces.length === 0 ? {} : contactKeys(contact, workspaces);
   switch (kind) {
     case '':
-      return 'newest';
+      return refuse('q', 'Say whom to look for.');
     case 'email':
       return whole({ email: typed }) ?? refuse(kind, `"${typed}" is not a whole email.`);
     case 'telephone':
@@ -549,6 +568,14 @@ function readSearch(
     name: trimmed,
   };
 }
+
+/** Of a viewer, who finds by whole contacts only: guessing them one by one is what is left. */
+const MOST_SEARCHES = 30;
+const MINUTE_MS = 60_000;
+const TOO_MANY_SEARCHES = new Refusal(
+  'slowed',
+  `A viewer looks ${MOST_SEARCHES} times a minute at most.`,
+);
 
 const refuse = (member: string, detail: string): Refusal =>
   invalid([{ pointer: `/${member}`, code: 'invalid', detail }]);

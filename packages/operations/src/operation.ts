@@ -50,7 +50,13 @@ export interface Call {
 }
 
 export type RefusalCode =
-  'malformed-request' | 'invalid' | 'not-allowed' | 'not-found' | 'conflict' | 'unavailable';
+  | 'malformed-request'
+  | 'invalid'
+  | 'not-allowed'
+  | 'not-found'
+  | 'conflict'
+  | 'slowed'
+  | 'unavailable';
 
 /** Why an operation did nothing: an expected outcome, in a sentence for people. */
 export class Refusal {

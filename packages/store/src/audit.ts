@@ -89,3 +89,21 @@ export async function listAudit(
     actor: { kind: actorKind, name: actorName },
   }));
 }
+
+/** Entries that are looked through: a minute has far fewer. */
+const RECENT = 2_000;
+
+/** How often somebody began an action within the last `withinMs`. */
+export async function actionsOf(
+  store: Store,
+  { kind, name }: AuditActor,
+  action: string,
+  withinMs: number,
+): Promise<number> {
+  const [{ count }] = await store.prisma.$queryRaw<[{ count: number }]>`
+    SELECT count(*)::float8 AS count
+    FROM (SELECT * FROM audit_entry ORDER BY id DESC LIMIT ${RECENT}) AS recent
+    WHERE actor_kind = ${kind} AND actor_name = ${name} AND action = ${action}
+      AND at > now() - ${withinMs} * interval '1 millisecond'`;
+  return count;
+}

@@ -3,6 +3,7 @@ export { splitLead, type Split } from './apply/split-lead.ts';
 export { applyGroup, type GroupItem, type GroupResult } from './apply/apply-group.ts';
 export { markOfExternal } from './apply/insert-submissions.ts';
 export {
+  actionsOf,
   type AuditActor,
   type AuditEntry,
   listAudit,

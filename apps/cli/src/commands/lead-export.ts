@@ -6,10 +6,10 @@ import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { call } from '../call.ts';
 import { addCommand, answer, type Context, type JsonOption, remark } from '../command.ts';
-import { EXIT, Failure } from '../io.ts';
+import { EXIT, Failure, type Io } from '../io.ts';
 import { findLinkNamed, findWorkspace } from '../named.ts';
 import { leadTable } from '../print/lead.ts';
-import { showable, showableJson } from '../print/showable.ts';
+import { showable, showableJson, showableLines } from '../print/showable.ts';
 import { count } from '../print/table.ts';
 import { past, wholeNumber } from '../read.ts';
 
@@ -138,14 +138,21 @@ export async function writeOut(
   output: string | undefined,
   noun: 'lead' | 'consent',
 ): Promise<void> {
-  if (output === undefined)
-    for await (const text of file.texts) {
-      io.out(file.type.endsWith('ndjson') ? showableJson(text) : text);
-      await io.drained?.();
-    }
+  if (output === undefined) await printOut(io, file);
   else {
     await writeFile(resolve(io.cwd, output), file.texts);
     remark(io, `${count(file.rows(), noun)} written to ${showable(output)}.`);
+  }
+}
+
+/** Writes a file to the standard output; if that is a terminal, nothing of it drives the terminal. */
+export async function printOut(io: Io, file: TextFile): Promise<void> {
+  const isJson = file.type.endsWith('ndjson');
+  const shown = (text: string): string =>
+    isJson ? showableJson(text) : io.printsToTerminal === true ? showableLines(text) : text;
+  for await (const text of file.texts) {
+    io.out(shown(text));
+    await io.drained?.();
   }
 }
 

@@ -100,6 +100,14 @@ export function addLeadCommands(lead: Command, context: Context): void {
     .option('--dry-run', 'say what would be, and change nothing')
     .action((id: string, options: SplitOptions) => split(context, id, options));
 
+  addCommand(lead, 'newest', {
+    summary: 'List the leads of the newest posts.',
+    examples: ['lead newest --workspace "My agency"'],
+  })
+    .option('--workspace <workspace>', 'only in this one: name or id')
+    .option('--limit <n>', 'how many at most', wholeNumber, 50)
+    .action((options: FindOptions) => newest(context, options));
+
   addCommand(lead, 'duplicates', {
     summary: 'List leads that may be one person: one submission named both.',
     examples: [
@@ -150,6 +158,17 @@ async function find(context: Context, text: string, options: FindOptions): Promi
   answer(io, options, leads, () => (leads.length === 0 ? 'No lead found.\n' : leadTable(leads)));
   if (leads.length === limit)
     remark(io, `there may be more than these ${limit}; --limit shows more.`);
+}
+
+async function newest(context: Context, options: FindOptions): Promise<void> {
+  const { newest } = await loadNoun('lead');
+  const leads = await call(context, newest, {
+    ...(await namedIds(context, options)),
+    limit: options.limit,
+  });
+  answer(context.io, options, leads, () =>
+    leads.length === 0 ? 'No lead found.\n' : leadTable(leads),
+  );
 }
 
 async function show(context: Context, id: string, options: ShowOptions): Promise<void> {

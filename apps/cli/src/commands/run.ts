@@ -8,6 +8,7 @@ import { Failure, EXIT, stopOnInterrupt } from '../io.ts';
 import { namedIds } from '../named.ts';
 import { pairs, shortTime, table } from '../print/table.ts';
 import { readId, wholeNumber } from '../read.ts';
+import { printOut } from './lead-export.ts';
 
 interface ListOptions extends JsonOption {
   workspace?: string;
@@ -102,7 +103,7 @@ async function resume(context: Context, id: string, options: JsonOption): Promis
 async function refused({ io, ...context }: Context, id: string): Promise<void> {
   const { refused } = await loadNoun('run');
   const file = await call({ io, ...context }, refused, { runId: readId(id, 'run') });
-  for await (const text of file.texts) io.out(text);
+  await printOut(io, file);
 }
 
 const LOOK_EVERY_MS = 200;

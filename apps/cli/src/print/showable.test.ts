@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { showable, showableJson } from './showable.ts';
+import { showable, showableJson, showableLines } from './showable.ts';
 
 const DRIVES_A_TERMINAL = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
@@ -28,4 +28,8 @@ test('no text drives the terminal, and JSON still parses to it', () => {
       expect(showableJson(JSON.stringify({ text }))).not.toMatch(DRIVES_A_TERMINAL);
     }),
   );
+});
+
+test('lines of a file stay lines on a terminal, and drive nothing', () => {
+  expect(showableLines('a,\u001b[2J\r\nb\rc,\u202ed\n')).toBe('a,\\u{1b}[2J\r\nb\\rc,\\u{202e}d\n');
 });

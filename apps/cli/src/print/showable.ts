@@ -13,6 +13,14 @@ export function showable(text: string): string {
   return text.replace(UNSHOWABLE, (character) => SHORT[character] ?? escaped(character));
 }
 
+/** Lines of a text, as a file has them, on a terminal: what `showable` spells out, but the ends of lines. */
+export function showableLines(text: string): string {
+  return text
+    .split(/(\r?\n)/)
+    .map((part, i) => (i % 2 === 1 ? part : showable(part)))
+    .join('');
+}
+
 /** JSON with the same characters escaped. It parses to the same value. */
 export function showableJson(json: string): string {
   return json.replace(UNSHOWABLE, (character) =>

@@ -35,7 +35,7 @@ export const leadPageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
   app.get('/', { schema: { hide } }, async (request, reply) => {
     const [standing, leads] = await Promise.all([
       orNull(outputOf(reply, queue.show, {}, connections)),
-      orNull(outputOf(reply, lead.find, { limit: 20 }, connections)),
+      orNull(outputOf(reply, lead.newest, { limit: 20 }, connections)),
     ]);
     const body = overviewPage({ queue: standing, leads, acts: acts(request) });
     return sendPage(reply, { title: 'Overview', path: '/', body });

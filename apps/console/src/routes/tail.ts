@@ -13,6 +13,8 @@ import type { ApiServices } from '../services.ts';
 
 /** Each asks Postgres and Redis every second. */
 const MOST_AT_ONCE = 20;
+/** Of one person or token, however many windows are open. */
+const MOST_OF_ONE = 3;
 const LOOK_EVERY_MS = 1_000;
 /** Says that it is still there, and asks whether its reader still may read. */
 const LOOKS_A_HEARTBEAT = 10;
@@ -22,11 +24,12 @@ const LONGEST_MS = 30 * 60_000;
 /** What happens, as it happens: submissions, refused bodies, failures. */
 export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, services) => {
   const { store, failed } = services;
-  let open = 0;
+  const open: string[] = [];
 
   app.get(
     '/tail',
     {
+      config: { action: 'tail', recorded: true, subject: ['linkId'] },
       schema: {
         operationId: 'tail',
         summary: 'Follow submissions, refused bodies and failures as they happen',
@@ -40,16 +43,21 @@ export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
       const { linkId } = request.query;
       const link = linkId === undefined ? null : await findLink(store, linkId);
       if (linkId !== undefined && link === null) throw new ProblemError('not-found');
-      if (open >= MOST_AT_ONCE)
+      const { kind, name } = actorOf(request);
+      const mine = `${kind} ${name}`;
+      const most = open.filter((one) => one === mine).length >= MOST_OF_ONE;
+      if (most || open.length >= MOST_AT_ONCE)
         throw new ProblemError('slowed', {
-          detail: `${MOST_AT_ONCE} are open already.`,
+          detail: most
+            ? `You follow in ${MOST_OF_ONE} windows already.`
+            : `${MOST_AT_ONCE} are open already.`,
           retryAfterSeconds: 60,
         });
-      open += 1;
+      open.push(mine);
       const gone = new AbortController();
       const timer = setTimeout(() => gone.abort(), LONGEST_MS);
       reply.raw.once('close', () => {
-        open -= 1;
+        open.splice(open.indexOf(mine), 1);
         clearTimeout(timer);
         gone.abort();
       });

@@ -9,7 +9,7 @@ import {
   Stack,
   TextInput,
 } from '@mantine/core';
-import { useDebouncedCallback, useLocalStorage } from '@mantine/hooks';
+import { useDebouncedCallback, useLocalStorage, useSessionStorage } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useState } from 'react';
@@ -51,12 +51,14 @@ export default function LeadsPage() {
 function Leads({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('leads');
   const { may } = useSession();
-  const [params, setParams] = useSearchParams();
-  const q = params.get('q') ?? '';
+  // Not in the address: that is kept by browsers and sent on, and this names a person.
+  const [q, setQ] = useSessionStorage({
+    key: `leadgate.search.${workspace.id}`,
+    defaultValue: '',
+    getInitialValueInEffect: false,
+  });
   const [typed, setTyped] = useState(q);
-  const search = useDebouncedCallback((text: string) => {
-    setParams((now) => with_(now, 'q', text), { replace: true });
-  }, 250);
+  const search = useDebouncedCallback(setQ, 250);
   const [columns, setColumns] = useLocalStorage<readonly string[]>({
     key: `leadgate.columns.${workspace.id}`,
     defaultValue: FIRST_COLUMNS,
@@ -106,13 +108,6 @@ function Leads({ workspace }: { workspace: Workspace }) {
       )}
     </>
   );
-}
-
-function with_(params: URLSearchParams, name: string, value: string): URLSearchParams {
-  const next = new URLSearchParams(params);
-  if (value === '') next.delete(name);
-  else next.set(name, value);
-  return next;
 }
 
 interface Shown {
@@ -183,8 +178,8 @@ function Found({ workspace, q, columns }: Shown & { q: string }) {
     queryKey: ['leads', 'found', workspace.id, q],
     queryFn: () =>
       dataOf(
-        api.GET('/api/leads', {
-          params: { query: { q, workspaceId: workspace.id, limit: MOST_FOUND } },
+        api.POST('/api/leads/search', {
+          body: { q, workspaceId: workspace.id, limit: MOST_FOUND },
         }),
       ),
     placeholderData: keepPreviousData,
