@@ -107,7 +107,7 @@ describe('a worker', () => {
   });
 
   test('fails a poison submission alone, with its reason, and applies all that came with it', async () => {
-    const poison = sample(1_000, { linkId: 'not-a-uuid' });
+    const poison = sample(1_000, { identities: [{ key: 'email:x', owner: 'not-a-uuid' }] });
     const submissions = samples(40);
     await enqueueAll([...submissions.slice(0, 20), poison, ...submissions.slice(20)]);
     const worker = await start();
@@ -119,7 +119,7 @@ describe('a worker', () => {
   });
 
   test('of a full group with one poison applies all others, and that one fails alone under its own id', async () => {
-    const poison = sample(1_000, { linkId: 'not-a-uuid' });
+    const poison = sample(1_000, { identities: [{ key: 'email:x', owner: 'not-a-uuid' }] });
     const others = samples(199);
     await enqueueAll([...others.slice(0, 77), poison, ...others.slice(77)]);
     const redis = connectRedis(servers.redisUrl, { role: 'admin' });
@@ -161,7 +161,7 @@ describe('a worker', () => {
   });
 
   test('that is stopped while a group is half settled puts the whole job back, and the next one does the rest', async () => {
-    const poison = sample(1_000, { linkId: 'not-a-uuid' });
+    const poison = sample(1_000, { identities: [{ key: 'email:x', owner: 'not-a-uuid' }] });
     const all = [...samples(30), poison];
     const admin = new pg.Client({ connectionString: servers.databaseUrl });
     await admin.connect();
@@ -185,7 +185,10 @@ describe('a worker', () => {
   });
 
   test('writes no personal data to its log, whatever happens', async () => {
-    await enqueueAll([...samples(3), sample(9, { linkId: 'maria.silva.9@example.com' })]);
+    await enqueueAll([
+      ...samples(3),
+      sample(9, { identities: [{ key: 'email:x', owner: 'maria.silva.9@example.com' }] }),
+    ]);
     const worker = await start();
     await queueIs({ waiting: 0, active: 0, delayed: 1 });
     expect(worker.log()).toContain('submission applied');
