@@ -86,6 +86,27 @@ describe('consent', () => {
     expect(consentOf(' ')).toBeUndefined();
   });
 
+  test.each([
+    'Não aceito',
+    'nao aceito',
+    'Não quero receber contato.',
+    'No acepto',
+    'No, thanks',
+    'I do not agree',
+    "I don't consent",
+    'Recuso',
+  ])('%j is a refusal in words', (text) => {
+    expect(consentOf(text)?.given).toBe(false);
+    expect(consentOf({ given: text })).toEqual({ given: false, text });
+  });
+
+  test.each([
+    'Não enviamos spam. Aceito receber contato',
+    'Notícias: aceito',
+    'Nota de privacidade aceita',
+    'Não quero perder novidades: aceito receber contato',
+  ])('%j is what was agreed to', (text) => expect(consentOf(text)).toEqual({ given: true, text }));
+
   test('is bounded, and what else is in it is noted', () => {
     expect(consentOf({ given: true, text: 'x'.repeat(10_000) })?.text).toHaveLength(10_000);
     expect(read({ given: true, text: 'x'.repeat(10_001) })).toMatchObject({ kind: 'refused' });

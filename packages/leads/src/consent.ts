@@ -36,14 +36,14 @@ export function readConsent(value: unknown, findings: Findings): Consent | undef
     const given = booleanOf(value);
     if (given !== undefined) return { given };
     const text = wordsOf(value);
-    if (text !== undefined) return { given: true, text };
+    if (text !== undefined) return { given: !REFUSAL.test(text), text };
     findings.refuse(NOT_AN_OBJECT, '/consent');
     return undefined;
   }
   const sent = own(value, 'given');
   const agreed = isBlank(sent) ? undefined : (booleanOf(sent) ?? wordsOf(sent));
   if (!isBlank(sent) && agreed === undefined) findings.refuse(NOT_A_BOOLEAN, '/consent/given');
-  const given = typeof agreed === 'string' ? true : agreed;
+  const given = typeof agreed === 'string' ? !REFUSAL.test(agreed) : agreed;
   const words = typeof agreed === 'string' ? agreed : undefined;
   const text = findings.accept(readText(own(value, 'text'), TEXT_LIMIT), '/consent/text') ?? words;
   const textVersion = findings.accept(
@@ -77,6 +77,10 @@ function booleanOf(value: unknown): boolean | undefined {
     ? booleanOfWord(String(value))
     : undefined;
 }
+
+/** The words of an option to refuse, as `Não aceito` among radio buttons; a notice that begins so is none. */
+const REFUSAL =
+  /^(?:(?:eu |yo )?n[ãa]?o,? (?:aceito|autorizo|concordo|quero|acepto|estoy de acuerdo|quiero|thanks?)|I (?:do not|don['’]t) (?:accept|agree|consent|want)|recus[oa]|rechazo|rejeito|decline|refuse|reject)\b[^.;:]{0,40}[.!]?$/i;
 
 /** The value of a ticked checkbox is the words beside it: what is no refusal was agreed to. */
 function wordsOf(value: unknown): string | undefined {
