@@ -147,7 +147,7 @@ async function measure(bench) {
 /** @typedef {Awaited<ReturnType<typeof measure>>} Figures */
 
 /**
- * Of medians; undefined where a stage was left out.
+ * Of medians; undefined if a stage was left out.
  * @param {Figures} figures
  */
 function ratiosOf({ receivers, workers, endToEnd }) {

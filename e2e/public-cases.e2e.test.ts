@@ -450,7 +450,7 @@ const expectations: Record<string, (stage: Stage, steps: Step[]) => Promise<void
   },
 };
 
-/** Cases that need a server to stop, a row of poison, a browser or a file: each has a test where that can be staged. */
+/** Cases that need a server to stop, a row of poison, a browser or a file: each has a test if that can be staged. */
 const elsewhereTested: Record<string, string> = {
   'outpost#670': 'packages/queue/src/failed/failed-jobs.integration.test.ts',
   'taskforcesh/bullmq#995': 'e2e/outages.e2e.test.ts',

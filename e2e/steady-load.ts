@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** What the senders saw. */
 export interface Load {
-  /** Answers by status; 0 where there was none. */
+  /** Answers by status; 0 if there was none. */
   answers: Record<number, number>;
   /** What came instead of a 202, a few of them: when (ms after the start), from whom, and what. */
   refusals: string[];

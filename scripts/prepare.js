@@ -16,7 +16,7 @@ export const say = (/** @type {string} */ line) => {
 };
 
 /**
- * Dependencies and the Prisma client, where they are missing or older than what they are made from.
+ * Dependencies and the Prisma client, if they are missing or older than what they are made from.
  * @param {AbortSignal} [signal] ends what runs
  */
 export async function prepareSources(signal) {

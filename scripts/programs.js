@@ -51,7 +51,7 @@ function runs(program, args) {
 }
 
 /**
- * Installs a package of the distribution, where this is root on one with apt. Whether it tried to.
+ * Installs a package of the distribution, if this is root on one with apt. Whether it tried to.
  * @param {string} name
  */
 function installPackage(name) {

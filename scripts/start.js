@@ -352,7 +352,7 @@ function readPort(variable, otherwise) {
 }
 
 /**
- * The URL of a server that was given, checked; undefined where none was.
+ * The URL of a server that was given, checked; undefined if none was.
  * @param {string} variable
  * @param {(variable: string, url: string) => Promise<void>} check
  */

@@ -13,7 +13,7 @@ import type { Fault, FaultKind } from './plan.ts';
 export interface Stop {
   name: string;
   code: number | null;
-  /** What ended it where it was told to stop before its first line ran: it had begun nothing. */
+  /** What ended it if it was told to stop before its first line ran: it had begun nothing. */
   signal: NodeJS.Signals | null;
   ms: number;
 }
@@ -113,7 +113,7 @@ const FAULTS: Record<FaultKind, Inflict> = {
   'fail over redis': async ({ redis }, { nth, forMs }) => {
     const [, replica] = pickOf(await redis.shards(), nth);
     if (replica === undefined) return;
-    // Refused where it has not caught up yet.
+    // Refused if it has not caught up yet.
     await withRedis(replica.url, (admin) => admin.cluster('FAILOVER').catch(() => null));
     await delay(forMs);
   },

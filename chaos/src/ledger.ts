@@ -4,7 +4,7 @@ import { open, readFile } from 'node:fs/promises';
 export interface Accepted {
   /** Which post: the same through its retries and repeats. */
   post: number;
-  /** Its Idempotency-Key; null where it was sent without one. */
+  /** Its Idempotency-Key; null if it was sent without one. */
   key: string | null;
   workspaceId: string;
   code: string;

@@ -34,7 +34,7 @@ export interface ChaosReport {
   spans: Span[];
   crashes: Ending[];
   traffic: Traffic;
-  /** From the end of the last fault until nothing waited any more; null where that took too long. */
+  /** From the end of the last fault until nothing waited any more; null if that took too long. */
   drainMs: number | null;
   audit: Audit;
   books: Books;

@@ -6,7 +6,7 @@ import type { Random } from './random.ts';
 
 /** What the senders saw. */
 export interface Traffic {
-  /** Answers by status; 0 where there was none. */
+  /** Answers by status; 0 if there was none. */
   answers: Record<number, number>;
   /** Every post that was sent, by its number, and how often. */
   sent: Map<number, { post: Post; times: number }>;

@@ -15,7 +15,7 @@ const FIELDS = [
 
 /**
  * The URL of an open capture link, made with a demo workspace and a few custom fields where the
- * database holds no workspace. Null where it holds some and no open link: it is somebody's, and
+ * database holds no workspace. Null if it holds some and no open link: it is somebody's, and
  * nothing is added to it. `demoCode`: its code, where the link is the demo's own.
  * @param {NodeJS.ProcessEnv} env says where the servers are
  * @returns {Promise<{ captureUrl: string | null, demoCode: string | null }>}

@@ -129,7 +129,7 @@ export function openPlace(user) {
 }
 
 /**
- * Reads a small JSON file of this launcher, null where there is none (or half of one).
+ * Reads a small JSON file of this launcher, null if there is none (or half of one).
  * @template T
  * @param {string} path
  * @returns {T | null}

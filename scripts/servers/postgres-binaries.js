@@ -43,7 +43,7 @@ export function postgresBinaries({ user, home, say }) {
   );
 }
 
-/** The folder native/ of this platform's package, or null where there is none. */
+/** The folder native/ of this platform's package, or null if there is none. */
 function packagedFolder() {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   try {

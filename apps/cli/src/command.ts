@@ -41,7 +41,7 @@ export function collect(value: string, before: readonly string[] = []): string[]
   return [...before, value];
 }
 
-/** Answers a command: the value as JSON where that was asked for, else the text for people. */
+/** Answers a command: the value as JSON if that was asked for, else the text for people. */
 export function answer(io: Io, options: JsonOption, value: unknown, text: () => string): void {
   io.out(options.json === true ? `${showableJson(JSON.stringify(value, null, 2))}\n` : text());
 }

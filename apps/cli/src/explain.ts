@@ -10,7 +10,7 @@ export interface Explanation {
   status: ExitStatus;
 }
 
-/** Explains an error of a command. The database is named where Postgres is the matter. */
+/** Explains an error of a command. The database is named if Postgres is the matter. */
 export function explain(error: unknown, session: Pick<Session, 'databaseUrl'>): Explanation {
   if (error instanceof Failure) return { sentence: error.message, status: error.status };
   if (error instanceof ConfigError) return { sentence: error.message, status: EXIT.usage };

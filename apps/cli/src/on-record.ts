@@ -38,7 +38,7 @@ const TELLING: ReadonlySet<string> = new Set([
 export interface Recorder {
   /** Before a command acts. One that only looks, or is a dry run, is not recorded. */
   begin: (command: Command) => Promise<void>;
-  /** After it. Returns why it is not on record, where it is not; null otherwise. */
+  /** After it. Returns why it is not on record, if it is not; null otherwise. */
   end: (error: unknown) => Promise<string | null>;
 }
 
@@ -46,7 +46,7 @@ export interface Recorder {
  * Records what the command line does: written before it acts, with its outcome after, so that no
  * command has to think of it. Where Postgres does not take the entry, a command that can do without
  * Postgres is not held up at the hour when it is needed most; the entry is then written afterwards
- * (`migrate` makes its table first), and where that fails too somebody is told.
+ * (`migrate` makes its table first), and if that fails too somebody is told.
  */
 export function createRecorder(openStore: () => Store, { env }: Pick<Io, 'env'>): Recorder {
   let entry: Parameters<typeof recordAction>[1] | null = null;

@@ -86,7 +86,7 @@ async function fill(
   }
 }
 
-/** Commander's message, with what to do where it does not say it. */
+/** Commander's message, with what to do if it does not say it. */
 function usageSentence(text: string): string {
   const message = text
     .replace(/^error: /, '')

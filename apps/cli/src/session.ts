@@ -13,7 +13,7 @@ import { findServers, type Servers } from './servers.ts';
 /** The connections of one command, each opened, and its code loaded, when it is first needed. */
 export interface Session {
   servers: () => Servers;
-  /** Throws a Failure where nothing says where Postgres is. */
+  /** Throws a Failure if nothing says where Postgres is. */
   databaseUrl: () => string;
   /** As `databaseUrl`. Connects with its first statement. */
   store: () => Store;

@@ -105,7 +105,7 @@ interface RouteAccess {
   role?: Role;
   /** What it runs: its runner puts it on record. */
   operation?: Pick<Operation, 'name' | 'role' | 'scope'>;
-  /** What it is called in the audit log. Whatever acts is recorded; looking, where this says so. */
+  /** What it is called in the audit log. Whatever acts is recorded; looking, if this says so. */
   action?: string;
   /** Records a GET too: for what carries data away. */
   recorded?: boolean;

@@ -10,7 +10,7 @@ export interface ApiServices {
   store: Store;
   redis: RedisConnection;
   failed: FailedJobs;
-  /** Where senders reach the receiver; null where nobody said. */
+  /** Where senders reach the receiver; null if nobody said. */
   receiverUrl: string | null;
 }
 

@@ -5,7 +5,7 @@ import { createHash, randomUUID } from 'node:crypto';
 const nameFor = (request: FastifyRequest, name: 'leadgate' | 'leadgate-device'): string =>
   request.protocol === 'https' ? `__Host-${name}` : name;
 
-/** The session token of a request; null where its cookie is absent or not signed by us. */
+/** The session token of a request; null if its cookie is absent or not signed by us. */
 export const sessionTokenOf = (request: FastifyRequest): string | null =>
   signedCookie(request, 'leadgate');
 

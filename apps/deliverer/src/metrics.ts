@@ -27,7 +27,7 @@ const FIGURES_LAST_MS = 1_000;
 
 /** What monitoring sees of a deliverer, and of what waits for all of them. */
 export function createDelivererMetrics(sources: {
-  /** Rejects where Postgres is away. */
+  /** Rejects if Postgres is away. */
   figures: () => Promise<DeliveryFigures>;
   lanes: () => number;
   postgresIsAway: () => boolean;

@@ -83,7 +83,7 @@ interface Refusal {
   kind: 'refused';
   code: ProblemCode;
   errors: FieldError[];
-  /** The body, for the list of rejected ones; null where there is nothing in it to mend. */
+  /** The body, for the list of rejected ones; null if there is nothing in it to mend. */
   kept: KeptBody | null;
 }
 

@@ -21,7 +21,7 @@ export function makeAsset(bytes: Buffer, type: string): Asset {
 }
 
 /**
- * Answers with a file, compressed where the browser takes that, or 304 where it has the file already.
+ * Answers with a file, compressed where the browser takes that, or 304 if it has the file already.
  * `seconds`: how long it may be kept without asking again.
  */
 export function sendAsset(

@@ -129,7 +129,7 @@ async function receiveForm(
     limits: MULTIPART_LIMITS,
   });
   parser.on('field', (name, sent, _nameTruncated, valueTruncated) => {
-    // The parser gives none where a part has no name.
+    // The parser gives none if a part has no name.
     if (!name) return;
     const decoded = decodePart(sent, charset);
     size += name.length + decoded.text.length;

@@ -40,7 +40,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** GET /demo: a landing page that posts to the demo link. There is none where there is no such link. */
+/** GET /demo: a landing page that posts to the demo link. There is none if there is no such link. */
 export const demoRoutes: FastifyPluginAsync<Pick<ReceiverServices, 'demo'>> = async (
   app,
   { demo },

@@ -217,7 +217,7 @@ interface CountedUse extends LimitUse {
 }
 
 /**
- * Counts a request against a limit: the seconds to wait where it is exceeded, else null. Counted is
+ * Counts a request against a limit: the seconds to wait if it is exceeded, else null. Counted is
  * the local estimate, which reservations keep close to the exact counts in Redis: a flood is answered
  * without asking Redis, and what is let through the reservation counts exactly.
  */

@@ -8,7 +8,7 @@ import type { ReceiverConfig } from './config.ts';
 
 /**
  * The address of a sender, from what a trusted proxy wrote: with or without a port, or in brackets.
- * Null where that is not an address at all.
+ * Null if that is not an address at all.
  */
 export function readAddress(text: string): string | null {
   if (isIP(text) !== 0) return text;
@@ -45,7 +45,7 @@ export function keptAddress(
   return isIP(whole) === 4 ? whole.replace(/(?<!\d)\d+$/, '0') : normalizeIP(whole, 48);
 }
 
-/** A header as kept with a submission: without control characters, cut, absent where blank. */
+/** A header as kept with a submission: without control characters, cut, absent if blank. */
 function keptText(header: string | undefined, longest: number): string | undefined {
   if (header === undefined) return undefined;
   // eslint-disable-next-line no-control-regex -- they are what this removes

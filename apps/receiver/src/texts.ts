@@ -16,7 +16,7 @@ export interface Texts {
   back: string;
   /** By the last step of a JSON pointer. */
   fields: Record<string, string>;
-  /** By the code of a field's error; `other` where there is none for it. */
+  /** By the code of a field's error; `other` if there is none for it. */
   errors: Record<string, string> & { other: string };
 }
 

@@ -11,7 +11,7 @@ import { erasureKeyState, type Store } from '@leadgate/store';
 
 /**
  * Waits for Redis and looks at how well it keeps leads. Returns what is weaker than it should be.
- * Throws a StartError where Redis cannot be reached, or must not be used.
+ * Throws a StartError if Redis cannot be reached, or must not be used.
  */
 export async function requireRedis(
   redis: RedisConnection,
@@ -27,7 +27,7 @@ export async function requireRedis(
 /**
  * Makes sure that people who were erased stay so: that the worker can tell them, and that an older
  * dump which was put back is rid of them before the first job. Returns how many erasures of the ledger
- * were applied again. Throws a StartError where it cannot be made sure.
+ * were applied again. Throws a StartError if it cannot be made sure.
  */
 export async function requireErasures(
   servers: { store: Store; redis: RedisConnection },

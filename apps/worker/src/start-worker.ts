@@ -57,7 +57,7 @@ const NACK_WITHIN_MS = 1_000;
 const PROBE_TIMEOUT_MS = 1_000;
 
 /**
- * Milliseconds that stopping takes at most besides SHUTDOWN_TIMEOUT_MS, where everything hangs: putting
+ * Milliseconds that stopping takes at most besides SHUTDOWN_TIMEOUT_MS, if everything hangs: putting
  * jobs back, telling Redis, the maintenance, and closing the connections to Postgres.
  */
 export const STOP_MARGIN_MS = NACK_WITHIN_MS + 3_000 + 2_000 + 2_000 + 1_000;
@@ -79,7 +79,7 @@ export async function startWorker(
     connectionName: 'leadgate-worker',
   });
   onClose('redis', () => jobsRedis.disconnect());
-  // Gives up where the other one waits: nothing here may hang on Redis, it comes round again.
+  // Gives up if the other one waits: nothing here may hang on Redis, it comes round again.
   const upkeepRedis = connectRedis(config.REDIS_URL, {
     role: 'admin',
     cluster,

@@ -20,7 +20,7 @@ export function createCloses(): Closes {
   };
 }
 
-/** A worker in this process. `close` stops it as a signal would, and rejects where that fails. */
+/** A worker in this process. `close` stops it as a signal would, and rejects if that fails. */
 export async function workerUnderTest(
   servers: { databaseUrl: string; redisUrl: string },
   env: Record<string, string> = {},

@@ -69,7 +69,7 @@ export function readConfig<T extends TObject>(
 const TRUE = new Set(['true', '1', 'yes', 'on']);
 const FALSE = new Set(['false', '0', 'no', 'off']);
 
-/** The value a text stands for; the text itself where it cannot be read, for the check to refuse. */
+/** The value a text stands for; the text itself if it cannot be read, for the check to refuse. */
 function read(text: string, setting: Setting): unknown {
   switch (setting.type) {
     case 'integer':
@@ -99,7 +99,7 @@ function choicesOf(setting: Setting): string[] {
   return choices.every((choice) => choice !== undefined) ? choices.map(String) : [];
 }
 
-/** The offending value, where it was meant to be a number, a boolean or one of a few words. */
+/** The offending value, if it was meant to be a number, a boolean or one of a few words. */
 function shown(setting: Setting, value: unknown): string {
   const mayBeSecret =
     setting.secret === true || ['string', 'array', undefined].includes(setting.type);

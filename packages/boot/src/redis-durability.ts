@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { addressOf, isCluster, mastersOf, type RedisConnection } from './redis-connection.ts';
 
-/** What a server says of how well it keeps what it was given; `unknown` where it will not say. */
+/** What a server says of how well it keeps what it was given; `unknown` if it will not say. */
 export interface RedisDurability {
   /** Host and port of a node of a Cluster; null if Redis is one server. */
   node: string | null;
@@ -51,7 +51,7 @@ async function inspectServer(redis: Redis, node: string | null): Promise<RedisDu
   };
 }
 
-/** The one whose memory is used the most, in percent of its limit; where none has a limit, in bytes. */
+/** The one whose memory is used the most, in percent of its limit; if none has a limit, in bytes. */
 export function fullest<T extends Pick<RedisDurability, 'usedMemory' | 'maxmemory'>>(
   nodes: readonly T[],
 ): T | undefined {
@@ -101,7 +101,7 @@ export interface DurabilityFindings {
 /**
  * Sentences on what is wrong with a Redis that has to keep leads: `fatal` ones are reasons not to
  * start, `warnings` name a weaker promise than "on disk before the answer". Of a Cluster, with the
- * nodes where it is so.
+ * nodes if it is so.
  */
 export function durabilityFindings(nodes: readonly RedisDurability[]): DurabilityFindings {
   const found = nodes.map((durability) => ({ node: durability.node, ...findingsOf(durability) }));

@@ -17,7 +17,7 @@ export interface Accepted {
 
 export interface Rejected {
   kind: 'rejected';
-  /** `code` is `unreachable` where the service did not answer and the lead could not be kept. */
+  /** `code` is `unreachable` if the service did not answer and the lead could not be kept. */
   problem: Problem;
 }
 

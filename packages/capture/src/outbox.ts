@@ -35,7 +35,7 @@ export async function sendUnsent(except?: string): Promise<void> {
   }
 }
 
-/** Keeps a lead; the oldest gives way where there are too many. Whether it is kept. */
+/** Keeps a lead; the oldest gives way if there are too many. Whether it is kept. */
 export function keep(delivery: Delivery): boolean {
   return writeStored('localStorage', [...unsent(delivery.key), delivery].slice(-MOST));
 }

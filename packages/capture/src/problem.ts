@@ -1,9 +1,9 @@
 /** What the service answers to a lead it does not take (RFC 9457). */
 export interface Problem {
   title: string;
-  /** 0 where there was no answer. */
+  /** 0 if there was no answer. */
   status: number;
-  /** Stable: `invalid-lead`, `link-closed`, …; `unreachable` where there was no answer. */
+  /** Stable: `invalid-lead`, `link-closed`, …; `unreachable` if there was no answer. */
   code: string;
   detail?: string;
   errors?: FieldError[];

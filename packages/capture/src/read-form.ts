@@ -14,7 +14,7 @@ const NEVER_SENT = /^(submit|button|reset|password|file)$/;
 /**
  * Reads a form as a lead: what the same form sends without a script, less the blanks. Of several
  * texts of one name the last filled one counts; a group of checkboxes, a multiple select and a name
- * that ends in `[]` give a list; a single checkbox gives its value (`on` where it has none) when
+ * that ends in `[]` give a list; a single checkbox gives its value (`on` if it has none) when
  * checked. Disabled inputs, buttons, passwords, files and payment cards are never sent.
  */
 export function readForm(form: HTMLFormElement): FilledForm {

@@ -33,7 +33,7 @@ const en: Texts = {
 
 const OTHERS: { [language: string]: Texts } = { en, es };
 
-/** The texts for a language tag such as `en-GB`; Portuguese where it is none of ours. */
+/** The texts for a language tag such as `en-GB`; Portuguese if it is none of ours. */
 export function textsFor(language: string): Texts {
   return OTHERS[language.slice(0, 2).toLowerCase()] || pt;
 }

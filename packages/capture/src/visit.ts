@@ -26,7 +26,7 @@ const LONGEST_ID = 2049;
 let known: Visit | undefined;
 
 /**
- * The visit, with the touch of the address bar added to it where there is one. Kept in memory, and
+ * The visit, with the touch of the address bar added to it if there is one. Kept in memory, and
  * in sessionStorage where `remember` allows, so that it survives reloads and the walk to the form.
  * Without `attribution` it knows of no click: neither ids nor pages.
  */

@@ -38,7 +38,7 @@ export const CaptureLink = Type.Object({
   mapping: Type.Optional(LinkMapping),
   /** Absent if anyone may send. */
   proof: Type.Optional(LinkProof),
-  /** Absent where nothing is held back. */
+  /** Absent if nothing is held back. */
   guard: Type.Optional(LinkGuard),
   /** Of the directory, when the entry was read from Postgres: an older one replaces no newer one. Absent: 0. */
   revision: Type.Optional(Type.Integer()),
@@ -47,7 +47,7 @@ export type CaptureLink = Static<typeof CaptureLink>;
 
 const compiled = Compile(CaptureLink);
 
-/** An entry of the link directory from its text, or null where the text is not one. */
+/** An entry of the link directory from its text, or null if the text is not one. */
 export function readCaptureLink(text: string): CaptureLink | null {
   try {
     const value: unknown = JSON.parse(text);

@@ -100,7 +100,7 @@ export function decodeSubmission(payload: unknown): Submission {
   };
 }
 
-/** What the patch is taken against: the body where it is a JSON object, else nothing. */
+/** What the patch is taken against: the body if it is a JSON object, else nothing. */
 function baseOf(body: string, isForm: boolean): Json | undefined {
   if (isForm) return undefined;
   try {

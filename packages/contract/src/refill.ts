@@ -26,7 +26,7 @@ export interface RefillSource {
 /** What changed of the link directory in Postgres. */
 export interface LinkChangeSource {
   /**
-   * What changed after a revision. Null where only reading all of it tells: too much, too long ago, or a
+   * What changed after a revision. Null if only reading all of it tells: too much, too long ago, or a
    * revision that this Postgres never had.
    */
   linkChanges(since: number): Promise<LinkChanges | null>;

@@ -41,7 +41,7 @@ export interface Submission {
   linkId: string;
   /** The lead it was reserved for. */
   leadId: string;
-  /** The lead id that was answered, where it is not `leadId` (handed out while Redis was away). */
+  /** The lead id that was answered, if it is not `leadId` (handed out while Redis was away). */
   answeredLeadId?: string;
   /** Every key of the body: its sender's id of it, the email, the telephone. */
   identities: OwnedIdentity[];

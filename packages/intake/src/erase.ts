@@ -128,7 +128,7 @@ const bucketsFrom = (first: number): string[] =>
   Array.from({ length: AT_ONCE }, (_, n) => (first + n).toString(16).padStart(4, '0'));
 
 /**
- * KEYS: a record. ARGV: remove or count, then leads. Returns 1 where it is of one of them, and more
+ * KEYS: a record. ARGV: remove or count, then leads. Returns 1 if it is of one of them, and more
  * than ids is in it.
  */
 const forgetRecordScript = script(`

@@ -17,7 +17,7 @@ const KNOWN = new Set<string>(ADDRESS_FIELDS);
 export const isAddressKey = (key: string): boolean => KNOWN.has(key);
 const NUMERIC = new Set<AddressField>(['number', 'zipCode']);
 
-/** The address of a body, subfield by subfield; absent where nothing of it was sent. */
+/** The address of a body, subfield by subfield; absent if nothing of it was sent. */
 export function readAddress(value: unknown, findings: Findings): Lead['address'] {
   if (isBlank(value)) return undefined;
   if (!isJsonObject(value)) {

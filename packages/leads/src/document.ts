@@ -18,7 +18,7 @@ const NOT_A_DOCUMENT: Refusal = {
 
 /**
  * A CPF or CNPJ without punctuation, letters in upper case. A JSON integer has lost its leading
- * zeros: it is padded to a CPF, or to a CNPJ where it is too long for one. Check digits are not
+ * zeros: it is padded to a CPF, or to a CNPJ if it is too long for one. Check digits are not
  * looked at: see `hasRightCheckDigits`.
  */
 export function readDocument(value: unknown): Reading {

@@ -67,7 +67,7 @@ function digitsOf(text: string): string | Refusal {
 }
 
 /**
- * A phone as it is compared: E.164, or its digits where they are no valid number.
+ * A phone as it is compared: E.164, or its digits if they are no valid number.
  *
  * `digits` are 8 to 15 digits; `international` says that a + was written before them, so that they
  * begin with a country code. Without it they are read as a number of `country` (with or without

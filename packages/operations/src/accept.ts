@@ -13,7 +13,7 @@ export interface OperatorBody
   submissionId: string;
   link: Pick<CaptureLink, 'workspaceId' | 'linkId'>;
   reading: ReadBody;
-  /** Microseconds since 1970: the time the facts are from. The order, where that is earlier. */
+  /** Microseconds since 1970: the time the facts are from. The order, if that is earlier. */
   stamp: number | null;
   /** Live traffic goes first. */
   background: boolean;

@@ -143,7 +143,7 @@ export interface RetriedFailed {
   stopped: boolean;
 }
 
-/** In Redis at once, where no rate is asked for. */
+/** In Redis at once, if no rate is asked for. */
 const AT_ONCE = 50;
 
 /**

@@ -21,7 +21,7 @@ export interface Connections {
   }>;
   /** Does what takes long, in this process. */
   runner: Runner;
-  /** What second factors are encrypted under; null where nobody signs in. */
+  /** What second factors are encrypted under; null if nobody signs in. */
   secondFactorKey: Uint8Array | null;
   /** The file where erasures are written down; null: nowhere outside of Postgres. */
   erasureLedger: string | null;

@@ -237,7 +237,7 @@ function refused(code: keyof typeof PROBLEMS): RejectedReading {
   };
 }
 
-/** A link as the receiver reads bodies by it, closed or not; null where there is none. */
+/** A link as the receiver reads bodies by it, closed or not; null if there is none. */
 async function linkRules(store: Store, linkId: string): Promise<CaptureLink | null> {
   const [entry] = await linkEntries(store, linkId);
   return entry?.link ?? null;

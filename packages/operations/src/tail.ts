@@ -16,7 +16,7 @@ export type TailEvent =
 export interface TailOptions {
   /** Only of this link; its workspace is needed with it. */
   link?: { linkId: string; workspaceId: string };
-  /** Of which workspaces, where it is not of one link. */
+  /** Of which workspaces, if it is not of one link. */
   workspaceIds: () => Promise<string[]>;
   signal: AbortSignal;
   /** Between two looks; resolves early when `signal` says to stop. */

@@ -127,7 +127,7 @@ export function readJobData(data: unknown): JobContent | null {
   }
 }
 
-/** Gives a failed job all its attempts again. Rejects where it has not failed. */
+/** Gives a failed job all its attempts again. Rejects if it has not failed. */
 export async function retryJob(redis: RedisConnection, job: Job): Promise<void> {
   await job.retry('failed', FRESH_ATTEMPTS);
   await countAgain(redis, job);

@@ -85,7 +85,7 @@ redis.call('HSET', KEYS[1], unpack(ARGV, 3))
 redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1])
 return 1`);
 
-/** KEYS: job, list of failed ones. ARGV: its id. Returns 1 where it was a failed one until now. */
+/** KEYS: job, list of failed ones. ARGV: its id. Returns 1 if it was a failed one until now. */
 const takeScript = redisScript(`#!lua
 if redis.call('ZREM', KEYS[2], ARGV[1]) == 0 then return 0 end
 redis.call('DEL', KEYS[1], KEYS[1] .. ':logs')

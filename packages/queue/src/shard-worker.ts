@@ -27,7 +27,7 @@ export interface ShardProgress {
   lastProgressAt: number;
   /** Leads held now. */
   active: number;
-  /** How Redis refuses to let the worker work: `OOM` where it is full, `READONLY`, …; else null. */
+  /** How Redis refuses to let the worker work: `OOM` if it is full, `READONLY`, …; else null. */
   refusal: string | null;
   /** The version of jobs that only a newer worker can read, when one was met just now; else null. */
   unknownVersion: number | null;

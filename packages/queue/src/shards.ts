@@ -35,7 +35,7 @@ const LEFT_OVER_AFTER_MS = 60_000;
 const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** ARGV: shards. Returns 1 where the queue is paused. */
+/** ARGV: shards. Returns 1 if the queue is paused. */
 const registerScript = redisScript(`#!lua
 ${NOW}
 for i = 1, #ARGV do redis.call('HSET', KEYS[1], ARGV[i], string.format('%.0f', now)) end
@@ -44,7 +44,7 @@ return redis.call('HEXISTS', KEYS[1], '${PAUSED}')`);
 const readScript = redisScript(`${NOW}
 return { now, redis.call('HGETALL', KEYS[1]) }`);
 
-/** ARGV: shard, milliseconds of silence that it takes. Returns 1 where nobody has spoken since. */
+/** ARGV: shard, milliseconds of silence that it takes. Returns 1 if nobody has spoken since. */
 const unregisterScript = redisScript(`#!lua
 ${NOW}
 local heard = redis.call('HGET', KEYS[1], ARGV[1])
@@ -60,7 +60,7 @@ export async function registerShards(
   return (await registerScript(redis, [SHARDS], [...shards])) === 1;
 }
 
-/** Takes a left-over shard off. False where a producer has spoken for it again. */
+/** Takes a left-over shard off. False if a producer has spoken for it again. */
 export async function unregisterShard(redis: RedisConnection, shard: number): Promise<boolean> {
   return (await unregisterScript(redis, [SHARDS], [shard, LEFT_OVER_AFTER_MS])) === 1;
 }
@@ -92,7 +92,7 @@ export async function readRegistry(redis: RedisConnection): Promise<Registry> {
 }
 
 /**
- * How many shards producers write to now, for one that is not told: 1 where none has spoken lately.
+ * How many shards producers write to now, for one that is not told: 1 if none has spoken lately.
  * Rejects when Redis does not answer.
  */
 export async function shardsInUse(redis: RedisConnection): Promise<number> {

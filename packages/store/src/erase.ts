@@ -152,7 +152,7 @@ async function eraseLead(
   };
 }
 
-/** The leads that the ids and identities of a request stand for. Makes a row where there is none. */
+/** The leads that the ids and identities of a request stand for. Makes a row if there is none. */
 async function rootsOf(
   tx: Transaction,
   { workspaceId, leadIds, identities, offeredLeadId }: ErasureRequest,

@@ -29,11 +29,11 @@ export interface LeadSummary extends Lead {
   leadId: string;
   workspaceId: string;
   workspace: string;
-  /** The telephone with its country (E.164), where it is a valid number. */
+  /** The telephone with its country (E.164), if it is a valid number. */
   telephoneE164?: string;
   /** By the field's name. */
   customFields: Record<string, CustomValue>;
-  /** When the lead's first submission was accepted; when its row was made, where it has none. */
+  /** When the lead's first submission was accepted; when its row was made, if it has none. */
   createdAt: string;
   /** When its row last changed. */
   updatedAt: string;

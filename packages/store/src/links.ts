@@ -44,7 +44,7 @@ export interface LinkCode {
   createdAt: Date;
 }
 
-/** The link of a code, old and expired ones included, or of an id. Null where there is none. */
+/** The link of a code, old and expired ones included, or of an id. Null if there is none. */
 export async function findLink(store: Store, codeOrId: string): Promise<Link | null> {
   const row = await store.prisma.captureLink.findFirst({
     where: isUuid(codeOrId) ? { id: codeOrId } : { codes: { some: { code: codeOrId } } },
@@ -160,7 +160,7 @@ export async function updateLink(
   return link === null ? { kind: 'unknown-link' } : { kind: 'updated', link };
 }
 
-/** Opens or disables a link. Null where there is no such link. */
+/** Opens or disables a link. Null if there is no such link. */
 export async function setLinkState(
   store: Store,
   linkId: string,
@@ -175,7 +175,7 @@ export async function setLinkState(
 
 /**
  * Ends a link at a time, at once (`'now'`), or takes its end away (null). Codes that a rotation
- * replaced never live longer by it. Null where there is no such link.
+ * replaced never live longer by it. Null if there is no such link.
  */
 export async function expireLink(
   store: Store,

@@ -128,7 +128,7 @@ export function isPooled(url: string): boolean {
 }
 
 /**
- * Resolves where Postgres answers and takes writes. Rejects with a StoreError (`unavailable`) where
+ * Resolves if Postgres answers and takes writes. Rejects with a StoreError (`unavailable`) where
  * it does not: away, starting, out of connections, a standby, or set read-only.
  */
 export async function requireWritable(store: Store): Promise<void> {

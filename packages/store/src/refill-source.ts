@@ -98,7 +98,7 @@ export function workspaceLinkEntries(store: Store, workspaceId: string): Promise
 const MOST_CHANGES = 2_000;
 
 /**
- * The entries that changed after a revision; null where they are too many, or `directory_change` does
+ * The entries that changed after a revision; null if they are too many, or `directory_change` does
  * not have that revision: it is too long ago, or of a Postgres that an older dump was restored to since.
  */
 async function linkChanges(store: Store, since: number): Promise<LinkChanges | null> {

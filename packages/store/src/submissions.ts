@@ -138,7 +138,7 @@ export async function submissionsThere(store: Store, ids: readonly string[]): Pr
 export interface SubmissionDetails extends SubmissionSummary {
   /** The lead id it was reserved for. */
   reservedFor: string;
-  /** The lead id that was answered, where it is another. */
+  /** The lead id that was answered, if it is another. */
   answeredLeadId: string | null;
   /** Identity key and the lead that the reservation said owns it. */
   identities: [key: string, owner: string | null][];

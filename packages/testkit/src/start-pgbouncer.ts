@@ -11,7 +11,7 @@ const NOBODY = 65_534;
 /**
  * A PgBouncer that pools transactions in front of a server, for every database of it, as its user.
  * The sessions get by `connect_query` what the store cannot ask for through it. Throws with
- * PgBouncer's own words where it does not start.
+ * PgBouncer's own words if it does not start.
  */
 export async function startPgbouncer(
   program: string,

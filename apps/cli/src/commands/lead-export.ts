@@ -131,7 +131,7 @@ async function exportAll(context: Context, options: ExportOptions): Promise<void
   await writeOut(context, file, output, 'lead');
 }
 
-/** Writes a file where it was asked for: to a path, else to the standard output. */
+/** Writes a file if it was asked for: to a path, else to the standard output. */
 export async function writeOut(
   { io }: Context,
   file: TextFile,

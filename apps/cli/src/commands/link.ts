@@ -432,7 +432,7 @@ function mappingOf({ preset, rule = [], file }: MapOptions, cwd: string): LinkMa
   return { ...rest, rules };
 }
 
-/** A mapping as `link show --json` prints it; what is wrong in it is found where it is checked. */
+/** A mapping as `link show --json` prints it; what is wrong in it is found if it is checked. */
 function mappingIn(text: string): LinkMapping {
   try {
     const { preset = null, ...mapping } = JSON.parse(text) as LinkMapping;

@@ -20,7 +20,7 @@ const PAGES: [path: string, title: string][] = [
   ['/account', 'Account'],
 ];
 
-/** A page for somebody who is signed in; `script`: the path of its own one, where it has one. */
+/** A page for somebody who is signed in; `script`: the path of its own one, if it has one. */
 export function sendPage(
   reply: FastifyReply,
   { title, path, body, script }: { title: string; path: string; body: Html; script?: string },

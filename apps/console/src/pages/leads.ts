@@ -99,7 +99,7 @@ function orNull<T>(promise: Promise<T>): Promise<T | null> {
   return promise.catch(() => null);
 }
 
-/** How the service stands. Null where a server does not answer. */
+/** How the service stands. Null if a server does not answer. */
 interface Standing {
   queue: (QueueCounts & { oldestWaitingMs: number | null }) | null;
   leads: LeadSummary[] | null;

@@ -129,7 +129,7 @@ function answerTo(
 
 const sentences = (errors: FieldError[]): string => errors.map(({ detail }) => detail).join(' ');
 
-/** The page with the form that signs in, or makes the first operator where there is none. */
+/** The page with the form that signs in, or makes the first operator if there is none. */
 async function sendSignInPage(
   reply: FastifyReply,
   { store }: Pick<ConsoleServices, 'store'>,

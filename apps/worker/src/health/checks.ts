@@ -4,14 +4,14 @@ import { createLiveness, type Liveness } from './liveness.ts';
 
 export interface HealthSources {
   progress: ApplyWorker['progress'];
-  /** Rejects or never resolves where Redis is away. */
+  /** Rejects or never resolves if Redis is away. */
   shards: () => Promise<Pick<ShardStanding, 'shard' | 'waiting' | 'paused'>[]>;
   redisIsReady: () => boolean;
-  /** What `shards` asks, by a connection made for it. Rejects where there is none to be had. */
+  /** What `shards` asks, by a connection made for it. Rejects if there is none to be had. */
   askRedisAnew: () => Promise<unknown>;
   /** As jobs found it. */
   postgresIsAway: () => boolean;
-  /** Rejects, or never resolves, where Postgres cannot be used. */
+  /** Rejects, or never resolves, if Postgres cannot be used. */
   askPostgres: () => Promise<unknown>;
   /** The same, by a connection made for it. */
   askPostgresAnew: () => Promise<unknown>;

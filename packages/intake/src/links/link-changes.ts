@@ -38,7 +38,7 @@ for i = 1, #ARGV, 2 do put(ARGV[i], ARGV[i + 1]) end`);
 
 /**
  * KEYS: links, steps. ARGV: the revision before and after, the codes with commas between, then code and
- * entry of each, '' where it is gone. Returns 0 where the directory is not, or no longer, as of before.
+ * entry of each, '' if it is gone. Returns 0 where the directory is not, or no longer, as of before.
  */
 const followScript = script(`${PUT_ENTRY}
 if redis.call('HGET', KEYS[1], '${REVISION}') ~= ARGV[1] then return 0 end
@@ -55,7 +55,7 @@ return 1`);
 
 /**
  * Takes the directory in Redis from one revision to the next and tells every receiver. Returns false,
- * and changes nothing, where Redis is not as of `from`: another worker was faster, or it lost it.
+ * and changes nothing, if Redis is not as of `from`: another worker was faster, or it lost it.
  */
 export async function followLinks(
   redis: RedisConnection,

@@ -59,7 +59,7 @@ export async function openLinkDirectory(
   return directory;
 }
 
-/** A code of a directory that was loaded; null where its entry cannot be read. */
+/** A code of a directory that was loaded; null if its entry cannot be read. */
 type Entries = Map<string, CaptureLink | null>;
 
 interface Question {

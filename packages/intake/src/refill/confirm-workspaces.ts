@@ -14,7 +14,7 @@ const CHUNK = 500;
  */
 type Standing = { kind: 'open' } | { kind: 'unconfirmed'; here: string } | { kind: 'incomplete' };
 
-/** KEYS: state. Returns the marker that it would have here, '' where it has it, nil without one. */
+/** KEYS: state. Returns the marker that it would have here, '' if it has it, nil without one. */
 const standingScript = script(`${HERE}
 local held = redis.call('HGET', KEYS[1], 'open')
 if not held then return nil end

@@ -8,7 +8,7 @@ const RUN_SECONDS = 600;
 
 /**
  * One run of a refill. Every step counts up a number beside what it fills, from what the step before
- * left there: where Redis was emptied, fell back to an older state or became another one in between,
+ * left there: if Redis was emptied, fell back to an older state or became another one in between,
  * the number does not match, and what was filled or claimed before that may be gone. Then the run
  * fails, and nothing is called complete.
  */

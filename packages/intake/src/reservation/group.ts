@@ -35,7 +35,7 @@ export interface PreparedRequest {
   /** Whether the first of them is its sender's id of it. */
   isExternal: boolean;
   record: { key: string; fingerprint: string; submission: string; judged: string } | null;
-  /** Null where there is nothing to bring together. */
+  /** Null if there is nothing to bring together. */
   joinLimit: LimitUse | null;
 }
 

@@ -28,7 +28,7 @@ end`);
 
 /**
  * Lets Redis follow what Postgres decided (another owner found, a merge): each key goes to `to` where
- * Redis still says `from` or nothing, and stays where it says another lead; to none (null), it is free
+ * Redis still says `from` or nothing, and stays if it says another lead; to none (null), it is free
  * again. Call after the commit.
  */
 export async function moveIdentities(

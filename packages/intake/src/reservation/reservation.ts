@@ -17,7 +17,7 @@ export interface ReservationRequest {
   submissionId: string;
   workspaceId: string;
   linkId: string;
-  /** The lead it is for where none of its identities is known. */
+  /** The lead it is for if none of its identities is known. */
   offeredLeadId: string;
   /** The sender's id of it (`externalKey`), if it has one, then the email. */
   identityKeys: readonly string[];

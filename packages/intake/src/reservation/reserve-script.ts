@@ -25,7 +25,7 @@ const RECORD_SECONDS = 24 * 60 * 60;
  * 4. its identities: the first that is owned says the lead, else it is the offered one. The free ones
  *    become that lead's while there is room. A source whose posts brought too many identities together
  *    is heard on the first one only, whatever is known of the others: what it gets tells nothing of
- *    them. Its sender's id of it comes before all of them and is not counted: where it is owned, the
+ *    them. Its sender's id of it comes before all of them and is not counted: if it is owned, the
  *    submission came before, and claims nothing more.
  *
  * A marker that names another Redis (one that started again or took over, or whose dump was put back)
@@ -37,10 +37,10 @@ const RECORD_SECONDS = 24 * 60 * 60;
  * KEYS: state, claims, limits, idempotency records…, then the identities' hashes request by request.
  * ARGV: highest order seen, number of requests, of records, of limit keys; the shape; then
  *   for each limit key: key, max, uses that never reached a reservation;
- *   for each request: offered lead, the fields of its identities, and where it has an idempotency
+ *   for each request: offered lead, the fields of its identities, and if it has an idempotency
  *   key: fingerprint, submission, how it was judged (nothing, or '!' and why it is held).
- * Shape, for each request, in characters from '0': number of identities, 1 where it has an
- *   idempotency key, 2 more where it has a limit of joins and 4 more where its first identity is its
+ * Shape, for each request, in characters from '0': number of identities, 1 if it has an
+ *   idempotency key, 2 more if it has a limit of joins and 4 more where its first identity is its
  *   sender's id of it, number of limit uses, and for each of
  *   those, and for that of joins, the index of its key in two digits of base 64, and its weight.
  * Returns: time (µs), first order given (the others follow it one by one), the answers joined by

@@ -154,7 +154,7 @@ test('any history, however it is grouped and over two receivers, is the one of t
 
 type Step = typeof stepArb extends fc.Arbitrary<infer T> ? T : never;
 
-/** False where the minute of Redis changed meanwhile, and with it the counts. */
+/** False if the minute of Redis changed meanwhile, and with it the counts. */
 async function sameAsModel(history: Step[]): Promise<boolean> {
   const workspaceId = randomUUID();
   await openWorkspace(redis, workspaceId);

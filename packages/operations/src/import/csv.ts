@@ -90,7 +90,7 @@ export interface Csv {
  * fewer cells than the head is at fault, and so is one whose quotes hold what looks like further rows.
  * Records of blank cells are passed over. Memory is bounded, and so is the work for a character.
  *
- * Throws an UnreadableInput where the head cannot be read.
+ * Throws an UnreadableInput if the head cannot be read.
  */
 export async function readCsv(
   chunks: AsyncIterator<string>,

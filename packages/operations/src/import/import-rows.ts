@@ -130,7 +130,7 @@ const NO_TIME = 0;
  * twice changes nothing: a run that was interrupted is run again. A row with a time of its own has
  * it as its stamp, and overwrites nothing newer.
  *
- * Throws an UnreadableInput where the input cannot be read (on); rejects when Postgres or Redis does
+ * Throws an UnreadableInput if the input cannot be read (on); rejects when Postgres or Redis does
  * not answer for a minute. Rows that were taken until then stay.
  */
 export async function importRows(

@@ -80,7 +80,7 @@ export function readDay(value: unknown, order: DateOrder, today: string | null):
   return isLater && parts.isShortYear ? dayIn(parts.year - 100) : day;
 }
 
-/** Which order a time can only be read in; `both` where nothing tells, null if it does not matter. */
+/** Which order a time can only be read in; `both` if nothing tells, null if it does not matter. */
 export function orderOf(value: unknown): DateOrder | 'both' | null {
   const parts = partsOf(value);
   if (parts === null || typeof parts === 'number' || !parts.isUndecided) return null;

@@ -15,7 +15,7 @@ import { createPace } from '../pace.ts';
 import type { Work } from '../runs.ts';
 import { Time, Uuid } from '../schema.ts';
 
-/** In Redis at once, where no rate is asked for: jobs that are full. */
+/** In Redis at once, if no rate is asked for: jobs that are full. */
 const AT_ONCE = 400;
 
 /** What of a workspace is replayed, and how fast. */

@@ -223,7 +223,7 @@ function allNotes(
   const isTrue = ({ field, code, detail }: Note): boolean => {
     if (code === 'unknown-key') return !known.has(field);
     if (code === 'nothing-recognised') return !isRecognised;
-    // A replay brings those of its last run. What no field could take was noted where it was read.
+    // A replay brings those of its last run. What no field could take was noted if it was read.
     return !CUSTOM_FIELD_NOTES.has(code) || !decidedHere.has(field) || detail === NO_CUSTOM_VALUE;
   };
   return [...notes.filter(isTrue), ...resolved];

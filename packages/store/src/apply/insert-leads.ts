@@ -2,7 +2,7 @@ import type { Prisma } from '../generated/client.ts';
 import { byWorkspaceAndId, type LeadRef } from './lock-leads.ts';
 
 export interface NewLead extends LeadRef {
-  /** What the id stands for, where it is an alias. */
+  /** What the id stands for, if it is an alias. */
   mergedInto: string | null;
 }
 

@@ -26,7 +26,7 @@ export interface Route {
   fresh: boolean;
   /**
    * `lead`: to the lead it was reserved for, aliases followed. `successor`: to the one that begins
-   * anew where that was erased. `erased`: nowhere, that was erased later than its facts are from, or
+   * anew if that was erased. `erased`: nowhere, that was erased later than its facts are from, or
    * whom it names was.
    */
   kind: 'lead' | 'successor' | 'erased';

@@ -40,7 +40,7 @@ export async function updateLeads(
   tallies: readonly Tally[] = [],
 ): Promise<void> {
   if (leads.length + tallies.length === 0) return;
-  // One statement: where no endpoint wants it, that costs a look at a small table.
+  // One statement: if no endpoint wants it, that costs a look at a small table.
   await tx.$queryRaw`
     WITH updated AS (
       UPDATE lead SET
