@@ -82,8 +82,10 @@ test('who reads a person unmasked is on record, whom they looked for as a keyed 
   await viewer('GET', `/api/leads/${leadId}`);
   expect(await reads()).toEqual([]);
   await operator('GET', `/api/leads/${leadId}`);
-  await operator('GET', `/api/leads?email=${EMAIL}&workspaceId=${workspaceId}`);
-  await operator('GET', `/api/leads?email=nobody@example.com&workspaceId=${workspaceId}`);
+  await operator('POST', '/api/leads/search', { payload: { email: EMAIL, workspaceId } });
+  await operator('POST', '/api/leads/search', {
+    payload: { email: 'nobody@example.com', workspaceId },
+  });
   await operator('GET', `/api/workspaces/${workspaceId}/leads/export`);
   expect((await reads()).map(({ action }) => action)).toEqual(['lead.find', 'lead.show']);
   const ofWorkspace = (await administrator('GET', '/api/reads?limit=3')).json<object[]>();

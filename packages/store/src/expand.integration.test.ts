@@ -11,10 +11,10 @@ import { listSubmissions } from './submissions.ts';
 
 /** What a migration may do while processes of the version before run: docs/deploy.md. */
 const EXPANSION = `
-  ALTER TABLE submission ADD COLUMN campaign text;
+  ALTER TABLE submission ADD COLUMN season text;
   ALTER TABLE lead ADD COLUMN score integer NOT NULL DEFAULT 0;
   ALTER TABLE identity ADD COLUMN verified_at timestamptz;
-  CREATE TABLE campaign (id uuid PRIMARY KEY, name text NOT NULL);
+  CREATE TABLE season (id uuid PRIMARY KEY, name text NOT NULL);
   CREATE INDEX lead_score_idx ON lead (workspace_id, score);`;
 
 test('a process that runs while a migration expands the tables goes on, on the connections it has', async () => {
