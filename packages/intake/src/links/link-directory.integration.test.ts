@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { CaptureLink } from '@leadgate/contract';
-import { sampleLink, startRedisServer, testRedis, type OwnServer } from '@leadgate/testkit';
+import { sampleLink, startRedisServer, type OwnServer } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LINKS, LINK_CHANGES, RELOAD, REVISION } from '../keys.ts';
@@ -19,19 +19,22 @@ const PRODUCER = {
 const SUBSCRIBER = { maxRetriesPerRequest: null, retryStrategy: () => 50 };
 
 let url: string;
-let flush: () => Promise<void>;
+let server: OwnServer;
 let admin: Redis;
 const closes: (() => unknown)[] = [];
 beforeAll(async () => {
-  ({ url, flush } = await testRedis());
+  // Of its own: publications reach every database of a Redis, and others' would be heard here.
+  server = await startRedisServer();
+  url = server.url;
   admin = new Redis(url);
 });
-beforeEach(() => flush());
+beforeEach(() => admin.flushdb());
 afterEach(async () => {
   for (const close of closes.splice(0).reverse()) await close();
 });
-afterAll(() => {
+afterAll(async () => {
   admin.disconnect();
+  await server.stop();
 });
 
 function connect(to: string, options: typeof PRODUCER | typeof SUBSCRIBER): Redis {
@@ -255,7 +258,7 @@ describe('Redis away, emptied, older', () => {
     const link = aLink();
     await fill(admin, { code: link });
     const { directory, subscriber } = await open();
-    await flush();
+    await admin.flushdb();
     expect(await directory.find('other')).toEqual({ kind: 'not-known-yet' });
     subscriber.disconnect(true);
     await once(subscriber, 'ready');
