@@ -4,6 +4,7 @@ import { sampleSubmission, testDatabase } from '@leadgate/testkit';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { audit } from './audit.ts';
+import { auditDeliveries } from './endpoints.ts';
 import type { Accepted } from './ledger.ts';
 import { markOf, type Post } from './people.ts';
 
@@ -136,4 +137,28 @@ test('an answered id that stands for another lead than the submission’s is fou
   const ledger = [{ ...answerOf(a, 1, 'k'), leadId: b.leadId }];
   const { violations } = await audit(database.url, ledger, sent());
   expect(violations).toEqual([expect.stringContaining(`lead id ${b.leadId} was answered`)]);
+});
+
+test('a lead that an endpoint was not told of, or knows otherwise than it stands, is found', async () => {
+  const submissions = [submissionOf(1), submissionOf(2), submissionOf(3)];
+  await apply(...submissions);
+  const [a = '', b = '', c = ''] = submissions.map(({ leadId }) => leadId);
+  const { rows } = await admin.query<Record<string, string>>(
+    'SELECT id, name, email, telephone, city FROM lead',
+  );
+  const told = (id: string) => {
+    const row = rows.find((one) => one['id'] === id);
+    return JSON.stringify(['name', 'email', 'telephone', 'city'].map((name) => row?.[name]));
+  };
+  const endpoint = { workspaceId, ended: new Map<string, number>(), messages: 3, faults: [] };
+  const well = [a, b, c].map((id) => [id, { version: 1, told: told(id) }] as const);
+  expect(await auditDeliveries(database.url, [{ ...endpoint, known: new Map(well) }])).toEqual({
+    ...{ messages: 3, undelivered: 0, staleWins: 0, violations: [] },
+  });
+  const known = new Map([...well, [b, { version: 1, told: 'old' }] as const]);
+  known.delete(c);
+  known.set('gone', { version: 1, told: '' });
+  const found = await auditDeliveries(database.url, [{ ...endpoint, known }]);
+  expect(found).toMatchObject({ undelivered: 1, staleWins: 1 });
+  expect(found.violations).toHaveLength(3);
 });

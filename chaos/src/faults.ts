@@ -66,11 +66,16 @@ const nameOf = ({ kind }: Fault, targets: string[]): string =>
   targets.length > 1 ? kind : `${kind.split(' ')[0]} ${targets[0]}`;
 
 /** The names of what a fault has to itself. */
-function targetsOf({ kind, nth }: Fault, { receivers, workers }: House): string[] {
+function targetsOf(
+  { kind, nth }: Fault,
+  { receivers, workers, deliverers, endpoints }: House,
+): string[] {
   if (kind === 'roll receivers') return receivers.map(({ name }) => name);
   if (kind === 'roll workers') return workers.map(({ name }) => name);
   if (kind.endsWith('receiver')) return [pickOf(receivers, nth).name];
   if (kind.endsWith('worker')) return [pickOf(workers, nth).name];
+  if (kind.endsWith('deliverer')) return [pickOf(deliverers, nth).name];
+  if (kind.endsWith('endpoint')) return [pickOf(endpoints, nth).name];
   return [kind.endsWith('redis') ? 'redis' : 'postgres'];
 }
 
@@ -93,6 +98,13 @@ const FAULTS: Record<FaultKind, Inflict> = {
   'stop worker': ({ workers }, { nth, forMs }, stops) => stop(pickOf(workers, nth), forMs, stops),
   'freeze worker': ({ workers }, { nth, forMs }) => freeze(pickOf(workers, nth), forMs),
   'roll workers': ({ workers }, { forMs }, stops) => roll(workers, forMs, stops),
+
+  'kill deliverer': ({ deliverers }, { nth, forMs }) => kill(pickOf(deliverers, nth), forMs),
+  'stop deliverer': ({ deliverers }, { nth, forMs }, stops) =>
+    stop(pickOf(deliverers, nth), forMs, stops),
+  'freeze deliverer': ({ deliverers }, { nth, forMs }) => freeze(pickOf(deliverers, nth), forMs),
+  'break endpoint': ({ endpoints }, { nth, forMs }) =>
+    pickOf(endpoints, nth).breakFor(Math.floor(nth / endpoints.length), forMs),
 
   'kill redis': ({ redis }, { nth, forMs }) => outage(pickOf(redis.nodes, nth), 'SIGKILL', forMs),
   'stop redis': ({ redis }, { nth, forMs }) => outage(pickOf(redis.nodes, nth), 'SIGTERM', forMs),

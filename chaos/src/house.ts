@@ -16,6 +16,7 @@ import {
   openStore,
   type Store,
 } from '@leadgate/store';
+import pg from 'pg';
 import { startOwnCluster } from '../../scripts/servers/own-cluster.js';
 import {
   startOwnPostgres,
@@ -25,6 +26,7 @@ import {
 import { endLeftoverServers, makeHome, processLedger } from '../../scripts/servers/private-home.js';
 import { openSilentProxy } from '../../scripts/servers/silent-proxy.js';
 import type { SilentProxy } from '../../scripts/servers/silent-proxy.js';
+import { DELIVERY_KEY, openEndpoint, type Endpoint } from './endpoints.ts';
 import { createOlderRedis, type OlderRedis, type Shard } from './older-redis.ts';
 import { startMember, type Ending, type Member } from './member.ts';
 
@@ -47,6 +49,9 @@ export interface House {
   networkOfPostgres: SilentProxy;
   receivers: Member[];
   workers: Member[];
+  deliverers: Member[];
+  /** One of each workspace, told of all its leads. */
+  endpoints: Endpoint[];
   targets: Target[];
   /** Processes that ended and had not been asked to. */
   crashes: Ending[];
@@ -81,7 +86,9 @@ export interface HouseOptions {
 }
 
 /** Few enough to use up, more than the workers need. */
-const MAX_CONNECTIONS = 40;
+const MAX_CONNECTIONS = 48;
+
+const DELIVERERS = 2;
 
 export async function openHouse(options: HouseOptions): Promise<House> {
   await endLeftoverServers();
@@ -96,7 +103,11 @@ export async function openHouse(options: HouseOptions): Promise<House> {
 
   const networkOfPostgres = await openSilentProxy(postgres.url);
   const crashes: Ending[] = [];
-  const start = (app: 'receiver' | 'worker', n: number, env: Record<string, string>) =>
+  const start = (
+    app: 'receiver' | 'worker' | 'deliverer',
+    n: number,
+    env: Record<string, string>,
+  ) =>
     startMember({
       app,
       name: `${app} ${n + 1}`,
@@ -131,7 +142,23 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     }),
   );
 
-  const members = [...receivers, ...workers];
+  const endpoints = await Promise.all(
+    targets.map(({ workspaceId }, n) =>
+      openEndpoint(`endpoint ${n + 1}`, workspaceId, postgres.url),
+    ),
+  );
+  const deliverers = await startAll(DELIVERERS, (n) =>
+    start('deliverer', n, {
+      DATABASE_URL: networkOfPostgres.url,
+      DATABASE_POOL_SIZE: '2',
+      DELIVERY_KEY,
+      DELIVERY_ALLOW_NETWORKS: '127.0.0.0/8',
+      DELIVERY_TIMEOUT_MS: '1000',
+      LANE_LEASE_MS: '2000',
+    }),
+  );
+
+  const members = [...receivers, ...workers, ...deliverers];
   return {
     older: createOlderRedis(home.path, redis.shards, startAgain),
     folder: home.path,
@@ -140,12 +167,15 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     networkOfPostgres,
     receivers,
     workers,
+    deliverers,
+    endpoints,
     targets,
     crashes,
     attemptsSpent: () => attemptsSpent(home.path, workers),
-    settle: (timeoutMs) => settle(members, redis.url, timeoutMs),
+    settle: (timeoutMs) => settle(members, { redis: redis.url, postgres: postgres.url }, timeoutMs),
     close: async ({ keep }) => {
       await Promise.all(members.map((member) => member.end('SIGKILL')));
+      await Promise.all(endpoints.map((endpoint) => endpoint.close()));
       await Promise.all([redis.network?.close(), networkOfPostgres.close()]);
       await Promise.all([redis.stop(), postgres.stop()]);
       if (!keep) home.remove();
@@ -234,12 +264,16 @@ async function openTarget(store: Store, redis: RedisConnection, n: number): Prom
   return { workspaceId, code: linking.link.codes[0]?.code ?? '' };
 }
 
-async function settle(members: Member[], redisUrl: string, timeoutMs: number): Promise<boolean> {
-  const redis = connectRedis(redisUrl, { role: 'admin' });
+async function settle(
+  members: Member[],
+  urls: { redis: string; postgres: string },
+  timeoutMs: number,
+): Promise<boolean> {
+  const redis = connectRedis(urls.redis, { role: 'admin' });
   const deadline = Date.now() + timeoutMs;
   try {
     for (;;) {
-      if (await isQuiet(members, redis).catch(() => false)) return true;
+      if (await isQuiet(members, redis, urls.postgres).catch(() => false)) return true;
       if (Date.now() > deadline) return false;
       await delay(100);
     }
@@ -248,16 +282,33 @@ async function settle(members: Member[], redisUrl: string, timeoutMs: number): P
   }
 }
 
-async function isQuiet(members: Member[], redis: RedisConnection): Promise<boolean> {
+async function isQuiet(
+  members: Member[],
+  redis: RedisConnection,
+  databaseUrl: string,
+): Promise<boolean> {
   const ready = await Promise.all(members.map(isReady));
   if (ready.includes(false)) return false;
   const { waiting, active, delayed } = await queueCounts(redis);
-  return waiting + active + delayed === 0;
+  return waiting + active + delayed === 0 && (await deliveriesWait(databaseUrl)) === 0;
+}
+
+async function deliveriesWait(databaseUrl: string): Promise<number> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ n: number }>(
+      'SELECT count(*)::float8 AS n FROM delivery WHERE due_at IS NOT NULL',
+    );
+    return rows[0]?.n ?? 0;
+  } finally {
+    await client.end();
+  }
 }
 
 /** A receiver whose spool is not empty says so among its warnings. */
 async function isReady({ url }: Member): Promise<boolean> {
   const response = await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2_000) });
-  const { warnings } = (await response.json()) as { warnings: string[] };
+  const { warnings = [] } = (await response.json()) as { warnings?: string[] };
   return response.ok && !warnings.some((warning) => warning.includes('in the spool'));
 }

@@ -4,7 +4,7 @@ import { runChaos } from './run-chaos.ts';
 
 const USAGE = `npm run chaos [-- --minutes 5] [--seed 1] [--rate 100] [--every 3] [--receivers 2] [--workers 3] [--cluster]
 
-Starts receivers, workers, Redis and Postgres, posts leads, and breaks one after the other:
+Starts receivers, workers, deliverers with endpoints, Redis and Postgres, posts leads, and breaks one after the other:
   --minutes   how long to break things
   --seed      the same faults in the same order for the same number
   --rate      posts a second
@@ -12,7 +12,8 @@ Starts receivers, workers, Redis and Postgres, posts leads, and breaks one after
   --receivers, --workers
               how many of each
   --cluster   on a Redis Cluster: three masters and three replicas, three shards
-Ends with status 1 when an accepted lead is lost or stands twice, or a lead is not what it should be.
+Ends with status 1 when an accepted lead is lost or stands twice, a lead is not what it should be, or an
+endpoint does not have a lead as it stands once all is well.
 `;
 
 const { values } = parseArgs({

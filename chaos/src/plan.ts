@@ -10,6 +10,10 @@ export const FAULT_KINDS = [
   'stop worker',
   'freeze worker',
   'roll workers',
+  'kill deliverer',
+  'stop deliverer',
+  'freeze deliverer',
+  'break endpoint',
   'kill redis',
   'stop redis',
   'freeze redis',
@@ -34,7 +38,7 @@ export interface Fault {
   atMs: number;
   /** How long it lasts, in milliseconds; of a rolling restart, until the last one is told to stop. */
   forMs: number;
-  /** Which of several receivers or workers, modulo their number. */
+  /** Which of several processes or endpoints, modulo their number, and how an endpoint is broken. */
   nth: number;
 }
 

@@ -38,6 +38,7 @@ export function formatReport(report: ChaosReport): string {
     ['time to drain', report.drainMs === null ? 'not drained' : seconds(report.drainMs)],
     ['submissions, leads, aliases', `${audit.submissions}, ${audit.leads}, ${audit.aliases}`],
     ['answers thrown away by a restore of Redis', audit.thrownAway.toString()],
+    ['messages that endpoints took', report.deliveries.messages.toString()],
     ['difference of the ledger', report.books.difference.toString()],
     [
       'a row deleted by hand',
@@ -56,9 +57,10 @@ export function formatReport(report: ChaosReport): string {
   ].join('\n');
 }
 
-/** `accepted N, applied N, lost N, doubled N`. */
-function verdict({ audit: { accepted, applied, lost, doubled } }: ChaosReport): string {
-  return `accepted ${accepted}, applied ${applied}, lost ${lost}, doubled ${doubled}`;
+/** `accepted N, applied N, lost N, doubled N, undelivered N, stale wins N`. */
+function verdict({ audit, deliveries: { undelivered, staleWins } }: ChaosReport): string {
+  const { accepted, applied, lost, doubled } = audit;
+  return `accepted ${accepted}, applied ${applied}, lost ${lost}, doubled ${doubled}, undelivered ${undelivered}, stale wins ${staleWins}`;
 }
 
 /** Whether everything that was promised was kept. */

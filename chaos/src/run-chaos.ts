@@ -3,6 +3,7 @@ import { audit, type Audit } from './audit.ts';
 import { type Books, closeBooks } from './books.ts';
 import { inflict, type Span, type Stop } from './faults.ts';
 import { openHouse } from './house.ts';
+import { auditDeliveries, type DeliveryAudit } from './endpoints.ts';
 import { openLedger, readLedger } from './ledger.ts';
 import type { Ending } from './member.ts';
 import { planFaults, type Fault, type FaultKind } from './plan.ts';
@@ -38,6 +39,7 @@ export interface ChaosReport {
   drainMs: number | null;
   audit: Audit;
   books: Books;
+  deliveries: DeliveryAudit;
   /** Where logs and ledger are, when they were kept. */
   folder: string | null;
 }
@@ -91,6 +93,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const healed = Date.now();
     say('no more faults; settling');
     const traffic = await posting.stop();
+    for (const endpoint of house.endpoints) await endpoint.resume();
     const settled = await house.settle(SETTLE_WITHIN_MS);
     const drainMs = settled ? Date.now() - healed : null;
     await ledger.close();
@@ -102,6 +105,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     for (const [status, count] of Object.entries(traffic.answers))
       if (!EXPECTED_ANSWERS.has(status))
         found.violations.push(`${count} posts were answered with status ${status}`);
+    const deliveries = await auditDeliveries(house.postgres.url, house.endpoints);
+    found.violations.push(...deliveries.violations);
     const books = await closeBooks(house);
     if (books.difference !== 0)
       found.violations.push(`the ledger has a difference of ${books.difference}`);
@@ -119,6 +124,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       drainMs,
       audit: found,
       books,
+      deliveries,
       folder: clean ? null : house.folder,
     };
   } finally {
