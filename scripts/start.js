@@ -38,6 +38,9 @@ Ctrl-C stops all of it. Data, logs and run.json (where everything is) are in .le
 /** Of the ten seconds that a stop may take, what each stage has before it is killed. */
 const STOP_MS = { receiver: 3500, console: 3500, worker: 3500, deliverer: 3500, server: 2000 };
 
+/** Whoever tries it here reads errors by the lines of the source. */
+const READABLE = { flags: ['--enable-source-maps'] };
+
 /** How often it is looked whether npm is still there. */
 const PARENT_LOOK_MS = 500;
 
@@ -169,6 +172,7 @@ async function launch({ home, ledger, stopping, undo }) {
   }
   const startWorker = () =>
     startApp({
+      ...READABLE,
       app: 'worker',
       address: worker,
       log: logOf('worker'),
@@ -183,6 +187,7 @@ async function launch({ home, ledger, stopping, undo }) {
   /** @param {string | null} demoCode */
   const startReceiver = (demoCode) =>
     startApp({
+      ...READABLE,
       app: 'receiver',
       address: receiver,
       log: logOf('receiver'),
@@ -200,6 +205,7 @@ async function launch({ home, ledger, stopping, undo }) {
     });
   const startConsole = () =>
     startApp({
+      ...READABLE,
       app: 'console',
       address: operators,
       log: logOf('console'),
@@ -215,6 +221,7 @@ async function launch({ home, ledger, stopping, undo }) {
     });
   const startDeliverer = () =>
     startApp({
+      ...READABLE,
       app: 'deliverer',
       address: deliverer,
       log: logOf('deliverer'),

@@ -56,7 +56,7 @@ export async function launchApp({ app, name = app, log, env, flags = [], from = 
   const process = await startProcess({
     name,
     command: globalThis.process.execPath,
-    args: [...flags, '--enable-source-maps', join(from, 'apps', app, 'dist/main.js')],
+    args: [...flags, join(from, 'apps', app, 'dist/main.js')],
     cwd: from,
     env: {
       NODE_OPTIONS,
