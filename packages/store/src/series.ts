@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { addUp, type Counted, insertOfTallies, type Tally, type Utm } from './tally.ts';
+import { type Counted, insertOfTallies, type Tally, type Utm } from './tally.ts';
 import { transact } from './apply/transact.ts';
 
 /** What is added up at once. */
@@ -217,7 +217,7 @@ export async function countEntries(
         WHERE ledger_cursor.counted = ${from}
         RETURNING 1
       )
-      ${insertOfTallies(addUp(tallies))} WHERE EXISTS (SELECT FROM moved)`;
+      ${insertOfTallies(tallies)} WHERE EXISTS (SELECT FROM moved)`;
     return moved > 0 || tallies.length === 0;
   } catch (error) {
     throw withoutValues(error);

@@ -87,7 +87,7 @@ function speedOf({ lead, stamp }: Submission): Speed | null {
 
 function utmOf(lead: LeadState | undefined): Utm {
   const { utmSource, utmMedium, utmCampaign } = lead?.lastTouch?.values ?? {};
-  return [campaignText(utmSource), campaignText(utmMedium), campaignText(utmCampaign)];
+  return [utmSource ?? '', utmMedium ?? '', utmCampaign ?? ''];
 }
 
 const CAMPAIGN_CHARACTERS = 100;
@@ -103,7 +103,7 @@ export function campaignText(text: string | undefined): string {
 }
 
 /** Those that differ in nothing but their number, as one. */
-export function addUp(tallies: readonly Tally[]): Tally[] {
+function addUp(tallies: readonly Tally[]): Tally[] {
   const sums = new Map<string, Tally>();
   for (const tally of tallies) {
     const { workspaceId, linkId, at, what, utm, n } = tally;
@@ -117,7 +117,12 @@ export function addUp(tallies: readonly Tally[]): Tally[] {
 
 /** The INSERT of tallies, to stand in a WITH of the statement that stores what they count. */
 export function insertOfTallies(tallies: readonly Tally[]): Prisma.Sql {
-  const rows = addUp(tallies).map(({ at, ...row }) => ({ ...row, at: new Date(at) }));
+  // Campaigns are few beside submissions: their texts are made fit once they are added up.
+  const rows = addUp(tallies).map(({ at, utm, ...row }) => ({
+    ...row,
+    at: new Date(at),
+    utm: utm && [campaignText(utm[0]), campaignText(utm[1]), campaignText(utm[2])],
+  }));
   return Prisma.sql`
     INSERT INTO tally (workspace_id, link_id, at, what, utm, n)
     SELECT "workspaceId", "linkId", at, what, utm, n
