@@ -2,6 +2,7 @@ import type { Logger, RedisConnection } from '@leadgate/boot';
 import { oldestWaiting } from '@leadgate/queue';
 import {
   ALARM_KINDS,
+  databaseTime,
   endpointsNearTheirEnd,
   listOpen,
   missingRows,
@@ -31,30 +32,28 @@ interface Watched extends WatchedLink {
 
 /**
  * Opens and closes alarms by the rules, from what was counted. One worker at a time does it. The log says of
- * each alarm once that it is open and once that it is over, so that it is heard without Postgres too.
+ * each alarm once that it is open and once that it is over, so that it is heard without Postgres too. The time
+ * is Postgres's, never this process's.
  */
 export function createAlarmsTask(
   redis: RedisConnection,
   store: Store,
   lease: Pick<Lease, 'hold'>,
   logger: Pick<Logger, 'info' | 'warn'>,
-  /** Milliseconds since 1970. */
-  clock: () => number = Date.now,
 ): MaintenanceTask {
-  let next = -Infinity;
   let learned = -Infinity;
   let watched: Watched[] = [];
 
-  async function learn(): Promise<void> {
+  async function learn(now: number): Promise<void> {
     const links = await watchedLinks(store);
     watched = links.map((link) => {
-      const days = Math.min(28, (clock() - link.since.getTime()) / DAY_MS);
+      const days = Math.min(28, (now - link.since.getTime()) / DAY_MS);
       const posts = Array.from({ length: 168 }, (_, slot) => link.posts[slot.toString()] ?? 0);
       return { ...link, profile: profileOf({ posts, days }) };
     });
   }
 
-  async function ofLinks(): Promise<FoundAlarm[]> {
+  async function ofLinks(now: number): Promise<FoundAlarm[]> {
     const known = new Map(watched.map((link) => [link.linkId, link]));
     const recent = await recentPosts(store, [...known.keys()]);
     return recent.flatMap(({ linkId, lastAt, recent: recentPosts, posts, refused, quiet }) => {
@@ -63,11 +62,9 @@ export function createAlarmsTask(
       const of = { subject: linkId, workspaceId: link.workspaceId };
       const refusal = refusals({ posts, refused }, link.usual);
       // In the middle of its minute, or two days ago.
-      const lastPostAt = lastAt === null ? clock() - 2 * DAY_MS : lastAt.getTime() + MINUTE_MS / 2;
+      const lastPostAt = lastAt === null ? now - 2 * DAY_MS : lastAt.getTime() + MINUTE_MS / 2;
       const silent =
-        link.profile === null
-          ? null
-          : silence(link.profile, { lastPostAt, recentPosts, now: clock() });
+        link.profile === null ? null : silence(link.profile, { lastPostAt, recentPosts, now });
       return [
         ...(refusal === null
           ? []
@@ -83,9 +80,9 @@ export function createAlarmsTask(
     });
   }
 
-  async function ofBooks(): Promise<FoundAlarm[]> {
+  async function ofBooks(now: number): Promise<FoundAlarm[]> {
     const open = (await listOpen(store)).filter(
-      ({ state, since }) => state === 'missing' && since.getTime() < clock() - MISSING_MS,
+      ({ state, since }) => state === 'missing' && since.getTime() < now - MISSING_MS,
     );
     const found = new Map<string, FoundAlarm>();
     const add = (linkId: string, workspaceId: string, missing: number) => {
@@ -94,7 +91,7 @@ export function createAlarmsTask(
       found.set(linkId, { kind: 'ledger', subject: linkId, workspaceId, facts });
     };
     for (const { linkId, workspaceId } of open) add(linkId, workspaceId, 1);
-    for (const { linkId, workspaceId, rows } of await missingRows(store, new Date(clock())))
+    for (const { linkId, workspaceId, rows } of await missingRows(store, new Date(now)))
       add(linkId, workspaceId, rows);
     return [...found.values()];
   }
@@ -114,16 +111,15 @@ export function createAlarmsTask(
 
   return {
     name: 'alarms',
+    everyMs: EVERY_MS,
     async run() {
-      const now = performance.now();
-      if (now < next) return null;
-      next = now + EVERY_MS;
       if (!(await lease.hold())) return null;
-      if (now - learned > LEARN_EVERY_MS) {
-        await learn();
-        learned = now;
+      const now = (await databaseTime(store)).getTime();
+      if (performance.now() - learned > LEARN_EVERY_MS) {
+        await learn(now);
+        learned = performance.now();
       }
-      const found = [...(await ofLinks()), ...(await ofBooks()), ...(await ofTheRest())];
+      const found = [...(await ofLinks(now)), ...(await ofBooks(now)), ...(await ofTheRest())];
       const { opened, closed } = await settleAlarms(store, ALARM_KINDS, found);
       for (const { kind, subject, facts } of opened)
         logger.warn({ alarm: kind, subject, ...facts }, 'alarm opened');

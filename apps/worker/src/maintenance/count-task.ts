@@ -29,7 +29,6 @@ export function createCountTask(
 ): MaintenanceTask {
   /** By stream, while no other worker counts. */
   const cursors = new Map<string, string>();
-  let next = -Infinity;
   let nextDrop = -Infinity;
 
   /** Counts all that a stream has; how many entries that was. */
@@ -51,10 +50,8 @@ export function createCountTask(
 
   return {
     name: 'counts',
+    everyMs: EVERY_MS,
     async run() {
-      const now = performance.now();
-      if (now < next) return null;
-      next = now + EVERY_MS;
       if (!(await lease.hold())) {
         cursors.clear();
         return null;
@@ -65,6 +62,7 @@ export function createCountTask(
       // The ledger lets go what it has looked after.
       for (const stream of await acceptedStreams(redis)) await count(acceptedSource(stream));
       while ((await addUpTallies(store)) > 0);
+      const now = performance.now();
       if (now < nextDrop) return null;
       nextDrop = now + DROP_EVERY_MS;
       const dropped = await dropOldSeries(store);

@@ -1,4 +1,4 @@
-import type { Logger, RedisConnection } from '@leadgate/boot';
+import { redisTime, type Logger, type RedisConnection } from '@leadgate/boot';
 import {
   acceptedStreams,
   failedAmong,
@@ -34,11 +34,9 @@ export function createLedgerTask(
   store: Store,
   lease: Pick<Lease, 'hold'>,
   logger: Pick<Logger, 'error'>,
-  /** Milliseconds since 1970. */
-  clock: () => number = Date.now,
+  /** Milliseconds since 1970: Redis's, of which entries have their ids, and never this process's. */
+  clock: () => Promise<number> | number = () => redisTime(redis),
 ): MaintenanceTask {
-  let next = -Infinity;
-
   async function verify(stream: AcceptedStream, passed: number): Promise<number> {
     const { counted, ...cursor } = await ledgerCursor(store, stream.name);
     let { verified } = cursor;
@@ -94,17 +92,16 @@ export function createLedgerTask(
 
   return {
     name: 'ledger',
+    everyMs: EVERY_MS,
     async run() {
-      const now = performance.now();
-      if (now < next) return null;
-      next = now + EVERY_MS;
       if (!(await lease.hold())) return null;
       const oldest = await oldestUnfinished(redis);
-      const passed = Math.min(oldest ?? Infinity, clock()) - TURN_MS;
+      const now = await clock();
+      const passed = Math.min(oldest ?? Infinity, now) - TURN_MS;
       for (const stream of await acceptedStreams(redis)) {
         await verify(stream, passed);
         const { verified } = await ledgerCursor(store, stream.name);
-        await stream.trim(Math.min(timeOf(verified), clock() - KEPT_MS).toString());
+        await stream.trim(Math.min(timeOf(verified), Math.floor(now) - KEPT_MS).toString());
       }
       await lookAgain();
       return null;

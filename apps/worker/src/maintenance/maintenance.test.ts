@@ -57,6 +57,19 @@ test('only a task that did something is in the log', async () => {
   expect(JSON.stringify(logger.info.mock.calls)).not.toContain('idle');
 });
 
+test('a task that says how often runs no more often than that', async () => {
+  const [hourly, always] = [vi.fn(() => Promise.resolve(null)), vi.fn(() => Promise.resolve(null))];
+  await runRounds(
+    [
+      { name: 'hourly', everyMs: 3_600_000, run: hourly },
+      { name: 'always', run: always },
+    ],
+    5,
+  );
+  expect(hourly).toHaveBeenCalledTimes(1);
+  expect(always.mock.calls.length).toBeGreaterThanOrEqual(5);
+});
+
 test('closing waits for the task that runs, and starts no other', async () => {
   let finish = (): void => {};
   const running = new Promise<null>((resolve) => (finish = () => resolve(null)));

@@ -5,6 +5,8 @@ import type { Wait } from '../groups/outage.ts';
 /** A thing to look after. Says what it did, for the log, or null when there was nothing to do. */
 export interface MaintenanceTask {
   name: string;
+  /** Milliseconds from one beginning to the next, at least; every round unless told. */
+  everyMs?: number;
   run: () => Promise<Record<string, unknown> | null>;
 }
 
@@ -35,13 +37,16 @@ export function startMaintenance({
   const closing = new AbortController();
   const failing = new Set<string>();
   const underWay = new Map<string, { since: number }>();
+  const dueAt = new Map<string, number>();
 
   async function runInTime(task: MaintenanceTask): Promise<void> {
-    const { name } = task;
+    const { name, everyMs = 0 } = task;
+    if (performance.now() < (dueAt.get(name) ?? -Infinity)) return;
     const before = underWay.get(name);
     if (before !== undefined && performance.now() - before.since < LOST_AFTER * deadlineMs) return;
     const mine = { since: performance.now() };
     underWay.set(name, mine);
+    dueAt.set(name, mine.since + everyMs);
     const running = run(task).then(() => {
       if (underWay.get(name) === mine) underWay.delete(name);
     });
