@@ -3,6 +3,30 @@ import { Type } from 'typebox';
 import { operation } from './operation.ts';
 import { At, Limit, Nullable, Time, Uuid } from './schema.ts';
 
+/** Of which actor, from when on, and a page of it, newest first. */
+const PAGE = {
+  actor: Type.Optional(Type.String({ description: 'The whole name.' })),
+  since: Type.Optional(Time),
+  before: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'The last id of the page before.',
+    }),
+  ),
+  limit: Limit,
+};
+
+const filterOf = <T extends { since?: string; limit?: number }>({
+  since,
+  limit = 50,
+  ...rest
+}: T) => ({
+  ...rest,
+  limit,
+  ...(since !== undefined && { since: new Date(since) }),
+});
+
 /** Who did what, when, to what. */
 export const audit = {
   list: operation({
@@ -17,16 +41,7 @@ export const audit = {
       action: Type.Optional(
         Type.String({ description: 'Its whole name (link.disable), or its noun (link).' }),
       ),
-      actor: Type.Optional(Type.String({ description: 'The whole name.' })),
-      since: Type.Optional(Time),
-      before: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: Number.MAX_SAFE_INTEGER,
-          description: 'The last id of the page before.',
-        }),
-      ),
-      limit: Limit,
+      ...PAGE,
     }),
     output: Type.Array(
       Type.Object({
@@ -39,12 +54,7 @@ export const audit = {
         requestId: Nullable(Type.String()),
       }),
     ),
-    run: ({ since, limit = 50, ...filter }, { store }) =>
-      listAudit(store, {
-        ...filter,
-        limit,
-        ...(since !== undefined && { since: new Date(since) }),
-      }),
+    run: (page, { store }) => listAudit(store, filterOf(page)),
   }),
 
   reads: operation({
@@ -58,16 +68,7 @@ export const audit = {
     role: 'administrator',
     input: Type.Object({
       leadId: Type.Optional(Uuid),
-      actor: Type.Optional(Type.String({ description: 'The whole name.' })),
-      since: Type.Optional(Time),
-      before: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: Number.MAX_SAFE_INTEGER,
-          description: 'The last id of the page before.',
-        }),
-      ),
-      limit: Limit,
+      ...PAGE,
     }),
     output: Type.Array(
       Type.Object({
@@ -80,11 +81,6 @@ export const audit = {
         requestId: Nullable(Type.String()),
       }),
     ),
-    run: ({ since, limit = 50, ...filter }, { store }) =>
-      listReads(store, {
-        ...filter,
-        limit,
-        ...(since !== undefined && { since: new Date(since) }),
-      }),
+    run: (page, { store }) => listReads(store, filterOf(page)),
   }),
 };

@@ -3,15 +3,19 @@ import type { AuditEntry } from '@leadgate/store';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
 import { answer, type Context, describe, type JsonOption, remark } from '../command.ts';
+import type { Io } from '../io.ts';
 import { shortTime, table } from '../print/table.ts';
 import { past, readId, wholeNumber } from '../read.ts';
 
-interface AuditOptions extends JsonOption {
+interface PageOptions extends JsonOption {
   who?: string;
-  action?: string;
   since?: Date;
   before?: number;
   limit: number;
+}
+
+interface AuditOptions extends PageOptions {
+  action?: string;
 }
 
 export function addAudit(command: Command, context: Context): void {
@@ -21,10 +25,23 @@ export function addAudit(command: Command, context: Context): void {
   })
     .option('--who <name>', 'only of this operator, token or user of a system')
     .option('--action <name>', 'only of this name (link.disable), or of this noun (link)')
+    .action((options: AuditOptions) => list(context, options));
+  addPage(command);
+}
+
+/** What a list has that is read page by page, newest first. */
+function addPage(command: Command): void {
+  command
     .option('--since <time>', 'only from then on: a time, a date, or how long ago (2h)', past)
     .option('--before <id>', 'only those before this one: the next page', wholeNumber)
-    .option('--limit <n>', 'how many at most', wholeNumber, 50)
-    .action((options: AuditOptions) => list(context, options));
+    .option('--limit <n>', 'how many at most', wholeNumber, 50);
+}
+
+/** Says how to go on if a page is full. */
+function remarkMore(io: Io, page: readonly { id: number }[], limit: number): void {
+  const last = page.at(-1);
+  if (last !== undefined && page.length === limit)
+    remark(io, `there may be more: add --before ${last.id}`);
 }
 
 async function list(context: Context, options: AuditOptions): Promise<void> {
@@ -36,9 +53,7 @@ async function list(context: Context, options: AuditOptions): Promise<void> {
   answer(io, options, entries, () =>
     entries.length === 0 ? 'Nothing was done.\n' : auditTable(entries),
   );
-  const last = entries.at(-1);
-  if (last !== undefined && entries.length === limit)
-    remark(io, `there may be more: add --before ${last.id}`);
+  remarkMore(io, entries, limit);
 }
 
 function auditTable(entries: readonly AuditEntry[]): string {
@@ -57,12 +72,8 @@ function auditTable(entries: readonly AuditEntry[]): string {
   );
 }
 
-interface ReadsOptions extends JsonOption {
+interface ReadsOptions extends PageOptions {
   lead?: string;
-  who?: string;
-  since?: Date;
-  before?: number;
-  limit: number;
 }
 
 export function addReads(command: Command, context: Context): void {
@@ -72,10 +83,8 @@ export function addReads(command: Command, context: Context): void {
   })
     .option('--lead <id>', 'only of this lead, under all its ids')
     .option('--who <name>', 'only by this operator, token or user of a system')
-    .option('--since <time>', 'only from then on: a time, a date, or how long ago (2h)', past)
-    .option('--before <id>', 'only those before this one: the next page', wholeNumber)
-    .option('--limit <n>', 'how many at most', wholeNumber, 50)
     .action((options: ReadsOptions) => listReads(context, options));
+  addPage(command);
 }
 
 async function listReads(context: Context, options: ReadsOptions): Promise<void> {
@@ -98,7 +107,5 @@ async function listReads(context: Context, options: ReadsOptions): Promise<void>
           ]),
         ),
   );
-  const last = found.at(-1);
-  if (last !== undefined && found.length === limit)
-    remark(io, `there may be more: add --before ${last.id}`);
+  remarkMore(io, found, limit);
 }

@@ -1,6 +1,6 @@
 import { NOTE_CODES, type NoteCode } from '@leadgate/contract';
 import { type CustomFieldChange, loadNoun } from '@leadgate/operations';
-import { listWorkspaces, showLead, type Store } from '@leadgate/store';
+import { listWorkspaces, showLead, type Store, type StoredFilter } from '@leadgate/store';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { call } from '../call.ts';
 import { answer, type Context, describe, type JsonOption } from '../command.ts';
@@ -23,15 +23,7 @@ interface ReplayOptions extends JsonOption {
 }
 
 /** A workspace, and what of it is to be replayed. */
-interface Selection {
-  workspaceId: string;
-  linkId?: string;
-  leadId?: string;
-  since?: Date;
-  until?: Date;
-  outcome?: 'created' | 'updated';
-  note?: NoteCode;
-}
+type Selection = Omit<StoredFilter, 'afterOrder'> & { workspaceId: string };
 
 export function addReplay(command: Command, context: Context): void {
   describe(command, {
