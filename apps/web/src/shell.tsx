@@ -9,10 +9,10 @@ import {
   Select,
   Text,
   Title,
+  Tooltip,
   UnstyledButton,
   useComputedColorScheme,
   useMantineColorScheme,
-  VisuallyHidden,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { type ReactNode, useEffect } from 'react';
@@ -220,7 +220,17 @@ export function PageHead({
       <Group gap={6} wrap="wrap">
         {children}
       </Group>
-      <VisuallyHidden role="status" />
     </header>
+  );
+}
+
+/** To the list that a page is of; stands before its title. */
+export function Back({ to, label }: { to: string; label: string }) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon component={Link} href={to} variant="subtle" color="gray" aria-label={label}>
+        <Icon name="back" />
+      </ActionIcon>
+    </Tooltip>
   );
 }

@@ -12,7 +12,6 @@ import {
   Textarea,
   Timeline,
   Title,
-  Tooltip,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -24,10 +23,10 @@ import { useNoteText } from '../lead-filters.tsx';
 import { Copy } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
-import { textOf } from '../parts/text.ts';
+import { nameOf, textOf } from '../parts/text.ts';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
-import { PageHead } from '../shell.tsx';
+import { Back, PageHead } from '../shell.tsx';
 
 type Lead = Answer<'/api/leads/{leadId}', 'get'>;
 type Step = Lead['history'][number];
@@ -71,17 +70,7 @@ function LeadView({ lead }: { lead: Lead }) {
         title={name}
         before={
           <>
-            <Tooltip label={t('back')}>
-              <ActionIcon
-                component={Link}
-                href="/leads"
-                variant="subtle"
-                color="gray"
-                aria-label={t('back')}
-              >
-                <Icon name="back" />
-              </ActionIcon>
-            </Tooltip>
+            <Back to="/leads" label={t('back')} />
             <Avatar name={lead.name ?? ''} radius="xl" size={36} color="pine" />
           </>
         }
@@ -286,7 +275,7 @@ function Duplicates({ lead }: { lead: Lead }) {
       {lead.possibleDuplicates.map((other) => (
         <Group key={other.leadId} justify="space-between" wrap="nowrap" gap="xs">
           <Link href={`/leads/${other.leadId}`} className="wrap">
-            {other.name ?? other.email ?? other.telephone ?? other.leadId.slice(0, 8)}
+            {nameOf(other)}
           </Link>
           <Button
             component="a"

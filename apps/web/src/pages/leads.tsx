@@ -20,7 +20,7 @@ import { filterOf } from '../lead-filter.ts';
 import { LeadFilters, useFields, useFilterChips } from '../lead-filters.tsx';
 import { useListKeys } from '../list-keys.ts';
 import { Icon } from '../parts/icon.tsx';
-import { textOf } from '../parts/text.ts';
+import { nameOf, textOf } from '../parts/text.ts';
 import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
@@ -261,7 +261,7 @@ function LeadTable({
             >
               <td>
                 <Link href={`/leads/${lead.leadId}`} className="row">
-                  {lead.name ?? lead.email ?? lead.telephone ?? lead.leadId.slice(0, 8)}
+                  {nameOf(lead)}
                 </Link>
                 <span className="under">
                   {[lead.email, lead.telephone].filter(Boolean).join(' · ')}

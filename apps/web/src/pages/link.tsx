@@ -22,9 +22,10 @@ import { Mapping } from '../link-mapping.tsx';
 import { Copy } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
+import { nameOf } from '../parts/text.ts';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
-import { PageHead } from '../shell.tsx';
+import { Back, PageHead } from '../shell.tsx';
 import { LinkState } from './links.tsx';
 import { faultsOf } from './new-link.tsx';
 
@@ -54,17 +55,7 @@ function LinkView({ link }: { link: Link }) {
     <>
       <PageHead
         title={link.label || t('unnamed')}
-        before={
-          <ActionIcon
-            component={To}
-            href="/links"
-            variant="subtle"
-            color="gray"
-            aria-label={t('back')}
-          >
-            <Icon name="back" />
-          </ActionIcon>
-        }
+        before={<Back to="/links" label={t('back')} />}
         hint={
           <Text size="xs" c="var(--soft)" component="div">
             {link.workspaceName} · <LinkState status={link.status} /> · {t('since')}{' '}
@@ -177,9 +168,7 @@ function Newest({ link }: { link: Link }) {
         <ul className="plain">
           {leads.map((lead) => (
             <li key={lead.leadId}>
-              <To href={`/leads/${lead.leadId}`}>
-                {lead.name ?? lead.email ?? lead.telephone ?? lead.leadId.slice(0, 8)}
-              </To>
+              <To href={`/leads/${lead.leadId}`}>{nameOf(lead)}</To>
               <span className="soft">
                 <Time at={lead.createdAt} near />
               </span>

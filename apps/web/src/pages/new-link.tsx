@@ -1,14 +1,13 @@
-import { ActionIcon, Button, Group } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
 import { api, ApiProblem, dataOf } from '../api.ts';
 import { endOf, formOf, LinkFields, settingsOf } from '../link-form.tsx';
-import { Icon } from '../parts/icon.tsx';
 import { Failure, Nothing } from '../parts/standing.tsx';
 import { useSession } from '../session.tsx';
-import { PageHead } from '../shell.tsx';
+import { Back, PageHead } from '../shell.tsx';
 
 export default function NewLinkPage() {
   const t = useTranslations('link');
@@ -33,20 +32,7 @@ export default function NewLinkPage() {
   if (workspace === null) return <Nothing icon="links" title={leads('noWorkspace')} />;
   return (
     <>
-      <PageHead
-        title={t('new')}
-        before={
-          <ActionIcon
-            component={Link}
-            href="/links"
-            variant="subtle"
-            color="gray"
-            aria-label={t('back')}
-          >
-            <Icon name="back" />
-          </ActionIcon>
-        }
-      />
+      <PageHead title={t('new')} before={<Back to="/links" label={t('back')} />} />
       <form
         className="page-body narrow"
         noValidate
