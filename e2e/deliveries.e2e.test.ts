@@ -1,5 +1,5 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { startRecordingEndpoint } from '@leadgate/testkit';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, expect, test, vi } from 'vitest';
 import { startSystem, type System, type SystemOptions } from './system.ts';
@@ -9,42 +9,21 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 }, 30_000);
 
-interface Message {
-  at: number;
-  headers: IncomingHttpHeaders;
-  body: string;
-  content: { type: string; data: { leadId: string; version: number; name?: string } };
+interface Content {
+  type: string;
+  data: { leadId: string; version: number; name?: string };
 }
 
 /** An endpoint that verifies all that it is sent. */
 async function openEndpoint() {
-  const messages: Message[] = [];
   let answer: (response: ServerResponse) => void = (response) => response.end();
-  const server = createServer((request, response) => {
-    const at = performance.now();
-    let body = '';
-    request.setEncoding('utf8').on('data', (text: string) => (body += text));
-    request.on('end', () => {
-      const content = JSON.parse(body) as Message['content'];
-      messages.push({ at, headers: request.headers, body, content });
-      answer(response);
-    });
-  });
-  const listen = (port: number) =>
-    new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const close = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-  await listen(0);
-  closers.push(close);
-  const { port } = server.address() as AddressInfo;
+  const endpoint = await startRecordingEndpoint<Content>((response) => answer(response));
+  closers.push(() => endpoint.close());
   return {
-    ...{ url: `http://127.0.0.1:${port}/hook`, messages, close, listen: () => listen(port) },
+    ...endpoint,
     answerWith: (next: typeof answer) => (answer = next),
     verify: (secret: string) => {
-      for (const { body, headers } of messages)
+      for (const { body, headers } of endpoint.messages)
         new Webhook(secret).verify(body, headers as Record<string, string>);
     },
   };

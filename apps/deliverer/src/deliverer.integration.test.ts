@@ -1,5 +1,4 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import { createLogger, readConfig } from '@leadgate/boot';
 import { LEAD_EVENTS, type Lead, type Submission } from '@leadgate/contract';
@@ -17,7 +16,7 @@ import {
   type EndpointSettings,
   type Store,
 } from '@leadgate/store';
-import { sampleSubmission, testDatabase } from '@leadgate/testkit';
+import { sampleSubmission, startRecordingEndpoint, testDatabase } from '@leadgate/testkit';
 import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -44,38 +43,16 @@ afterEach(async () => {
   for (const close of closes.splice(0).reverse()) await close();
 });
 
-interface Message {
-  at: number;
-  path: string;
-  headers: IncomingHttpHeaders;
-  body: string;
-  content: { type: string; timestamp: string; data: { leadId: string; version: number } & Lead };
+interface Content {
+  type: string;
+  timestamp: string;
+  data: { leadId: string; version: number } & Lead;
 }
 
-/** An endpoint that keeps what it was sent; `answer` does the rest. */
-async function receiver(answer: (response: ServerResponse, n: number) => void = (r) => r.end()) {
-  const messages: Message[] = [];
-  const server = createServer((request, response) => {
-    const at = performance.now();
-    let body = '';
-    request.setEncoding('utf8').on('data', (text: string) => (body += text));
-    request.on('end', () => {
-      const content = JSON.parse(body) as Message['content'];
-      messages.push({ at, path: request.url ?? '', headers: request.headers, body, content });
-      answer(response, messages.length);
-    });
-  });
-  const listen = (port: number) =>
-    new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
-  const close = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-  closes.push(close);
-  return { url: `http://127.0.0.1:${port}/hook`, messages, close, listen: () => listen(port) };
+async function receiver(answer?: Parameters<typeof startRecordingEndpoint>[0]) {
+  const started = await startRecordingEndpoint<Content>(answer);
+  closes.push(() => started.close());
+  return started;
 }
 
 async function endpoint(url: string, given: Partial<EndpointSettings> = {}) {

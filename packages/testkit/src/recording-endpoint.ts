@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A message as it came; `content` is its body, parsed. `at`: by performance.now(). */
+export interface Recorded<Content> {
+  at: number;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+  content: Content;
+}
+
+export interface RecordingEndpoint<Content> {
+  url: string;
+  messages: Recorded<Content>[];
+  /** Gone at once, for whoever is connected too. */
+  close(): Promise<void>;
+  /** There again, at the same address. */
+  listen(): Promise<void>;
+}
+
+/** An endpoint of deliveries on this machine that keeps what it is sent. `answer` is told how many came. */
+export async function startRecordingEndpoint<Content>(
+  answer: (response: ServerResponse, messages: number) => void = (response) => response.end(),
+): Promise<RecordingEndpoint<Content>> {
+  const messages: Recorded<Content>[] = [];
+  const server = createServer((request, response) => {
+    const at = performance.now();
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.on('end', () => {
+      const content = JSON.parse(body) as Content;
+      messages.push({ at, path: request.url ?? '', headers: request.headers, body, content });
+      answer(response, messages.length);
+    });
+  });
+  const listen = async (port: number) =>
+    void (await once(server.listen(port, '127.0.0.1'), 'listening'));
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    messages,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+    listen: () => listen(port),
+  };
+}
