@@ -19,26 +19,24 @@ import { type ReactNode, useEffect } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
 import { Icon, type IconName } from './parts/icon.tsx';
-import { useSession } from './session.tsx';
+import { type Role, useSession } from './session.tsx';
 import { LOCALES, TIME_ZONE, useLanguage } from './texts.tsx';
 
-/** What the menu leads to. `plain`: a page that the console writes itself, and not this app. */
-const PLACES = [
-  { path: '/', icon: 'overview', name: 'overview', plain: true },
-  { path: '/leads', icon: 'leads', name: 'leads', plain: false },
-  { path: '/links', icon: 'links', name: 'links', plain: false },
-  { path: '/rejected', icon: 'inbox', name: 'rejected', plain: true },
-  { path: '/held', icon: 'consent', name: 'held', plain: true },
-  { path: '/failed', icon: 'warning', name: 'failed', plain: true },
-  { path: '/duplicates', icon: 'merge', name: 'duplicates', plain: true },
-  { path: '/imports', icon: 'imports', name: 'imports', plain: true },
-  { path: '/tail', icon: 'live', name: 'live', plain: true },
-  { path: '/queues', icon: 'queue', name: 'queue', plain: true },
-  { path: '/audit', icon: 'audit', name: 'audit', plain: true },
-] as const satisfies readonly { path: string; icon: IconName; name: string; plain: boolean }[];
+/** Where the menu leads. */
+export interface Place {
+  path: string;
+  name: PlaceName;
+  icon: IconName;
+  /** The least role, for all workspaces, that finds something there; without it: everybody's. */
+  role?: Role;
+  /** A page that the console writes itself, and not this app. */
+  isPlain: boolean;
+}
+
+type PlaceName = Parameters<ReturnType<typeof useTranslations<'shell'>>>[0];
 
 /** The frame of every page: where one can go, which workspace, and who is here. */
-export function Shell({ children }: { children: ReactNode }) {
+export function Shell({ places, children }: { places: readonly Place[]; children: ReactNode }) {
   const t = useTranslations('shell');
   const [opened, { toggle, close }] = useDisclosure();
   const [path] = useLocation();
@@ -69,7 +67,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </AppShell.Section>
         <Workspaces />
         <AppShell.Section grow component={ScrollArea} px={8}>
-          <Places path={path} />
+          <Places places={places} path={path} />
         </AppShell.Section>
         <Reader />
       </AppShell.Navbar>
@@ -111,12 +109,13 @@ function Workspaces() {
   );
 }
 
-function Places({ path }: { path: string }) {
+function Places({ places, path }: { places: readonly Place[]; path: string }) {
   const t = useTranslations('shell');
   const { may } = useSession();
-  return PLACES.filter(({ name }) => name !== 'audit' || may('administrator')).map(
-    ({ path: to, icon, name, plain }) => {
-      const active = to === '/' ? path === to : path.startsWith(to);
+  return places
+    .filter(({ role }) => role === undefined || may(role))
+    .map(({ path: to, icon, name, isPlain }) => {
+      const active = to === '/' ? path === to : path === to || path.startsWith(`${to}/`);
       const shown = {
         label: t(name),
         leftSection: <Icon name={icon} />,
@@ -124,13 +123,12 @@ function Places({ path }: { path: string }) {
         'aria-current': active ? ('page' as const) : undefined,
         className: 'place',
       };
-      return plain ? (
+      return isPlain ? (
         <NavLink key={to} component="a" href={to} {...shown} />
       ) : (
         <NavLink key={to} component={Link} href={to} {...shown} />
       );
-    },
-  );
+    });
 }
 
 /** Who is here, in which language, light and zone. */

@@ -7,11 +7,12 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { webPolicy } from '../headers.ts';
-
-/** Addresses that are pages of the web application, which finds out itself what to show there. */
-const PAGES = ['/leads', '/leads/:leadId', '/links', '/links/new', '/links/:linkId'];
+import { sendProblem } from '../problem.ts';
 
 const require = createRequire(import.meta.url);
+
+/** Addresses of programs: what is none of them is told so, and not shown a page. */
+const OF_PROGRAMS = /^\/(api|assets)(\/|\?|$)/;
 
 /** Stands in the built page for the nonce of an answer. */
 const NONCE = /__NONCE__/g;
@@ -27,20 +28,21 @@ function readWeb(): { assets: string; page: string } {
 }
 
 /**
- * The web application, for all who are signed in: its page, and its files, which hold nothing but code
- * and never change under their name. What they see is what the API shows them.
+ * The web application, for all who are signed in: its page, at every address that nothing else has (it finds out
+ * itself what to show there), and its files, which hold nothing but code and never change under their name. What
+ * they see is what the API shows them.
  */
 export const webRoutes: FastifyPluginAsync = async (app) => {
   const { assets, page } = readWeb();
   const options = { config: { operation: (await loadNoun('me')).show }, schema: { hide: true } };
-  for (const path of PAGES)
-    app.get(path, options, (_request, reply) => {
-      const nonce = randomBytes(16).toString('base64');
-      return reply
-        .type('text/html; charset=utf-8')
-        .header('content-security-policy', webPolicy(nonce))
-        .send(page.replaceAll(NONCE, nonce));
-    });
+  app.get('/*', options, (request, reply) => {
+    if (OF_PROGRAMS.test(request.url)) return sendProblem(reply, 'not-found');
+    const nonce = randomBytes(16).toString('base64');
+    return reply
+      .type('text/html; charset=utf-8')
+      .header('content-security-policy', webPolicy(nonce))
+      .send(page.replaceAll(NONCE, nonce));
+  });
 
   await app.register(async (files) => {
     files.addHook('onRoute', (route) => {

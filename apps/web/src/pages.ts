@@ -1,0 +1,47 @@
+import { type ComponentType, lazy } from 'react';
+import type { Place } from './shell.tsx';
+
+/** A page by its address. */
+interface Page {
+  path: string;
+  /** Null: the console writes it itself, and it is no part of this app. */
+  load: (() => Promise<{ default: ComponentType }>) | null;
+  /** Where the menu leads to it. */
+  place?: Omit<Place, 'path' | 'isPlain'>;
+}
+
+/** Every page, in the order of the menu; a chunk each. The console serves each other address as this app. */
+const PAGES: readonly Page[] = [
+  { path: '/', load: null, place: { name: 'overview', icon: 'overview' } },
+  {
+    path: '/leads',
+    load: () => import('./pages/leads.tsx'),
+    place: { name: 'leads', icon: 'leads' },
+  },
+  { path: '/leads/:leadId', load: () => import('./pages/lead.tsx') },
+  {
+    path: '/links',
+    load: () => import('./pages/links.tsx'),
+    place: { name: 'links', icon: 'links' },
+  },
+  { path: '/links/new', load: () => import('./pages/new-link.tsx') },
+  { path: '/links/:linkId', load: () => import('./pages/link.tsx') },
+  { path: '/rejected', load: null, place: { name: 'rejected', icon: 'inbox' } },
+  { path: '/held', load: null, place: { name: 'held', icon: 'consent' } },
+  { path: '/failed', load: null, place: { name: 'failed', icon: 'warning' } },
+  { path: '/duplicates', load: null, place: { name: 'duplicates', icon: 'merge' } },
+  { path: '/imports', load: null, place: { name: 'imports', icon: 'imports' } },
+  { path: '/tail', load: null, place: { name: 'live', icon: 'live' } },
+  { path: '/queues', load: null, place: { name: 'queue', icon: 'queue' } },
+  { path: '/audit', load: null, place: { name: 'audit', icon: 'audit', role: 'administrator' } },
+];
+
+/** What the app shows at an address. */
+export const ROUTES = PAGES.flatMap(({ path, load }) =>
+  load === null ? [] : [{ path, Page: lazy(load) }],
+);
+
+/** What the menu leads to. */
+export const PLACES: readonly Place[] = PAGES.flatMap(({ path, load, place }) =>
+  place === undefined ? [] : [{ path, isPlain: load === null, ...place }],
+);
