@@ -12,7 +12,7 @@ export const alarm = {
     path: '/alarms',
     summary: 'List alarms: those that are open, or all of them, the newest first',
     description:
-      'silence: a link that usually has posts has none. refusals: most posts of a link are refused of late. ledger: something that was accepted is missing. deliveries: an endpoint takes nothing, or is disabled. queue: leads wait for more than five minutes. Without a workspace, those of all.',
+      'silence: a link that usually has posts has none. drift: its new posts lack a field that nearly all had, or nearly all have a key that is no field; GET /api/links/{linkId}/suggestion proposes a mapping. refusals: most posts of a link are refused of late. ledger: something that was accepted is missing. deliveries: an endpoint takes nothing, or is disabled. queue: leads wait for more than five minutes. Without a workspace, those of all.',
     scope: 'workspaceId',
     input: Type.Object({
       workspaceId: Type.Optional(Uuid),
@@ -26,7 +26,7 @@ export const alarm = {
         subject: Type.String({ description: 'The id of the link or endpoint, or queue.' }),
         label: Type.String({ description: 'What that is called.' }),
         workspaceId: Nullable(Uuid),
-        facts: Type.Record(Type.String(), Type.Number()),
+        facts: Type.Record(Type.String(), Type.Union([Type.Number(), Type.String()])),
         openedAt: At,
         closedAt: Nullable(At),
       }),
@@ -47,7 +47,7 @@ export const alarm = {
     id: 'quietLink',
     method: 'POST',
     path: '/links/:linkId/quiet',
-    summary: 'Have a link be quiet until a moment: its silence and refusals open no alarm',
+    summary: 'Have a link be quiet until a moment: its silence, drift and refusals open no alarm',
     scope: 'linkId',
     subject: ['until'],
     input: Type.Object({ linkId: Uuid, until: Time }),

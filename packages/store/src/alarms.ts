@@ -1,7 +1,14 @@
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 
-export const ALARM_KINDS = ['silence', 'refusals', 'ledger', 'deliveries', 'queue'] as const;
+export const ALARM_KINDS = [
+  'silence',
+  'drift',
+  'refusals',
+  'ledger',
+  'deliveries',
+  'queue',
+] as const;
 export type AlarmKind = (typeof ALARM_KINDS)[number];
 
 /** What somebody should look at. */
@@ -11,8 +18,8 @@ export interface FoundAlarm {
   subject: string;
   /** Null: it is about the installation. */
   workspaceId: string | null;
-  /** Counts and shares: nothing of a person. */
-  facts: Record<string, number>;
+  /** Counts, shares and names of fields: nothing of a person. */
+  facts: Record<string, number | string>;
 }
 
 export interface Alarm extends FoundAlarm {
@@ -71,7 +78,7 @@ export async function listAlarms(
 export async function openAlarms(store: Store): Promise<Record<AlarmKind, number>> {
   const rows = await store.prisma.$queryRaw<{ kind: AlarmKind; n: number }[]>`
     SELECT kind, count(*)::integer AS n FROM alarm WHERE closed_at IS NULL GROUP BY kind`;
-  const counts = { silence: 0, refusals: 0, ledger: 0, deliveries: 0, queue: 0 };
+  const counts = { silence: 0, drift: 0, refusals: 0, ledger: 0, deliveries: 0, queue: 0 };
   for (const { kind, n } of rows) counts[kind] = n;
   return counts;
 }

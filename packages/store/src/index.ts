@@ -247,6 +247,7 @@ export {
   readSeries,
   workspaceOfCampaign,
 } from './series.ts';
+export { driftedLinks } from './shapes.ts';
 export { minuteOf, minuteOfId, type Tally } from './tally.ts';
 export { erasureKeyOf, erasureKeyState, keyCheckOf } from './tombstones.ts';
 export {

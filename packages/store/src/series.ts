@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { type Counted, insertOfTallies, type Tally, type Utm } from './tally.ts';
+import { seeShapes } from './shapes.ts';
+import { type Counted, insertOfTallies, SHAPE, type Tally, type Utm } from './tally.ts';
 import { transact } from './apply/transact.ts';
 
 /** What is added up at once. */
@@ -53,8 +54,11 @@ export async function addUpTallies(store: Store): Promise<number> {
         RETURNING *
       )
       SELECT workspace_id AS "workspaceId", link_id AS "linkId", at, what, utm, sum(n)::integer AS n
-      FROM taken GROUP BY workspace_id, link_id, at, what, utm`;
-    if (tallies.length > 0) await addTo(tx, await subjectsOf(tx, tallies));
+      FROM taken GROUP BY workspace_id, link_id, at, what, utm ORDER BY min(id)`;
+    const isShape = ({ what }: TallyRow) => what.startsWith(SHAPE);
+    await seeShapes(tx, tallies.filter(isShape));
+    const counts = tallies.filter((one) => !isShape(one));
+    if (counts.length > 0) await addTo(tx, await subjectsOf(tx, counts));
     return tallies.length;
   });
 }

@@ -1,5 +1,5 @@
-import type { Submission } from '@leadgate/contract';
-import type { LeadState } from '@leadgate/leads';
+import type { Lead, Note, NoteCode, Submission } from '@leadgate/contract';
+import { jsonPointer, type LeadState } from '@leadgate/leads';
 import { Prisma } from './generated/client.ts';
 import { displayText } from './text.ts';
 
@@ -7,6 +7,7 @@ import { displayText } from './text.ts';
  * What is counted of a link. `accepted`: put in the queue. `created`, `updated`: stored, of a new or a
  * known lead. `repeated`: it was stored already. `erased`: dropped, as its lead was erased. `refused:…`:
  * by the code it was answered with. `imported`: of those stored or dropped, rows of a file. `speed:…`: stored, by how long after its click it came.
+ * `shape:…`: stored posts, by which fields they had, a line each.
  */
 export type Counted =
   | 'accepted'
@@ -19,7 +20,10 @@ export type Counted =
   | 'imported'
   | 'spooled'
   | `refused:${string}`
-  | `speed:${Speed}`;
+  | `speed:${Speed}`
+  | `${typeof SHAPE}${string}`;
+
+export const SHAPE = 'shape:';
 
 /** The time from click to lead is less than this. */
 export const SPEEDS = { '1m': 60, '5m': 300, '30m': 1_800, '3h': 10_800, '1d': 86_400 } as const;
@@ -67,6 +71,7 @@ export function talliesOfStored(
   submission: Submission,
   what: 'created' | 'updated' | 'erased',
   lead: LeadState | undefined,
+  notes: readonly Note[],
 ): Tally[] {
   const utm = what === 'erased' ? null : utmOf(lead);
   const speed = what === 'erased' ? null : speedOf(submission);
@@ -74,7 +79,27 @@ export function talliesOfStored(
     tallyOf(submission, what, utm),
     ...(submission.source === 'import' ? [tallyOf(submission, 'imported')] : []),
     ...(speed === null ? [] : [tallyOf(submission, `speed:${speed}`, utm)]),
+    ...(what !== 'erased' && submission.source === 'post'
+      ? [tallyOf(submission, `${SHAPE}${fieldsOf(submission.lead, notes)}`)]
+      : []),
   ];
+}
+
+const UNKNOWN_CODES: ReadonlySet<NoteCode> = new Set(['unknown-key', 'unknown-custom-field']);
+/** Of a longer body the first fields are enough to tell that it changed. */
+const MOST_FIELDS = 60;
+
+/** Which fields a post had, a line each: keys of the lead, and after a question mark what is none. */
+function fieldsOf({ customFields, otherKeys, ...lead }: Lead, notes: readonly Note[]): string {
+  const unknown = notes.flatMap(({ code, field }) => (UNKNOWN_CODES.has(code) ? [field] : []));
+  const custom = [
+    ...Object.keys(customFields ?? {}).map((key) => jsonPointer('customFields', key)),
+    ...Object.keys(otherKeys ?? {}).map((key) => jsonPointer(key)),
+  ].filter((field) => !unknown.includes(field));
+  return [...Object.keys(lead), ...custom, ...unknown.map((field) => `?${field}`)]
+    .slice(0, MOST_FIELDS)
+    .sort()
+    .join('\n');
 }
 
 function speedOf({ lead, stamp }: Submission): Speed | null {
@@ -92,7 +117,7 @@ function utmOf(lead: LeadState | undefined): Utm {
 
 const CAMPAIGN_CHARACTERS = 100;
 
-/** Whoever builds an address may write a person in it: what looks like one is not kept in counts. */
+/** Whoever builds an address or a form may write a person in it: what looks like one is not kept in counts. */
 export function campaignText(text: string | undefined): string {
   return displayText((text ?? '').slice(0, 4 * CAMPAIGN_CHARACTERS))
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')
@@ -117,10 +142,11 @@ function addUp(tallies: readonly Tally[]): Tally[] {
 
 /** The INSERT of tallies, to stand in a WITH of the statement that stores what they count. */
 export function insertOfTallies(tallies: readonly Tally[]): Prisma.Sql {
-  // Campaigns are few beside submissions: their texts are made fit once they are added up.
-  const rows = addUp(tallies).map(({ at, utm, ...row }) => ({
+  // Campaigns and fields are few beside submissions: their texts are made fit once they are added up.
+  const rows = addUp(tallies).map(({ at, what, utm, ...row }) => ({
     ...row,
     at: new Date(at),
+    what: what.startsWith(SHAPE) ? what.split('\n').map(campaignText).join('\n') : what,
     utm: utm && [campaignText(utm[0]), campaignText(utm[1]), campaignText(utm[2])],
   }));
   return Prisma.sql`

@@ -184,7 +184,7 @@ export function addLinkCommands(link: Command, context: Context): void {
       .action((named: string, options: JsonOption) => change(context, verb, named, options));
 
   addCommand(link, 'quiet', {
-    summary: 'Have a link be quiet until a time: its silence and refusals open no alarm.',
+    summary: 'Have a link be quiet until a time: its silence, drift and refusals open no alarm.',
     examples: ['link quiet 3kTn0Yt1oS7cXUoVqj2a8Q --until 30d'],
   })
     .argument('<link>', LINK)

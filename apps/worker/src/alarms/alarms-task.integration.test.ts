@@ -1,10 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { awaitRedis, connectRedis } from '@leadgate/boot';
-import { listAlarms, openAlarms, openStore, quietLink } from '@leadgate/store';
-import { testDatabase, testRedis } from '@leadgate/testkit';
+import type { Submission } from '@leadgate/contract';
+import {
+  addUpTallies,
+  applyGroup,
+  listAlarms,
+  openAlarms,
+  openStore,
+  quietLink,
+} from '@leadgate/store';
+import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
+import { v7 as uuidv7 } from 'uuid';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createCloses, makeWorkspace } from '../worker-under-test.ts';
 import { createAlarmsTask } from './alarms-task.ts';
+
+const DAY_MS = 86_400_000;
 
 const closes = createCloses();
 afterEach(closes.all);
@@ -33,7 +44,34 @@ test('alarms of links, books and endpoints open once, are told, and close by the
       FROM generate_series(60, 600, 2) AS n`;
     return id;
   };
-  const [silent, meant] = [await link('Silent'), await link('Meant')];
+  const [silent, meant, renamed] = [
+    await link('Silent'),
+    await link('Meant'),
+    await link('Renamed'),
+  ];
+  const postNow = (linkId: string) => store.prisma.$executeRaw`
+    INSERT INTO series_minute VALUES (${linkId}::uuid, date_trunc('minute', now()), 'accepted', 1)`;
+  await postNow(renamed);
+  const post = async (n: number, change: (submission: Submission) => void) => {
+    const items = Array.from({ length: n }, (_, i) => {
+      const order = Date.now() * 1_000 + i;
+      const of = { id: uuidv7(), workspaceId, linkId: renamed, order, stamp: order };
+      const submission = sampleSubmission(i, of);
+      change(submission);
+      return { submission, replay: false };
+    });
+    await applyGroup(store, items);
+    await applyGroup(store, items);
+    await addUpTallies(store);
+  };
+  await post(120, () => null);
+  await store.prisma.$executeRaw`
+    UPDATE link_shape SET shape = jsonb_set(shape, '{since}', to_jsonb(${Date.now() - 10 * DAY_MS}::float8))`;
+  await post(40, ({ lead, notes }) => {
+    delete lead.email;
+    const fields = ['/e_mail', '/ana@example.com', '/11987654321'];
+    notes.push(...fields.map((field) => ({ field, code: 'unknown-key' as const })));
+  });
   const missing = randomUUID();
   await store.prisma.ledgerOpen.create({
     data: {
@@ -57,17 +95,21 @@ test('alarms of links, books and endpoints open once, are told, and close by the
   const open = await listAlarms(store, { workspaceId }, 10);
   expect(open.map(({ kind, subject, label }) => [kind, subject, label]).toSorted()).toEqual([
     ['deliveries', endpointId, 'CRM'],
+    ['drift', renamed, 'Renamed'],
     ['ledger', meant, 'Meant'],
     ['silence', silent, 'Silent'],
   ]);
-  expect(logger.warn).toHaveBeenCalledTimes(3);
-  expect(await openAlarms(store)).toMatchObject({ silence: 1, ledger: 1, queue: 0 });
+  expect(logger.warn).toHaveBeenCalledTimes(4);
+  expect(open.find(({ kind }) => kind === 'drift')?.facts).toEqual({
+    ...{ lacks: 'email', has: '/e_mail, /…' },
+  });
+  expect(await openAlarms(store)).toMatchObject({ silence: 1, drift: 1, ledger: 1, queue: 0 });
 
-  await store.prisma.$executeRaw`
-    INSERT INTO series_minute VALUES (${silent}::uuid, date_trunc('minute', now()), 'accepted', 1)`;
+  await postNow(silent);
+  await post(40, () => null);
   await store.prisma.ledgerOpen.deleteMany();
   await look();
   expect(await listAlarms(store, {}, 10)).toMatchObject([{ kind: 'deliveries' }]);
-  expect(await listAlarms(store, { all: true }, 10)).toHaveLength(3);
-  expect(logger.info).toHaveBeenCalledTimes(2);
+  expect(await listAlarms(store, { all: true }, 10)).toHaveLength(4);
+  expect(logger.info).toHaveBeenCalledTimes(3);
 });

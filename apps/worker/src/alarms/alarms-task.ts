@@ -3,6 +3,7 @@ import { oldestWaiting } from '@leadgate/queue';
 import {
   ALARM_KINDS,
   databaseTime,
+  driftedLinks,
   endpointsNearTheirEnd,
   listOpen,
   missingRows,
@@ -56,6 +57,7 @@ export function createAlarmsTask(
   async function ofLinks(now: number): Promise<FoundAlarm[]> {
     const known = new Map(watched.map((link) => [link.linkId, link]));
     const recent = await recentPosts(store, [...known.keys()]);
+    const drifts = new Map((await driftedLinks(store)).map((drift) => [drift.linkId, drift]));
     return recent.flatMap(({ linkId, lastAt, recent: recentPosts, posts, refused, quiet }) => {
       const link = known.get(linkId);
       if (link === undefined || quiet) return [];
@@ -65,6 +67,7 @@ export function createAlarmsTask(
       const lastPostAt = lastAt === null ? now - 2 * DAY_MS : lastAt.getTime() + MINUTE_MS / 2;
       const silent =
         link.profile === null ? null : silence(link.profile, { lastPostAt, recentPosts, now });
+      const drift = drifts.get(linkId);
       return [
         ...(refusal === null
           ? []
@@ -76,6 +79,7 @@ export function createAlarmsTask(
               },
             ]),
         ...(silent === null ? [] : [{ ...of, kind: 'silence' as const, facts: { ...silent } }]),
+        ...(drift === undefined ? [] : [{ ...of, kind: 'drift' as const, facts: namesOf(drift) }]),
       ];
     });
   }
@@ -86,7 +90,7 @@ export function createAlarmsTask(
     );
     const found = new Map<string, FoundAlarm>();
     const add = (linkId: string, workspaceId: string, missing: number) => {
-      const before = found.get(linkId)?.facts['missing'] ?? 0;
+      const before = Number(found.get(linkId)?.facts['missing'] ?? 0);
       const facts = { missing: before + missing };
       found.set(linkId, { kind: 'ledger', subject: linkId, workspaceId, facts });
     };
@@ -127,4 +131,20 @@ export function createAlarmsTask(
       return null;
     },
   };
+}
+
+/** As many as say what happened. */
+const MOST_NAMED = 10;
+
+/** Names of fields, as a person reads them. */
+function namesOf(drift: { lacks: string[]; has: string[] }): Record<string, string> {
+  const entries = [
+    ['lacks', drift.lacks],
+    ['has', drift.has],
+  ] as const;
+  return Object.fromEntries(
+    entries.flatMap(([name, fields]) =>
+      fields.length === 0 ? [] : [[name, fields.slice(0, MOST_NAMED).join(', ')]],
+    ),
+  );
 }

@@ -122,7 +122,7 @@ async function applyOnce(
   const rows = await lockAsPlanned(tx, plan, [...kept, ...aliased]);
   const leads = foldLeads(rows, kept, fields);
   const creators = new Set(leads.flatMap(newCreator));
-  const tallies = talliesOf(plan.routes, { inserted, replays, creators, leads });
+  const tallies = talliesOf(plan.routes, { inserted, replays, creators, leads, notesOf });
   await updateLeads(tx, leads.filter(hasChanged), tallies);
 
   if (!(await insertIdentities(tx, plan.claims))) throw new RetryTransaction();
@@ -272,11 +272,13 @@ function talliesOf(
     replays,
     creators,
     leads,
+    notesOf,
   }: {
     inserted: ReadonlySet<string>;
     replays: ReadonlySet<string>;
     creators: ReadonlySet<string>;
     leads: readonly FoldedLead[];
+    notesOf: (submission: Submission) => readonly Note[];
   },
 ): Tally[] {
   const states = new Map(
@@ -287,7 +289,8 @@ function talliesOf(
       return replays.has(submission.id) ? [] : [tallyOf(submission, 'repeated')];
     const stored = creators.has(submission.id) ? 'created' : 'updated';
     const what = kind === 'erased' ? kind : stored;
-    return talliesOfStored(submission, what, states.get(`${submission.workspaceId} ${leadId}`));
+    const lead = states.get(`${submission.workspaceId} ${leadId}`);
+    return talliesOfStored(submission, what, lead, notesOf(submission));
   });
 }
 
