@@ -8,6 +8,7 @@ import {
   createLink,
   createWorkspace,
   issueFirstCode,
+  removeSecondFactor,
   saveHeld,
   saveRejected,
   showHeld,
@@ -16,7 +17,13 @@ import {
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
-import { consoleUnderTest, PASSWORD, type ConsoleUnderTest } from './console-under-test.ts';
+import {
+  consoleUnderTest,
+  FROM_A_PAGE,
+  PASSWORD,
+  postForm,
+  type ConsoleUnderTest,
+} from './console-under-test.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let console_: ConsoleUnderTest;
@@ -284,6 +291,75 @@ test('the dashboard shows a job with its data to an operator, and masked to a vi
   });
   expect(await page.content()).not.toContain('maria.silva');
 });
+
+test('a security key is the second factor: added, asked for, its answer taken once and here only', async () => {
+  // An IP address is no name that a key could be for.
+  const here = base.replace('127.0.0.1', 'localhost');
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      ...{ protocol: 'ctap2', transport: 'usb', automaticPresenceSimulation: true },
+      ...{ hasResidentKey: false, hasUserVerification: false, isUserVerified: false },
+    },
+  });
+  await addOperator(console_.store, {
+    ...{ name: 'Kim', password: PASSWORD, role: 'viewer', workspaceId: null },
+  });
+  const typePassword = async () => {
+    await page.goto(`${here}/sign-in`);
+    await page.fill('#name', 'Kim');
+    await page.fill('#password', PASSWORD);
+    await page.click('button');
+  };
+  await typePassword();
+  await page.goto(`${here}/account`);
+  await page.fill('#key-name', 'Blue key');
+  await page.fill('#current-add-key', PASSWORD);
+  await page.click('#add-key button');
+  await page.waitForSelector('td:has-text("Blue key")');
+  await page.click('text=Sign out');
+  await page.waitForURL(`${here}/sign-in`);
+
+  await typePassword();
+  expect(await page.textContent('[role=alert]')).toContain('Now your security key');
+  expect(await page.locator('#password').count()).toBe(0);
+  await page.click('#sign-in-key button');
+  await page.waitForURL(`${here}/`);
+  expect(await page.textContent('.who')).toContain('Kim');
+
+  const answerOfKey = async (): Promise<string> => {
+    await page.context().clearCookies();
+    await typePassword();
+    const sent = page.waitForRequest(`${here}/sign-in/key`);
+    await page.route('**/sign-in/key', (route) => route.abort());
+    await page.click('#sign-in-key button');
+    const request = await sent;
+    await page.unroute('**/sign-in/key');
+    return new URLSearchParams(request.postData() ?? '').get('answer') ?? '';
+  };
+  const { host } = new URL(here);
+  const send = async (answer: string, at = host) => {
+    const headers = { ...FROM_A_PAGE, host: at };
+    return (await postForm(console_.ask, '/sign-in/key', { answer }, headers)).statusCode;
+  };
+  const answer = await answerOfKey();
+  expect([await send(answer), await send(answer)]).toEqual([303, 401]);
+  const elsewhere = await answerOfKey();
+  expect(await send(elsewhere, 'evil.example')).toBe(401);
+  const changed = (await answerOfKey()).replace(/"signature":"(.{8})/, '"signature":"AAAAAAAA');
+  expect(await send(changed)).toBe(401);
+  expect(await send('{"id":1}')).toBe(401);
+  const old = await answerOfKey();
+  await console_.store.prisma.$executeRaw`UPDATE key_challenge SET expires_at = now()`;
+  expect(await send(old)).toBe(401);
+
+  await removeSecondFactor(console_.store, 'Kim');
+  await typePassword();
+  await page.waitForURL(`${here}/`);
+  // A request that this test aborted, and the answers 401 of sign-in pages.
+  expect(faults.filter((fault) => !/ERR_FAILED|401/.test(fault))).toEqual([]);
+}, 120_000);
 
 test('after signing out the way back leads to the sign-in page', async () => {
   await signIn('Ana');

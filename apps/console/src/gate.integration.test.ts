@@ -25,7 +25,10 @@ let operatorToken: Ask;
 let viewerToken: Ask;
 let administrator: Ask;
 
-const OPEN = new Set(['GET /live', 'GET /ready', 'GET /sign-in', 'POST /sign-in']);
+const OPEN = new Set([
+  ...['GET /live', 'GET /ready', 'GET /sign-in', 'POST /sign-in', 'POST /sign-in/key'],
+  'GET /static/security-key.js',
+]);
 const ID = '0d5b6b44-6a3e-4a55-9b4d-6a8c1f1d0a01';
 
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { type Access, reaches, type Role } from '@leadgate/contract';
-import { couldRun, type Operation } from '@leadgate/operations';
+import { couldRun, type Operation, type SignedIn } from '@leadgate/operations';
 import {
   type AuditActor,
   findSession,
@@ -63,7 +63,15 @@ export async function findActor(store: Store, request: FastifyRequest): Promise<
   if (found === null) return null;
   const { sessionId, operator } = found;
   const { id: operatorId, name, role, workspaces } = operator;
-  return { kind: 'operator', name, role, workspaces, operatorId, sessionId };
+  return {
+    kind: 'operator',
+    name,
+    role,
+    workspaces,
+    operatorId,
+    sessionId,
+    origin: originOf(request),
+  };
 }
 
 /** A person is led to the sign-in page, a program is told. */
@@ -90,12 +98,13 @@ async function recordRefusal(store: Store, request: FastifyRequest, actor: Actor
 }
 
 /** Who makes a request. */
-export interface Actor extends AuditActor, Access {
+export interface Actor extends AuditActor, Access, Partial<SignedIn> {
   kind: 'operator' | 'token';
-  /** Of a person. */
-  operatorId?: string;
-  sessionId?: string;
 }
+
+/** Where this console is, as the browser that asks sees it. */
+export const originOf = (request: FastifyRequest): string =>
+  `${request.protocol}://${request.host}`;
 
 /** What a route asks of who may come, besides being signed in. */
 interface RouteAccess {

@@ -7,6 +7,7 @@ export {
   type DeliverySettings,
   type Operation,
   type RefusalCode,
+  type SignedIn,
 } from './operation.ts';
 export { appendErasure, applyErasures, LedgerError } from './erasure-ledger.ts';
 export { eraseEverywhere, erasureKeySetting, erasureLedgerSetting } from './erasure.ts';

@@ -1,16 +1,21 @@
 import { RoleSchema } from '@leadgate/contract';
 import {
   beginSecondFactor,
+  beginSecurityKey,
   changePassword,
   confirmSecondFactor,
+  confirmSecurityKey,
   endSessionById,
+  findOperator,
+  listSecurityKeys,
   listSessions,
   provePassword,
-  removeSecondFactor,
+  removeAuthenticator,
+  removeSecurityKey,
 } from '@leadgate/store';
 import { Type } from 'typebox';
-import { invalid, NOTHING, operation, Refusal, type Call } from './operation.ts';
-import { At, Nullable, Uuid } from './schema.ts';
+import { invalid, NOTHING, operation, Refusal, type Call, type SignedIn } from './operation.ts';
+import { At, Nullable, open, Uuid } from './schema.ts';
 
 const password = Type.String({ maxLength: 1_000 });
 
@@ -21,6 +26,28 @@ const SessionView = Type.Object({
   createdAt: At,
   lastUsedAt: At,
   expiresAt: At,
+});
+
+const SecurityKeyView = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  createdAt: At,
+  lastUsedAt: Nullable(At),
+});
+
+const base64url = Type.String({ maxLength: 20_000 });
+
+/** `RegistrationResponseJSON` of WebAuthn, level 3: what a browser's key answered. */
+const KeyAnswer = Type.Object({
+  id: base64url,
+  rawId: base64url,
+  type: Type.Literal('public-key'),
+  response: Type.Object({
+    clientDataJSON: base64url,
+    attestationObject: base64url,
+    transports: Type.Optional(Type.Array(Type.String({ maxLength: 40 }), { maxItems: 10 })),
+  }),
+  clientExtensionResults: Type.Object({}),
 });
 
 /** What somebody may see and change of themselves. Tokens and the command line are nobody. */
@@ -97,6 +124,96 @@ export const me = {
     },
   }),
 
+  secondFactor: operation({
+    name: 'me.second-factor',
+    id: 'showSecondFactor',
+    method: 'GET',
+    path: '/me/second-factor',
+    summary: 'What is asked of you at sign-in beside your password',
+    scope: 'own',
+    input: Type.Object({}),
+    output: Type.Object({
+      authenticator: Type.Boolean({ description: 'A code of it will do.' }),
+      keys: Type.Array(SecurityKeyView, { description: 'Any of them will do.' }),
+    }),
+    run: async (_input, { store }, call) => {
+      const person = personOf(call);
+      if (person instanceof Refusal) return person;
+      const { operatorId } = person;
+      const [operator, keys] = await Promise.all([
+        findOperator(store, operatorId),
+        listSecurityKeys(store, operatorId),
+      ]);
+      return { authenticator: operator?.hasAuthenticator === true, keys };
+    },
+  }),
+
+  beginSecurityKey: operation({
+    name: 'me.begin-security-key',
+    id: 'beginSecurityKey',
+    method: 'POST',
+    path: '/me/security-keys',
+    summary: 'Begin to add a security key or passkey: what the browser asks it with',
+    description:
+      'The answer is `PublicKeyCredentialCreationOptionsJSON` of WebAuthn. It is good for five minutes, at the address of the console that asked.',
+    role: 'viewer',
+    scope: 'own',
+    input: Type.Object({ current: password }),
+    output: open({ challenge: Type.String() }),
+    run: async ({ current }, { store }, call) => {
+      const person = await provenPerson(call, store, current);
+      if (person instanceof Refusal) return person;
+      const options = await beginSecurityKey(store, person);
+      if (options === null) return new Refusal('conflict', 'You have ten keys: remove one first.');
+      return { ...options };
+    },
+  }),
+
+  addSecurityKey: operation({
+    name: 'me.add-security-key',
+    id: 'addSecurityKey',
+    method: 'POST',
+    path: '/me/security-keys/confirm',
+    summary: 'Ask for this security key at every sign-in from now on, or another second factor',
+    role: 'viewer',
+    scope: 'own',
+    subject: ['name'],
+    input: Type.Object({ name: Type.String({ maxLength: 300 }), answer: KeyAnswer }),
+    output: SecurityKeyView,
+    status: 201,
+    run: async ({ name, answer }, { store }, call) => {
+      const person = personOf(call);
+      if (person instanceof Refusal) return person;
+      const outcome = await confirmSecurityKey(store, { ...person, name, answer });
+      switch (outcome.kind) {
+        case 'added':
+          return outcome.key;
+        case 'invalid':
+          return invalid(outcome.errors);
+        case 'refused':
+          return invalid([{ pointer: '/answer', code: 'invalid', detail: KEY_REFUSED }]);
+      }
+    },
+  }),
+
+  dropSecurityKey: operation({
+    name: 'me.drop-security-key',
+    id: 'dropSecurityKey',
+    method: 'POST',
+    path: '/me/security-keys/:keyId/drop',
+    summary: 'Remove one of your security keys',
+    role: 'viewer',
+    scope: 'own',
+    input: Type.Object({ keyId: Uuid, current: password }),
+    output: NOTHING,
+    run: async ({ keyId, current }, { store }, call) => {
+      const person = await provenPerson(call, store, current);
+      if (person instanceof Refusal) return person;
+      if (await removeSecurityKey(store, person.operatorId, keyId)) return null;
+      return new Refusal('not-found', 'You have no such key.');
+    },
+  }),
+
   beginSecondFactor: operation({
     name: 'me.begin-second-factor',
     id: 'beginSecondFactor',
@@ -141,7 +258,7 @@ export const me = {
     id: 'dropOwnSecondFactor',
     method: 'POST',
     path: '/me/second-factor/drop',
-    summary: 'Ask for no code at sign-in any more',
+    summary: 'Ask for no code of an authenticator at sign-in any more',
     role: 'viewer',
     scope: 'own',
     input: Type.Object({ current: password }),
@@ -149,7 +266,7 @@ export const me = {
     run: async ({ current }, { store }, call) => {
       const person = await provenPerson(call, store, current);
       if (person instanceof Refusal) return person;
-      await removeSecondFactor(store, person.name);
+      await removeAuthenticator(store, person.name);
       return null;
     },
   }),
@@ -157,13 +274,13 @@ export const me = {
 
 const NOBODY = new Refusal('conflict', 'Only somebody who signed in to the console can do this.');
 
-function personOf({
-  actor,
-}: Call): { name: string; operatorId: string; sessionId: string } | Refusal {
-  const { name, operatorId, sessionId } = actor;
-  return operatorId === undefined || sessionId === undefined
+const KEY_REFUSED = 'That is not an answer of a new key to what was asked. Begin again.';
+
+function personOf({ actor }: Call): (SignedIn & { name: string }) | Refusal {
+  const { name, operatorId, sessionId, origin } = actor;
+  return operatorId === undefined || sessionId === undefined || origin === undefined
     ? NOBODY
-    : { name, operatorId, sessionId };
+    : { name, operatorId, sessionId, origin };
 }
 
 /** A session that was left open is not enough for what keeps others out. */

@@ -38,9 +38,17 @@ export interface DeliverySettings {
   allowNetworks: readonly string[];
 }
 
+/** Of a person who signed in to the console. */
+export interface SignedIn {
+  operatorId: string;
+  sessionId: string;
+  /** Where the console is, as their browser sees it: `https://console.example.com`. */
+  origin: string;
+}
+
 /** Who asks for an operation, and what they hear of it besides its result. */
 export interface Call {
-  actor: AuditActor & Access & { operatorId?: string; sessionId?: string };
+  actor: AuditActor & Access & Partial<SignedIn>;
   /** Of the request, for the audit log; null at a prompt. */
   requestId: string | null;
   /** Ends what takes long. */

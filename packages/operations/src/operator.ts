@@ -109,7 +109,7 @@ export const operator = {
     id: 'dropSecondFactor',
     method: 'DELETE',
     path: '/operators/:name/second-factor',
-    summary: 'Ask somebody for no code of an authenticator any more: a lost telephone',
+    summary: 'Ask somebody for no second factor any more: a lost telephone or key',
     role: 'administrator',
     scope: null,
     input: Type.Object({ name }),

@@ -184,12 +184,18 @@ export async function takeCode(
 }
 
 /** Asks an operator for no code any more. False if there is none of this name. */
-export async function removeSecondFactor(store: Store, name: string): Promise<boolean> {
+export async function removeAuthenticator(store: Store, name: string): Promise<boolean> {
   const { count } = await store.prisma.operator.updateMany({
     where: { name },
     data: { totpSecret: null, totpPending: null },
   });
   return count > 0;
+}
+
+/** Asks an operator for neither a code nor a security key any more. False if there is none of this name. */
+export async function removeSecondFactor(store: Store, name: string): Promise<boolean> {
+  await store.prisma.securityKey.deleteMany({ where: { operator: { name } } });
+  return removeAuthenticator(store, name);
 }
 
 /** The time step of a code; null if it is none of this secret. `validate` compares in constant time. */

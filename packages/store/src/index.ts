@@ -13,6 +13,7 @@ export {
 export {
   beginSecondFactor,
   confirmSecondFactor,
+  removeAuthenticator,
   removeSecondFactor,
   secondFactorKey,
 } from './credentials.ts';
@@ -167,6 +168,14 @@ export {
   takeFilesOfRuns,
 } from './runs.ts';
 export {
+  type AuthenticationResponseJSON,
+  beginSecurityKey,
+  confirmSecurityKey,
+  listSecurityKeys,
+  removeSecurityKey,
+  type SecurityKey,
+} from './security-keys.ts';
+export {
   endSession,
   endSessionById,
   findSession,
@@ -180,6 +189,7 @@ export {
   provePassword,
   signIn,
   signInFirst,
+  signInWithKey,
 } from './sign-in.ts';
 export {
   countStoredSubmissions,

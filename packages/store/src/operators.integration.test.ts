@@ -30,11 +30,13 @@ afterAll(async () => {
 
 beforeEach(async () => {
   await store.prisma.$executeRaw`
-    TRUNCATE operator, operator_workspace, operator_session, api_token, first_code, sign_in_attempt`;
+    TRUNCATE operator, operator_workspace, operator_session, security_key, key_challenge, api_token,
+      first_code, sign_in_attempt`;
 });
 
 const PASSWORD = 'correct horse battery';
 const ADDRESS = '198.51.100.7';
+const ORIGIN = 'https://console.example.com';
 const KEY = secondFactorKey('a secret of the tests, long enough to sign');
 const add = (name: string) =>
   addOperator(store, { name, password: PASSWORD, role: 'operator', workspaceId: null });
@@ -50,7 +52,12 @@ const enter = (
   address = ADDRESS,
   device: string | null = null,
   secondFactor = '',
-) => signIn(store, { name, password, address, device, browser: 'Firefox', secondFactor }, KEY);
+) =>
+  signIn(
+    store,
+    { name, password, address, device, browser: 'Firefox', secondFactor, origin: ORIGIN },
+    KEY,
+  );
 
 async function tokenOf(name: string): Promise<string> {
   const outcome = await enter(name);

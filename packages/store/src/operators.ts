@@ -11,8 +11,10 @@ export interface Operator extends Access {
   id: string;
   /** Unique. */
   name: string;
-  /** Whether a code of an authenticator is asked for at sign-in. */
+  /** Whether a code of an authenticator, or a security key, is asked for at sign-in. */
   hasSecondFactor: boolean;
+  /** Whether a code of an authenticator is. */
+  hasAuthenticator: boolean;
   createdAt: Date;
 }
 
@@ -22,6 +24,7 @@ export const operatorColumns = {
   name: true,
   role: true,
   totpSecret: true,
+  _count: { select: { keys: true } },
   createdAt: true,
   workspaces: { select: { workspaceId: true, role: true } },
 } satisfies Prisma.OperatorSelect;
@@ -29,6 +32,7 @@ export const operatorColumns = {
 /** An operator from its row. */
 export function readOperator({
   totpSecret,
+  _count,
   ...row
 }: Prisma.OperatorGetPayload<{ select: typeof operatorColumns }>): Operator {
   return {
@@ -38,7 +42,8 @@ export function readOperator({
       workspaceId,
       role: readRole(role),
     })),
-    hasSecondFactor: totpSecret !== null,
+    hasAuthenticator: totpSecret !== null,
+    hasSecondFactor: totpSecret !== null || _count.keys > 0,
   };
 }
 

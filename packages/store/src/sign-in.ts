@@ -12,7 +12,13 @@ import {
 } from './credentials.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { type Operator, operatorColumns, readOperator } from './operators.ts';
+import { findOperator, type Operator, operatorColumns, readOperator } from './operators.ts';
+import {
+  askSecurityKey,
+  type AuthenticationResponseJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  takeSecurityKey,
+} from './security-keys.ts';
 import { databaseTime } from './time.ts';
 import { type OpenedSession, openSession } from './sessions.ts';
 import { displayText, nameErrors } from './text.ts';
@@ -23,6 +29,8 @@ interface SignInRequest extends SignInAttempt {
   browser: string;
   /** Of the authenticator; empty if none was typed. */
   secondFactor: string;
+  /** Where the console is, as its browser sees it. */
+  origin: string;
 }
 
 type SignIn =
@@ -31,6 +39,8 @@ type SignIn =
   | { kind: 'refused' }
   /** Name and password are right, and a code of the authenticator is needed too. */
   | { kind: 'code-needed' }
+  /** As that, and a security key will do: what a browser asks it with. */
+  | { kind: 'key-needed'; options: PublicKeyCredentialRequestOptionsJSON | null; orCode: boolean }
   | { kind: 'slowed'; retryAfterSeconds: number };
 
 type PasswordProof =
@@ -63,7 +73,7 @@ export async function signIn(
   request: SignInRequest,
   key: Uint8Array,
 ): Promise<SignIn> {
-  const { password, address, device, browser, secondFactor } = request;
+  const { password, address, device, browser, secondFactor, origin } = request;
   const name = displayText(request.name);
   const wait = await countAttempt(store, { name, address, device });
   if (wait !== null) return { kind: 'slowed', retryAfterSeconds: wait };
@@ -75,13 +85,39 @@ export async function signIn(
   if (!fits || found === null) return { kind: 'refused' };
   const { passwordHash: _, ...row } = found;
   const { id, totpSecret } = row;
+  if (secondFactor === '' && row._count.keys > 0) {
+    const options = await askSecurityKey(store, id, origin);
+    return { kind: 'key-needed', options, orCode: totpSecret !== null };
+  }
   if (totpSecret !== null) {
     if (secondFactor === '') return { kind: 'code-needed' };
     if (!(await takeCode(store, { id, totpSecret }, secondFactor, key))) return { kind: 'refused' };
-  }
+  } else if (row._count.keys > 0) return { kind: 'refused' };
   await forgetAttempts(store, { name, address, device });
   const session = await openSession(store, id, browser);
   return { kind: 'signed-in', operator: readOperator(row), session };
+}
+
+interface KeySignInRequest extends Pick<SignInRequest, 'address' | 'browser' | 'origin'> {
+  answer: AuthenticationResponseJSON;
+  /** As `device` of an attempt, for the name that it turns out to be. */
+  deviceOf: (name: string) => string | null;
+}
+
+/**
+ * Opens a session for whose security key answered: the challenge that it signed was given for the
+ * right name and password, and works once.
+ */
+export async function signInWithKey(
+  store: Store,
+  { answer, origin, browser, address, deviceOf }: KeySignInRequest,
+): Promise<Extract<SignIn, { kind: 'signed-in' | 'refused' }>> {
+  const id = await takeSecurityKey(store, answer, origin);
+  const operator = id === null ? null : await findOperator(store, id);
+  if (operator === null) return { kind: 'refused' };
+  const { name } = operator;
+  await forgetAttempts(store, { name, address, device: deviceOf(name) });
+  return { kind: 'signed-in', operator, session: await openSession(store, operator.id, browser) };
 }
 
 const CODE_MINUTES = 15;
@@ -122,7 +158,7 @@ export type FirstSignIn = SignIn | { kind: 'invalid'; errors: FieldError[] };
  */
 export async function signInFirst(
   store: Store,
-  request: Omit<SignInRequest, 'device' | 'secondFactor'> & { code: string },
+  request: Omit<SignInRequest, 'device' | 'secondFactor' | 'origin'> & { code: string },
 ): Promise<FirstSignIn> {
   const name = displayText(request.name);
   // One bucket for all codes: there is one code.

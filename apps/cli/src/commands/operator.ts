@@ -72,7 +72,7 @@ export function addOperatorCommands(operator: Command, context: Context): void {
   ).action((name: string, options: PasswordOption) => changeTo(context, name, options));
 
   addCommand(operator, 'drop-second-factor', {
-    summary: 'Ask somebody for no code at sign-in any more: their telephone is lost.',
+    summary: 'Ask somebody for no second factor any more: a lost telephone or key.',
     examples: ['operator drop-second-factor "Ana Souza"'],
   })
     .argument('<name>', 'their name')

@@ -55,7 +55,10 @@ async function audit(...options: string[]): Promise<AuditEntry[]> {
 const enter = (name: string, password: string) =>
   signIn(
     store,
-    { name, password, address: '127.0.0.1', device: null, browser: '', secondFactor: '' },
+    {
+      ...{ name, password, address: '127.0.0.1', device: null, browser: '' },
+      ...{ secondFactor: '', origin: 'http://localhost:3001' },
+    },
     new Uint8Array(32),
   );
 

@@ -1,35 +1,34 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { loadNoun, Refusal } from '@leadgate/operations';
-import { type AuditEntry, findOperator, type SessionSummary } from '@leadgate/store';
+import type { AuditEntry, SecurityKey, SessionSummary } from '@leadgate/store';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { actorOf } from '../gate.ts';
 import { outputOf, perform } from '../perform.ts';
-import { ProblemError } from '../problem.ts';
 import { idParams } from '../validate.ts';
 import type { ApiServices } from '../services.ts';
 import { html, type Html, tableOf, timeOf } from './html.ts';
 import { sendPage } from './layout.ts';
+import { KEY_SCRIPT } from './sign-in.ts';
 
 const Text = Type.String({ maxLength: 1_000 });
 
 /** /account: password, second factor and sessions of who is signed in. /audit: what was done by whom. */
 export const accountPageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
   app,
-  { store, connections },
+  { connections },
 ) => {
   const [me, audit] = await Promise.all([loadNoun('me'), loadNoun('audit')]);
   const run = { operation: me.show };
 
   async function send(reply: FastifyReply, shown: Partial<Account>): Promise<FastifyReply> {
-    const { operatorId } = actorOf(reply.request);
-    const operator = operatorId === undefined ? null : await findOperator(store, operatorId);
-    const sessions = await perform(reply, me.sessions, {}, connections);
-    if (operator === null || sessions instanceof Refusal) throw new ProblemError('not-found');
-    const { hasSecondFactor } = operator;
-    const page = { hasSecondFactor, sessions, problem: null, done: null, pending: null, ...shown };
+    const [factor, sessions] = await Promise.all([
+      outputOf(reply, me.secondFactor, {}, connections),
+      outputOf(reply, me.sessions, {}, connections),
+    ]);
+    const page = { ...factor, sessions, problem: null, done: null, pending: null, ...shown };
     if (page.problem !== null) reply.code(422);
-    return sendPage(reply, { title: 'Account', path: '/account', body: accountPage(page) });
+    const body = accountPage(page);
+    return sendPage(reply, { title: 'Account', path: '/account', body, script: KEY_SCRIPT });
   }
 
   const answer = (reply: FastifyReply, result: null | Refusal, done: string) =>
@@ -80,6 +79,18 @@ export const accountPageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
   );
 
   app.post(
+    '/account/security-keys/:keyId/drop',
+    {
+      config: { operation: me.dropSecurityKey },
+      schema: { hide: true, params: idParams('keyId'), body: Type.Object({ current: Text }) },
+    },
+    async ({ params, body }, reply) => {
+      const result = await perform(reply, me.dropSecurityKey, { ...params, ...body }, connections);
+      return answer(reply, result, 'That key is asked for no more.');
+    },
+  );
+
+  app.post(
     '/account/sessions/:sessionId/end',
     {
       config: { operation: me.endSession },
@@ -105,7 +116,8 @@ export const accountPageRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
 };
 
 interface Account {
-  hasSecondFactor: boolean;
+  authenticator: boolean;
+  keys: SecurityKey[];
   sessions: (SessionSummary & { current: boolean })[];
   problem: string | null;
   done: string | null;
@@ -114,7 +126,7 @@ interface Account {
 }
 
 /** What somebody may change of themselves: password, second factor, sessions. */
-function accountPage({ hasSecondFactor, sessions, problem, done, pending }: Account): Html {
+function accountPage({ authenticator, keys, sessions, problem, done, pending }: Account): Html {
   return html`<h1>Account</h1>
     ${problem !== null && html`<p class="note bad" role="alert">${problem}</p>`}
     ${done !== null && html`<p class="note" role="status">${done}</p>`}
@@ -136,12 +148,12 @@ function accountPage({ hasSecondFactor, sessions, problem, done, pending }: Acco
     ${
       pending === null
         ? html`<p>
-              ${hasSecondFactor ? 'A code of your authenticator is asked for at sign-in.' : 'None yet.'}
+              ${authenticator ? 'A code of your authenticator is asked for at sign-in.' : 'No authenticator yet.'}
             </p>
             <form method="post" action="/account/second-factor">
               ${currentPassword('second-factor')}
               <button name="do" value="begin">Set up an authenticator</button>
-              ${hasSecondFactor && html`<button name="do" value="drop">Ask for no code any more</button>`}
+              ${authenticator && html`<button name="do" value="drop">Ask for no code any more</button>`}
             </form>`
         : html`<p>
               Give this to your authenticator, and type the code that it shows. It is shown this
@@ -161,6 +173,27 @@ function accountPage({ hasSecondFactor, sessions, problem, done, pending }: Acco
               <button name="do" value="confirm">Confirm</button>
             </form>`
     }
+    <h3>Security keys and passkeys</h3>
+    ${tableOf(
+      ['key', 'since', 'last used', ''],
+      keys.map(({ id, name, createdAt, lastUsedAt }) => [
+        name,
+        timeOf(createdAt),
+        lastUsedAt === null ? 'never' : timeOf(lastUsedAt),
+        html`<form method="post" action="/account/security-keys/${id}/drop">
+          ${currentPassword(id)}
+          <button>Remove</button>
+        </form>`,
+      ]),
+      'None yet.',
+    )}
+    <form id="add-key" method="post">
+      <label for="key-name">Name of the key</label>
+      <input id="key-name" name="name" required maxlength="100" />
+      ${currentPassword('add-key')}
+      <button>Add a security key</button>
+    </form>
+    <p id="key-says" role="status"></p>
     <h2>Where you are signed in</h2>
     ${tableOf(
       ['browser', 'since', 'last used', ''],

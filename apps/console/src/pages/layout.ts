@@ -49,14 +49,26 @@ export function sendPage(
         <h1>${title}</h1>
         ${body}
       </main>
-      ${script !== undefined && html`<script type="module" src="${script}"></script>`}`,
+      ${tagOf(script)}`,
   );
 }
 
 /** A page for somebody who is not signed in. */
-export function sendDoor(reply: FastifyReply, title: string, body: Html): FastifyReply {
-  return send(reply, title, html`<main class="door">${body}</main>`);
+export function sendDoor(
+  reply: FastifyReply,
+  { title, body, script }: { title: string; body: Html; script?: string },
+): FastifyReply {
+  if (script !== undefined) reply.header('content-security-policy', SCRIPTED);
+  return send(
+    reply,
+    title,
+    html`<main class="door">${body}</main>
+      ${tagOf(script)}`,
+  );
 }
+
+const tagOf = (script: string | undefined) =>
+  script !== undefined && html`<script type="module" src="${script}"></script>`;
 
 // As it is, to the last space: the browser knows it by its hash.
 const STYLE_TAG = new Html(`<style>${STYLE}</style>`);
