@@ -1,4 +1,4 @@
-import type { FieldError } from '@leadgate/contract';
+import { type FieldError, problemSchema } from '@leadgate/contract';
 import type { Refusal } from '@leadgate/operations';
 import type { FastifyReply } from 'fastify';
 import { Type, type Static } from 'typebox';
@@ -21,22 +21,8 @@ const PROBLEMS = {
 } as const;
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** The body of every error answer: application/problem+json (RFC 9457). */
-export const ConsoleProblem = Type.Object(
-  {
-    type: Type.String(),
-    title: Type.String(),
-    status: Type.Integer(),
-    code: Type.String({ description: 'Stable, for programs.' }),
-    detail: Type.Optional(Type.String()),
-    errors: Type.Optional(
-      Type.Array(
-        Type.Object({ pointer: Type.String(), code: Type.String(), detail: Type.String() }),
-      ),
-    ),
-  },
-  { $id: 'Problem', description: 'application/problem+json (RFC 9457)' },
-);
+/** As of the receiver, with codes of its own. */
+export const ConsoleProblem = problemSchema(Type.String({ description: 'Stable, for programs.' }));
 export type ConsoleProblem = Static<typeof ConsoleProblem>;
 
 /** What every route of the API may answer besides what it promises. */

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import { durabilityFindings, inspectRedis, type RedisConnection } from '@leadgate/boot';
-import { type Backpressure, withinTime } from '@leadgate/intake';
+import { durabilityFindings, inspectRedis, type RedisConnection, withinTime } from '@leadgate/boot';
+import type { Backpressure } from '@leadgate/intake';
 import type { SpoolDir } from './spool.ts';
 
 interface Readiness {

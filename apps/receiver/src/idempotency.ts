@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FieldError } from '@leadgate/contract';
+import { canonicalJson } from '@leadgate/leads';
 
 /** The body's name for the key, for beacons, which cannot set a header. */
 const BODY_KEY = '_idempotencyKey';
@@ -54,29 +55,5 @@ function check(value: unknown, where: { pointer: string; name: string }): Idempo
  * SHA-256, base64url. A body too deep to be written out is known by its text.
  */
 export function hashBody(body: unknown, text: string): string {
-  return hash('sha256', canonicalJson(body, 0) ?? text, 'base64url');
-}
-
-/** Far deeper than any lead, and far from the end of the stack, which 64 KiB of `[` would reach. */
-const DEEPEST = 64;
-
-function canonicalJson(value: unknown, depth: number): string | null {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (depth === DEEPEST) return null;
-  const parts: string[] = [];
-  if (Array.isArray(value)) {
-    for (const item of value) {
-      const part = canonicalJson(item, depth + 1);
-      if (part === null) return null;
-      parts.push(part);
-    }
-    return `[${parts.join()}]`;
-  }
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  for (const [key, inner] of entries) {
-    const part = canonicalJson(inner, depth + 1);
-    if (part === null) return null;
-    parts.push(`${JSON.stringify(key)}:${part}`);
-  }
-  return `{${parts.join()}}`;
+  return hash('sha256', canonicalJson(body) ?? text, 'base64url');
 }

@@ -10,7 +10,6 @@ export {
 } from './health-server.ts';
 export { createLogger, type Logger, type LoggerOptions } from './logger.ts';
 export {
-  answerWithin,
   createMetrics,
   type GaugeDefinition,
   type GaugesDefinition,
@@ -37,3 +36,4 @@ export {
 } from './settings.ts';
 export { createShutdown, type Shutdown } from './shutdown.ts';
 export { StartError } from './start-error.ts';
+export { answerWithin, withinTime } from './within-time.ts';

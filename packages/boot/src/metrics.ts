@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { answerWithin } from './within-time.ts';
 
 interface Named {
   /** As Prometheus names metrics: `leadgate_…`, with the unit, `_total` for counters. */
@@ -95,16 +96,3 @@ export function createMetrics(service: string): MetricsRegistry {
 
 /** Asks so that what is thrown at once fails as what is thrown later. */
 const asked = async <T>(read: () => Promise<T> | T): Promise<T> => read();
-
-/** The answer; null if it fails, or does not come within `ms` milliseconds. */
-export async function answerWithin<T>(answer: Promise<T>, ms: number): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), ms);
-  });
-  try {
-    return await Promise.race([answer.catch(() => null), late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

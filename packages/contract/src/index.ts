@@ -59,6 +59,7 @@ export {
   Problem,
   Receipt,
   problem,
+  problemSchema,
   type FieldError,
   type ProblemCode,
 } from './problem.ts';

@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox';
+import { Type, type Static, type TSchema } from 'typebox';
 
 /** Every error a sender can meet: its HTTP status and a title that does not vary. */
 export const PROBLEMS = {
@@ -47,18 +47,21 @@ export const FieldError = Type.Object({
 });
 export type FieldError = Static<typeof FieldError>;
 
-/** The body of every error answer: application/problem+json (RFC 9457). */
-export const Problem = Type.Object(
-  {
-    type: Type.String(),
-    title: Type.String(),
-    status: Type.Integer(),
-    code: Type.Unsafe<ProblemCode>(Type.Enum(Object.keys(PROBLEMS))),
-    detail: Type.Optional(Type.String()),
-    errors: Type.Optional(Type.Array(FieldError)),
-  },
-  { $id: 'Problem', description: 'application/problem+json (RFC 9457)' },
-);
+/** The body of every error answer: application/problem+json (RFC 9457). `code`: those it may have. */
+export const problemSchema = <Code extends TSchema>(code: Code) =>
+  Type.Object(
+    {
+      type: Type.String(),
+      title: Type.String(),
+      status: Type.Integer(),
+      code,
+      detail: Type.Optional(Type.String()),
+      errors: Type.Optional(Type.Array(FieldError)),
+    },
+    { $id: 'Problem', description: 'application/problem+json (RFC 9457)' },
+  );
+
+export const Problem = problemSchema(Type.Unsafe<ProblemCode>(Type.Enum(Object.keys(PROBLEMS))));
 export type Problem = Static<typeof Problem>;
 
 /** Builds the problem for a code. */

@@ -13,7 +13,6 @@ export {
 } from './accept/accept-or-spool.ts';
 export { createBreaker, type Breaker } from './accept/breaker.ts';
 export { createRedisDeadline, type WithinDeadline } from './accept/redis-deadline.ts';
-export { withinTime } from './accept/within-time.ts';
 export { forgetLeads, ownersInRedis, takeOrder, type Forgotten } from './erase.ts';
 export { openLinkDirectory, type Finding, type LinkDirectory } from './links/link-directory.ts';
 export { openLinkSnapshot, type LinkSnapshot } from './links/link-snapshot.ts';

@@ -1,6 +1,7 @@
 export { applySubmissions } from './apply-submissions.ts';
 export { touchOf } from './attribution.ts';
 export { decodeText, parseBody, type Charset } from './body.ts';
+export { canonicalJson } from './canonical-json.ts';
 export { contactsIn } from './contacts.ts';
 export { NO_CUSTOM_VALUE, resolveCustomFields } from './custom-fields.ts';
 export {

@@ -1,3 +1,4 @@
+import { withinTime } from '@leadgate/boot';
 import type { Spool } from '../spool/spool.ts';
 import type { SpooledSubmission } from '../spool/record.ts';
 import {
@@ -10,7 +11,6 @@ import {
 } from './accept.ts';
 import type { Breaker } from './breaker.ts';
 import type { WithinDeadline } from './redis-deadline.ts';
-import { withinTime } from './within-time.ts';
 
 /** Why no further submission should go to Redis now. */
 export interface Backpressure {

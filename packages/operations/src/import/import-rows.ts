@@ -1,14 +1,13 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { PROBLEMS, type CaptureLink, type CustomField, type FieldError } from '@leadgate/contract';
-import { readLead } from '@leadgate/leads';
+import { canonicalJson, readLead } from '@leadgate/leads';
 import type { Producer } from '@leadgate/queue';
 import { markOfExternal, submissionsThere } from '@leadgate/store';
 import { acceptBody, type ReadBody } from '../accept.ts';
 import { derivedId } from '../derived-id.ts';
 import { createPace } from '../pace.ts';
 import type { Servers } from '../servers.ts';
-import { canonicalText } from './canonical-text.ts';
 import {
   describeColumns,
   isMetaExport,
@@ -364,7 +363,7 @@ function createRowReader(
       const detail = `${wrong.code}: ${wrong.detail}`;
       reading.notes.push({ field: wrong.pointer, code: 'set-aside', detail });
     }
-    const text = canonicalText(body);
+    const text = canonicalJson(body) ?? JSON.stringify(body);
     const began = stamp === null ? NO_TIME : Math.floor(stamp / 1_000);
     const external = markOfExternal(reading.identities);
     const said = external === null ? [text, String(stamp)] : [external];

@@ -10,3 +10,7 @@ export async function withinTime<T>(work: Promise<T>, ms: number, late: string):
     clearTimeout(timer);
   }
 }
+
+/** The answer; null if it fails, or does not come within `ms` milliseconds. */
+export const answerWithin = <T>(answer: Promise<T>, ms: number): Promise<T | null> =>
+  withinTime(answer, ms, 'no answer').catch(() => null);
