@@ -1,4 +1,14 @@
-import { applyGroup, createField, createLink } from '@leadgate/store';
+import { LEAD_EVENTS } from '@leadgate/contract';
+import { newSecret } from '@leadgate/delivery';
+import {
+  applyGroup,
+  createEndpoint,
+  createField,
+  createLink,
+  listEndpoints,
+  recordTries,
+  setEndpointState,
+} from '@leadgate/store';
 import { sampleSubmission } from '@leadgate/testkit';
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -39,6 +49,7 @@ const CAMPAIGNS = ['meta lancamento-primavera', 'google marca', 'instagram stori
 let pages: PagesUnderTest;
 let leadId: string;
 let linkId: string;
+let endpointId: string;
 
 /** Two weeks of leads, as three campaigns bring them. */
 beforeAll(async () => {
@@ -57,6 +68,7 @@ beforeAll(async () => {
     ...{ name: 'plano', label: 'Plano de interesse', type: 'select' },
     options: ['ouro', 'prata', 'bronze'],
   });
+  await furnishEndpoints(workspaceId);
   const now = Date.now() * 1_000;
   const pick = <T>(list: readonly T[], n: number): T => list[n % list.length] as T;
   const people = Array.from({ length: 90 }, (_, n) => {
@@ -99,37 +111,104 @@ beforeAll(async () => {
   const items = [before, ...people].map((submission) => ({ submission, replay: false }));
   // One after another, as they came.
   for (const item of items.toReversed()) await applyGroup(store, [item]);
+  await deliver(workspaceId, people);
 }, 120_000);
+
+/** One that takes what it is sent, one that does not, and a paused one. */
+async function furnishEndpoints(workspaceId: string): Promise<void> {
+  const { store } = pages.console;
+  for (const [name, url, perSecond] of [
+    ['CRM da imobiliária', 'https://crm.example.com/hooks/leads', 5],
+    ['Planilha do corretor', 'https://planilha.example.com/entrada', null],
+    ['WhatsApp', 'https://zap.example.com/leads', 0.5],
+  ] as const) {
+    const made = await createEndpoint(
+      store,
+      workspaceId,
+      {
+        ...{ name, url, mapping: null, events: [...LEAD_EVENTS], linkIds: [] },
+        ...{ perSecond, concurrency: 8, headers: { authorization: 'Bearer x' } },
+      },
+      { secret: newSecret(), key: new Uint8Array(32) },
+    );
+    if (made.kind !== 'done') throw new Error(made.kind);
+    if (perSecond === 5) endpointId = made.endpoint.id;
+  }
+}
+
+async function deliver(workspaceId: string, people: readonly { leadId: string }[]): Promise<void> {
+  const { store } = pages.console;
+  for (const { id, name } of await listEndpoints(store, workspaceId)) {
+    if (name === 'WhatsApp') {
+      await setEndpointState(store, id, 'paused');
+      continue;
+    }
+    const ill = name.startsWith('Planilha');
+    for (const [n, { leadId }] of people.toReversed().entries()) {
+      const delivered = !ill && n % 17 !== 3;
+      await recordTries(
+        store,
+        id,
+        [
+          {
+            ...{ leadId, version: 1, resends: 0, event: 'lead.created', remoteId: null },
+            messageId: `msg_${leadId.slice(0, 18)}`,
+            outcome: delivered ? 'delivered' : ill ? 'timeout' : 'answered',
+            status: delivered ? 200 : ill ? null : 503,
+            detail: delivered ? '{"ok":true}' : ill ? '' : 'Service Unavailable',
+            ...{ durationMs: delivered ? 38 + ((n * 13) % 90) : 15_000, retryMs: 6e4 },
+            confirmMs: null,
+          },
+        ],
+        { failures: ill ? n + 1 : 0, quietMs: null, disabled: null },
+        1e9,
+      );
+    }
+  }
+}
 
 afterAll(() => pages.close());
 
-test('every page, in both languages and modes', async () => {
-  const shown: [name: string, path: string, ready: string][] = [
-    ['leads', '/leads', 'a.row'],
-    ['lead', `/leads/${leadId}`, '.lead-history'],
-    ['links', '/links', 'a.row'],
-    ['new-link', '/links/new', 'form'],
-    ...['use', 'settings', 'mapping', 'codes'].map((tab): [string, string, string] => [
-      ...([`link-${tab}`, `/links/${linkId}?tab=${tab}`, '[role=tabpanel]:visible'] as const),
-    ]),
-  ];
-  for (const [width, size] of [
-    ['desk', { width: 1_280, height: 800 }],
-    ['telephone', TELEPHONE],
-  ] as const) {
-    const { page } = await pages.openAs('administrator', size);
-    for (const language of ['en', 'pt'] as const)
-      for (const scheme of ['light', 'dark'] as const) {
-        await page.goto('/leads');
-        await page.evaluate(
-          `localStorage.setItem('leadgate.language', '${language}'); localStorage.setItem('mantine-color-scheme-value', '${scheme}')`,
-        );
-        for (const [name, path, ready] of shown) {
-          await page.goto(path);
+const SIZES = [
+  ['desk', { width: 1_280, height: 800 }],
+  ['telephone', TELEPHONE],
+] as const;
+
+/** A page by its name, its address, and what shows that it is there. */
+const PAGES: readonly (readonly [name: string, path: () => string, ready: string])[] = [
+  ['leads', () => '/leads', 'a.row'],
+  ['lead', () => `/leads/${leadId}`, '.lead-history'],
+  ['links', () => '/links', 'a.row'],
+  ['new-link', () => '/links/new', 'form'],
+  ...['use', 'settings', 'mapping', 'codes'].map(
+    (tab) =>
+      [`link-${tab}`, () => `/links/${linkId}?tab=${tab}`, '[role=tabpanel]:visible'] as const,
+  ),
+  ['deliveries', () => '/deliveries', 'a.row'],
+  ['new-endpoint', () => '/deliveries/new', 'form'],
+  ['endpoint', () => `/deliveries/${endpointId}`, 'tbody tr'],
+  ['endpoint-verify', () => `/deliveries/${endpointId}?tab=verify`, '[role=tabpanel]:visible'],
+  ['endpoint-settings', () => `/deliveries/${endpointId}?tab=settings`, 'form'],
+];
+
+test.each(PAGES)(
+  '%s',
+  async (name, path, ready) => {
+    for (const [width, size] of SIZES) {
+      const { page } = await pages.openAs('administrator', size);
+      await page.goto('/leads');
+      for (const language of ['en', 'pt'] as const)
+        for (const scheme of ['light', 'dark'] as const) {
+          await page.evaluate(
+            `localStorage.setItem('leadgate.language', '${language}'); localStorage.setItem('mantine-color-scheme-value', '${scheme}')`,
+          );
+          await page.goto(path());
           await page.locator(ready).first().waitFor();
           await page.waitForLoadState('networkidle');
           await page.screenshot({ path: `${FOLDER}${name}-${width}-${language}-${scheme}.png` });
         }
-      }
-  }
-}, 300_000);
+      await page.context().close();
+    }
+  },
+  120_000,
+);

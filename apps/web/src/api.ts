@@ -54,3 +54,13 @@ export async function dataOf<T>(
     },
   );
 }
+
+/** What the API says of each member, by the beginning of its pointer. */
+export function faultsOf(error: unknown): (pointer: string) => string | undefined {
+  const errors = error instanceof ApiProblem ? (error.problem.errors ?? []) : [];
+  return (pointer) =>
+    errors
+      .filter((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`))
+      .map(({ detail }) => detail)
+      .join(' ') || undefined;
+}

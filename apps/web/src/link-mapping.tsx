@@ -12,9 +12,8 @@ import {
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
-import { api, dataOf } from './api.ts';
+import { api, dataOf, faultsOf } from './api.ts';
 import type { Link } from './link-form.tsx';
-import { faultsOf } from './pages/new-link.tsx';
 import { useNoteText } from './lead-filters.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Failure } from './parts/standing.tsx';

@@ -30,6 +30,13 @@ const PAGES: readonly Page[] = [
   { path: '/held', load: null, place: { name: 'held', icon: 'consent' } },
   { path: '/failed', load: null, place: { name: 'failed', icon: 'warning' } },
   { path: '/duplicates', load: null, place: { name: 'duplicates', icon: 'merge' } },
+  {
+    path: '/deliveries',
+    load: () => import('./pages/deliveries.tsx'),
+    place: { name: 'deliveries', icon: 'deliveries' },
+  },
+  { path: '/deliveries/new', load: () => import('./pages/new-endpoint.tsx') },
+  { path: '/deliveries/:endpointId', load: () => import('./pages/endpoint.tsx') },
   { path: '/imports', load: null, place: { name: 'imports', icon: 'imports' } },
   { path: '/tail', load: null, place: { name: 'live', icon: 'live' } },
   { path: '/queues', load: null, place: { name: 'queue', icon: 'queue' } },

@@ -17,7 +17,8 @@ const pine: MantineColorsTuple = [
 /** Dense and calm: small text, thin lines, one colour that acts. */
 export const theme = createTheme({
   primaryColor: 'pine',
-  primaryShade: { light: 7, dark: 5 },
+  // One for both: white on it is read in the dark too.
+  primaryShade: 7,
   autoContrast: true,
   colors: { pine },
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
@@ -45,6 +46,7 @@ export const theme = createTheme({
     Checkbox: { defaultProps: { size: 'xs' } },
     Badge: { defaultProps: { variant: 'light', radius: 'sm', tt: 'none' } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
-    Modal: { defaultProps: { centered: true } },
+    // Its header is no banner of the page.
+    Modal: { defaultProps: { centered: true, attributes: { header: { role: 'none' } } } },
   },
 });

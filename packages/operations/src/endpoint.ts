@@ -438,6 +438,7 @@ export const endpoint = {
     input: Type.Object({
       endpointId: Uuid,
       leadId: Type.Optional(Uuid),
+      failed: Type.Optional(Type.Boolean({ description: 'Only what was not taken.' })),
       before: Type.Optional(
         Type.String({ pattern: '^\\d{1,18}$', description: 'The id that ended the page before.' }),
       ),

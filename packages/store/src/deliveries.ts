@@ -399,12 +399,18 @@ export interface LoggedTry extends DeliveryTry {
 export async function listTries(
   store: Store,
   endpointId: string,
-  { leadId, before, limit }: { leadId?: string; before?: string; limit: number },
+  {
+    leadId,
+    failed = false,
+    before,
+    limit,
+  }: { leadId?: string; failed?: boolean; before?: string; limit: number },
 ): Promise<LoggedTry[]> {
   const rows = await store.prisma.deliveryAttempt.findMany({
     where: {
       endpointId,
       ...(leadId !== undefined && { leadId }),
+      ...(failed && { outcome: { notIn: ['delivered', 'skipped'] } }),
       ...(before !== undefined && { id: { lt: BigInt(before) } }),
     },
     omit: { endpointId: true },

@@ -26,6 +26,7 @@ interface SettingOptions extends JsonOption {
 
 interface TriesOptions extends JsonOption {
   lead?: string;
+  failed?: boolean;
   before?: string;
   limit: number;
 }
@@ -172,11 +173,13 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
   })
     .argument('<endpoint>', ENDPOINT)
     .option('--lead <id>', 'only of this lead')
+    .option('--failed', 'only what was not taken')
     .option('--before <id>', 'only those before this one in the list: the next page')
     .option('--limit <n>', 'how many at most', wholeNumber, 50)
-    .action(async (named: string, { lead, before, limit, ...options }: TriesOptions) => {
+    .action(async (named: string, { lead, failed, before, limit, ...options }: TriesOptions) => {
       const { id: endpointId } = await findEndpointNamed(context, named);
-      const input = { endpointId, before, limit, leadId: lead && readId(lead, 'lead') };
+      const leadId = lead && readId(lead, 'lead');
+      const input = { endpointId, leadId, failed, before, limit };
       const tries = await call(context, (await loadNoun('endpoint')).tries, input);
       answer(context.io, options, tries, () =>
         table(

@@ -16,7 +16,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link as To, useParams, useSearchParams } from 'wouter';
-import { api, dataOf } from '../api.ts';
+import { api, dataOf, faultsOf } from '../api.ts';
 import { endOf, formOf, type Link, LinkFields, settingsOf } from '../link-form.tsx';
 import { Mapping } from '../link-mapping.tsx';
 import { Copy } from '../parts/copy.tsx';
@@ -27,7 +27,6 @@ import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
 import { LinkState } from './links.tsx';
-import { faultsOf } from './new-link.tsx';
 
 export default function LinkPage() {
   const { linkId = '' } = useParams();

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
-import { api, ApiProblem, dataOf } from '../api.ts';
+import { api, dataOf, faultsOf } from '../api.ts';
 import { endOf, formOf, LinkFields, settingsOf } from '../link-form.tsx';
 import { Failure, Nothing } from '../parts/standing.tsx';
 import { useSession } from '../session.tsx';
@@ -59,14 +59,4 @@ export default function NewLinkPage() {
       </form>
     </>
   );
-}
-
-/** What the API says of each member, by the beginning of its pointer. */
-export function faultsOf(error: unknown): (pointer: string) => string | undefined {
-  const errors = error instanceof ApiProblem ? (error.problem.errors ?? []) : [];
-  return (pointer) =>
-    errors
-      .filter((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`))
-      .map(({ detail }) => detail)
-      .join(' ') || undefined;
 }

@@ -23,6 +23,7 @@ const PATHS = {
   erase: 'M4 7h16M9 7V4h6v3M6 7l1 14h10l1-14M10 11v6M14 11v6',
   back: 'M15 5l-7 7 7 7',
   next: 'M9 5l7 7-7 7',
+  down: 'M5 9l7 7 7-7',
   post: 'M3 6h18v12H3V6ZM3 7l9 6 9-6',
   merge: 'M6 3v4a6 6 0 0 0 6 6 6 6 0 0 1 6 6v2M18 3v4a6 6 0 0 1-6 6',
   consent: 'M12 3l8 3v6c0 5-3.5 8-8 9-4.5-1-8-4-8-9V6l8-3ZM9 12l2 2 4-4',
@@ -32,6 +33,14 @@ const PATHS = {
   sun: 'M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.5 1.5M17.5 17.5 19 19M5 19l1.5-1.5M17.5 6.5 19 5',
   moon: 'M20 14A8 8 0 1 1 10 4a7 7 0 0 0 10 10Z',
   sender: 'M4 17l6-5-6-5M12 19h8',
+  key: 'M14 10a4 4 0 1 0-4 4 4 4 0 0 0 4-4ZM13 12l8 0M18 12v3M21 12v3',
+  settings:
+    'M4 7h9M17 7h3M4 17h3M11 17h9M15 9a2 2 0 1 0 0-4 2 2 0 0 0 0 4ZM9 19a2 2 0 1 0 0-4 2 2 0 0 0 0 4Z',
+  again: 'M4 12a8 8 0 0 1 14-5l2 2M20 4v5h-5M20 12a8 8 0 0 1-14 5l-2-2M4 20v-5h5',
+  pause: 'M8 5v14M16 5v14',
+  play: 'M7 4l13 8-13 8V4Z',
+  file: 'M6 3h8l4 4v14H6V3ZM14 3v4h4',
+  clock: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM12 7v5l3 2',
 } as const;
 
 export type IconName = keyof typeof PATHS;

@@ -50,3 +50,13 @@ export function Nothing({
     </Center>
   );
 }
+
+/** What the reader has no role for. */
+export function NotYours() {
+  const t = useTranslations('standing');
+  return (
+    <Nothing icon="consent" title={t('notYours')}>
+      {t('notYoursHint')}
+    </Nothing>
+  );
+}

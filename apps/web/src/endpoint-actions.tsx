@@ -1,0 +1,327 @@
+import {
+  ActionIcon,
+  Alert,
+  Badge,
+  Button,
+  Checkbox,
+  Code,
+  Group,
+  Menu,
+  NumberInput,
+  Radio,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslations } from 'use-intl';
+import { useLocation } from 'wouter';
+import { api, dataOf } from './api.ts';
+import type { Endpoint } from './endpoint-form.tsx';
+import { isGood, type Try, useBacklog } from './pages/deliveries.tsx';
+import { FormModal } from './parts/form-modal.tsx';
+import { Icon } from './parts/icon.tsx';
+import { Secret } from './parts/secret.tsx';
+import { Failure } from './parts/standing.tsx';
+import { useSession } from './session.tsx';
+
+const OUTCOMES = [
+  ...(['delivered', 'skipped', 'answered', 'refused', 'timeout'] as const),
+  ...(['no-connection', 'broken-answer'] as const),
+] as const;
+
+export function useOutcome(): (one: Pick<Try, 'outcome'>) => string {
+  const t = useTranslations('endpoint.outcome');
+  return ({ outcome }) => {
+    const known = OUTCOMES.find((name) => name === outcome);
+    return known === undefined ? outcome : t(known);
+  };
+}
+
+export function AnswerBadge({ one }: { one: Pick<Try, 'outcome' | 'status'> }) {
+  const outcomeOf = useOutcome();
+  const color = one.outcome === 'delivered' ? 'pine' : isGood(one) ? 'gray' : 'red';
+  return <Badge color={color}>{[one.status, outcomeOf(one)].filter(Boolean).join(' · ')}</Badge>;
+}
+
+/** How long it took, in words. */
+export function useTook(): (one: Pick<Try, 'durationMs'>) => string {
+  const t = useTranslations('endpoint');
+  return ({ durationMs: ms }) => (ms < 1_000 ? t('ms', { ms }) : t('seconds', { s: ms / 1_000 }));
+}
+
+/** What can be done with an endpoint. */
+export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
+  const t = useTranslations('endpoint');
+  const { may } = useSession();
+  const queries = useQueryClient();
+  const [testing, tests] = useDisclosure();
+  const [resending, resends] = useDisclosure();
+  const [rotating, rotates] = useDisclosure();
+  const [removing, removes] = useDisclosure();
+  const params = { path: { endpointId: endpoint.id } };
+  const active = endpoint.state === 'active';
+  const toggle = useMutation({
+    mutationFn: () =>
+      dataOf(
+        active
+          ? api.POST('/api/endpoints/{endpointId}/pause', { params })
+          : api.POST('/api/endpoints/{endpointId}/resume', { params }),
+      ),
+    onSuccess: async (changed) => {
+      queries.setQueryData(['endpoint', endpoint.id], changed);
+      await queries.invalidateQueries({ queryKey: ['endpoints'] });
+    },
+  });
+  return (
+    <>
+      <Button variant="default" onClick={tests.open}>
+        {t('test')}
+      </Button>
+      <Button
+        variant="default"
+        leftSection={<Icon name="again" size={14} />}
+        onClick={resends.open}
+      >
+        {t('resend')}
+      </Button>
+      <Button
+        variant={active ? 'default' : 'filled'}
+        leftSection={<Icon name={active ? 'pause' : 'play'} size={14} />}
+        loading={toggle.isPending}
+        onClick={() => toggle.mutate()}
+      >
+        {t(active ? 'pause' : 'resume')}
+      </Button>
+      {may('administrator', endpoint.workspaceId) && (
+        <Menu position="bottom-end">
+          <Menu.Target>
+            <ActionIcon variant="default" size={30} aria-label={t('moreActions')}>
+              <Icon name="more" />
+            </ActionIcon>
+          </Menu.Target>
+          <Menu.Dropdown>
+            {endpoint.kind === 'webhook' && (
+              <Menu.Item leftSection={<Icon name="key" size={14} />} onClick={rotates.open}>
+                {t('rotate')}
+              </Menu.Item>
+            )}
+            <Menu.Item
+              color="red"
+              leftSection={<Icon name="erase" size={14} />}
+              onClick={removes.open}
+            >
+              {t('remove')}
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      )}
+      {toggle.error !== null && <Failure error={toggle.error} />}
+      {testing && <Test endpoint={endpoint} close={tests.close} />}
+      {resending && <Resend endpoint={endpoint} close={resends.close} />}
+      {rotating && <Rotate endpoint={endpoint} close={rotates.close} />}
+      {removing && <Remove endpoint={endpoint} close={removes.close} />}
+    </>
+  );
+}
+
+/** A message that a deliverer sends now, and its answer. */
+function Test({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
+  const t = useTranslations('endpoint');
+  const queries = useQueryClient();
+  const took = useTook();
+  const test = useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.POST('/api/endpoints/{endpointId}/test', {
+          params: { path: { endpointId: endpoint.id } },
+        }),
+      ),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['endpoint', endpoint.id, 'tries'] }),
+  });
+  return (
+    <FormModal
+      opened
+      close={close}
+      title={t('test')}
+      label={t(test.isSuccess ? 'testAgain' : 'testSend')}
+      act={test}
+    >
+      <Text size="sm">{t('testHint')}</Text>
+      {test.data !== undefined && (
+        <Alert color={isGood(test.data) ? 'pine' : 'red'} variant="light" role="status">
+          <AnswerBadge one={test.data} /> {took(test.data)}
+          {test.data.detail !== '' && (
+            <Code block className="code" mt={8} tabIndex={0}>
+              {test.data.detail}
+            </Code>
+          )}
+        </Alert>
+      )}
+    </FormModal>
+  );
+}
+
+const CHOICES = ['setAside', 'yesterday', 'time', 'everything'] as const;
+type Choice = (typeof CHOICES)[number];
+
+/** The moment that a field of a date and a time holds, in the reader's zone. */
+const momentOf = (text: string): string | undefined =>
+  text === '' ? undefined : new Date(text).toISOString();
+
+function yesterday(): string {
+  const day = new Date();
+  day.setHours(0, 0, 0, 0);
+  day.setDate(day.getDate() - 1);
+  return day.toISOString();
+}
+
+function Resend({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
+  const t = useTranslations('endpoint');
+  const queries = useQueryClient();
+  const { data } = useBacklog(endpoint.id);
+  const [choice, setChoice] = useState<Choice>('yesterday');
+  const [from, setFrom] = useState('');
+  const [to, setTo] = useState('');
+  const [sure, setSure] = useState(false);
+  const filterOf = () => {
+    if (choice === 'setAside') return { setAside: true };
+    if (choice === 'yesterday') return { since: yesterday() };
+    const [since, until] = choice === 'time' ? [momentOf(from), momentOf(to)] : [];
+    return { ...(since !== undefined && { since }), ...(until !== undefined && { until }) };
+  };
+  const resend = useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.POST('/api/endpoints/{endpointId}/resend', {
+          params: { path: { endpointId: endpoint.id } },
+          body: filterOf(),
+        }),
+      ),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['runs'] });
+      close();
+    },
+  });
+  return (
+    <FormModal
+      opened
+      close={close}
+      title={t('resend')}
+      act={resend}
+      disabled={(choice === 'everything' && !sure) || (choice === 'time' && from + to === '')}
+    >
+      <Text size="sm">{t('resendHint')}</Text>
+      <Radio.Group
+        aria-label={t('resend')}
+        value={choice}
+        onChange={(value) => setChoice(CHOICES.find((one) => one === value) ?? 'yesterday')}
+      >
+        <Stack gap={8}>
+          {CHOICES.map((one) => (
+            <Radio
+              key={one}
+              value={one}
+              size="xs"
+              label={t(`choice.${one}`, { count: data?.setAside ?? 0 })}
+            />
+          ))}
+        </Stack>
+      </Radio.Group>
+      {choice === 'time' && (
+        <Group grow gap="sm">
+          <TextInput
+            type="datetime-local"
+            label={t('from')}
+            value={from}
+            onChange={({ currentTarget: { value } }) => setFrom(value)}
+          />
+          <TextInput
+            type="datetime-local"
+            label={t('to')}
+            value={to}
+            onChange={({ currentTarget: { value } }) => setTo(value)}
+          />
+        </Group>
+      )}
+      {choice === 'everything' && (
+        <Checkbox
+          label={t('everythingSure')}
+          checked={sure}
+          onChange={({ currentTarget: { checked } }) => setSure(checked)}
+        />
+      )}
+    </FormModal>
+  );
+}
+
+const DAY_SECONDS = 86_400;
+
+function Rotate({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
+  const t = useTranslations('endpoint');
+  const queries = useQueryClient();
+  const [days, setDays] = useState<number | string>(7);
+  const rotate = useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.POST('/api/endpoints/{endpointId}/rotate', {
+          params: { path: { endpointId: endpoint.id } },
+          body: { overlapSeconds: Math.round(Number(days) * DAY_SECONDS) },
+        }),
+      ),
+    onSuccess: ({ secret: _, ...changed }) =>
+      queries.setQueryData(['endpoint', endpoint.id], changed),
+  });
+  return (
+    <FormModal opened close={close} title={t('rotate')} act={rotate} done={rotate.isSuccess}>
+      {rotate.data?.secret ? (
+        <Secret title={t('secret')} text={rotate.data.secret} hint={t('secretHint')} />
+      ) : (
+        <>
+          <Text size="sm">{t('rotateHint')}</Text>
+          <NumberInput label={t('overlap')} min={0} max={365} value={days} onChange={setDays} />
+        </>
+      )}
+    </FormModal>
+  );
+}
+
+function Remove({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
+  const t = useTranslations('endpoint');
+  const queries = useQueryClient();
+  const [, go] = useLocation();
+  const { data } = useBacklog(endpoint.id);
+  const [name, setName] = useState('');
+  const remove = useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.DELETE('/api/endpoints/{endpointId}', {
+          params: { path: { endpointId: endpoint.id } },
+        }),
+      ),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['endpoints'] });
+      go('/deliveries');
+    },
+  });
+  return (
+    <FormModal
+      opened
+      close={close}
+      title={t('remove')}
+      act={remove}
+      danger
+      disabled={name.trim() !== endpoint.name}
+    >
+      <Text size="sm">{t('removeHint', { count: data?.waiting ?? 0 })}</Text>
+      <TextInput
+        label={t('typeName', { name: endpoint.name })}
+        autoComplete="off"
+        value={name}
+        onChange={({ currentTarget: { value } }) => setName(value)}
+      />
+    </FormModal>
+  );
+}

@@ -1,0 +1,249 @@
+import {
+  Checkbox,
+  Fieldset,
+  Group,
+  MultiSelect,
+  NumberInput,
+  PasswordInput,
+  SegmentedControl,
+  Stack,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
+import { useTranslations } from 'use-intl';
+import type { Answer } from './api.ts';
+import type { paths } from './generated/api.ts';
+import { useLinks } from './lead-filters.tsx';
+
+export type Endpoint = Answer<'/api/endpoints/{endpointId}', 'get'>;
+type Creation =
+  paths['/api/workspaces/{workspaceId}/endpoints']['post']['requestBody']['content']['application/json'];
+type Event = NonNullable<Creation['events']>[number];
+
+const EVENTS = [
+  'lead.created',
+  'lead.updated',
+  'lead.merged',
+  'lead.erased',
+] as const satisfies readonly Event[];
+
+/** An endpoint as it is typed. */
+export interface EndpointForm {
+  kind: NonNullable<Creation['kind']>;
+  name: string;
+  url: string;
+  token: string;
+  events: readonly string[];
+  linkIds: string[];
+  perSecond: number | string;
+  concurrency: number | string;
+  /** Null: they stay. One a line: `Name: value`. */
+  headers: string | null;
+  /** One a line: `property = $.query`. */
+  rules: string;
+}
+
+/** What a form begins with. */
+export const formOf = (endpoint: Endpoint | null): EndpointForm => ({
+  kind: endpoint?.kind === 'hubspot' ? 'hubspot' : 'webhook',
+  name: endpoint?.name ?? '',
+  url: endpoint?.url ?? '',
+  token: '',
+  events: endpoint?.events ?? EVENTS,
+  linkIds: endpoint?.linkIds ?? [],
+  perSecond: endpoint?.perSecond ?? '',
+  concurrency: endpoint?.concurrency ?? 8,
+  headers: endpoint === null || endpoint.headers.length === 0 ? '' : null,
+  rules: Object.entries(endpoint?.mapping ?? {})
+    .map(([name, queries]) => `${name} = ${queries.join(', ')}`)
+    .join('\n'),
+});
+
+const pairsOf = (text: string, between: string): [string, string][] =>
+  text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const at = line.indexOf(between);
+      return at === -1
+        ? [line.trim(), '']
+        : [line.slice(0, at).trim(), line.slice(at + between.length).trim()];
+    });
+
+/** What the API is told of it. */
+export function settingsOf(form: EndpointForm): Omit<Creation, 'kind'> {
+  const rules = pairsOf(form.rules, '=');
+  return {
+    name: form.name.trim(),
+    ...(form.url.trim() !== '' && { url: form.url.trim() }),
+    events: EVENTS.filter((event) => form.events.includes(event)),
+    linkIds: form.linkIds,
+    perSecond: form.perSecond === '' ? null : Number(form.perSecond),
+    concurrency: Number(form.concurrency),
+    ...(form.headers !== null && { headers: Object.fromEntries(pairsOf(form.headers, ':')) }),
+    ...(form.kind === 'hubspot' && {
+      ...(form.token !== '' && { token: form.token }),
+      mapping:
+        rules.length === 0
+          ? null
+          : Object.fromEntries(
+              rules.map(([name, queries]) => [name, queries.split(',').map((one) => one.trim())]),
+            ),
+    }),
+  };
+}
+
+/** The fields of the form, each with what the API says of it. */
+export function EndpointFields({
+  workspaceId,
+  form,
+  change,
+  fault,
+  known,
+}: {
+  workspaceId: string;
+  form: EndpointForm;
+  change: (changes: Partial<EndpointForm>) => void;
+  fault: (pointer: string) => string | undefined;
+  /** Null: it is made now. */
+  known: Endpoint | null;
+}) {
+  const t = useTranslations('endpoint');
+  const links = useLinks(workspaceId);
+  const isHubspot = form.kind === 'hubspot';
+  return (
+    <Stack gap="md">
+      {known === null && (
+        <SegmentedControl
+          aria-label={t('kind')}
+          data={[
+            { value: 'webhook', label: t('webhook') },
+            { value: 'hubspot', label: 'HubSpot' },
+          ]}
+          value={form.kind}
+          onChange={(kind) => change({ kind: kind === 'hubspot' ? kind : 'webhook', url: '' })}
+        />
+      )}
+      <TextInput
+        label={t('name')}
+        placeholder={t('nameExample')}
+        value={form.name}
+        error={fault('/name')}
+        onChange={({ currentTarget: { value } }) => change({ name: value })}
+      />
+      {!isHubspot && (
+        <TextInput
+          label={t('url')}
+          description={t('urlHint')}
+          placeholder="https://crm.example.com/hooks/leads"
+          spellCheck={false}
+          inputMode="url"
+          value={form.url}
+          error={fault('/url')}
+          onChange={({ currentTarget: { value } }) => change({ url: value })}
+        />
+      )}
+      {isHubspot && (
+        <PasswordInput
+          label={t('token')}
+          description={t('tokenHint')}
+          placeholder={known === null ? '' : t('tokenStays')}
+          autoComplete="off"
+          size="xs"
+          visibilityToggleButtonProps={{ 'aria-label': t('showToken') }}
+          value={form.token}
+          error={fault('/token')}
+          onChange={({ currentTarget: { value } }) => change({ token: value })}
+        />
+      )}
+      <Fieldset legend={t('what')} className="fields">
+        <Checkbox.Group
+          aria-label={t('events')}
+          value={[...form.events]}
+          error={fault('/events')}
+          onChange={(events) => change({ events })}
+        >
+          <Group gap="md">
+            {EVENTS.map((event) => (
+              <Checkbox key={event} value={event} label={t(`event.${event.slice(5) as Verb}`)} />
+            ))}
+          </Group>
+        </Checkbox.Group>
+        <MultiSelect
+          label={t('links')}
+          description={t('linksHint')}
+          placeholder={form.linkIds.length === 0 ? t('anyLink') : ''}
+          size="xs"
+          clearable
+          searchable
+          data={(links.data ?? []).map(({ id, label }) => ({
+            value: id,
+            label: label || id.slice(0, 8),
+          }))}
+          value={form.linkIds}
+          error={fault('/linkIds')}
+          onChange={(linkIds) => change({ linkIds })}
+        />
+      </Fieldset>
+      <Fieldset legend={t('pace')} className="fields">
+        <Group grow align="flex-start" gap="sm">
+          <NumberInput
+            label={t('perSecond')}
+            description={t('perSecondHint')}
+            min={0.01}
+            max={1_000}
+            value={form.perSecond}
+            error={fault('/perSecond')}
+            onChange={(perSecond) => change({ perSecond })}
+          />
+          <NumberInput
+            label={t('concurrency')}
+            description={t('concurrencyHint')}
+            min={1}
+            max={100}
+            value={form.concurrency}
+            error={fault('/concurrency')}
+            onChange={(concurrency) => change({ concurrency })}
+          />
+        </Group>
+      </Fieldset>
+      {isHubspot && (
+        <Textarea
+          label={t('rules')}
+          description={t('rulesHint')}
+          placeholder={'email = $.email\nlastname = $.name'}
+          autosize
+          minRows={2}
+          spellCheck={false}
+          classNames={{ input: 'mono' }}
+          value={form.rules}
+          error={fault('/mapping')}
+          onChange={({ currentTarget: { value } }) => change({ rules: value })}
+        />
+      )}
+      {known !== null && known.headers.length > 0 && (
+        <Checkbox
+          label={t('replaceHeaders', { names: known.headers.join(', ') })}
+          checked={form.headers !== null}
+          onChange={({ currentTarget: { checked } }) => change({ headers: checked ? '' : null })}
+        />
+      )}
+      {form.headers !== null && (
+        <Textarea
+          label={t('headers')}
+          description={t('headersHint')}
+          placeholder="authorization: Bearer …"
+          autosize
+          minRows={1}
+          spellCheck={false}
+          classNames={{ input: 'mono' }}
+          value={form.headers}
+          error={fault('/headers')}
+          onChange={({ currentTarget: { value } }) => change({ headers: value })}
+        />
+      )}
+    </Stack>
+  );
+}
+
+type Verb = 'created' | 'updated' | 'merged' | 'erased';

@@ -1,0 +1,191 @@
+import { Badge, Button, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useFormatter, useTranslations } from 'use-intl';
+import { Link } from 'wouter';
+import { type Answer, api, dataOf } from '../api.ts';
+import type { Endpoint } from '../endpoint-form.tsx';
+import { useListKeys } from '../list-keys.ts';
+import { Icon } from '../parts/icon.tsx';
+import { Failure, Nothing, NotYours } from '../parts/standing.tsx';
+import { Time } from '../parts/time.tsx';
+import { useSession, type Workspace } from '../session.tsx';
+import { PageHead } from '../shell.tsx';
+
+export type Try = Answer<'/api/endpoints/{endpointId}/tries', 'get'>[number];
+
+export default function DeliveriesPage() {
+  const t = useTranslations('deliveries');
+  const leads = useTranslations('leads');
+  const { workspace, may } = useSession();
+  if (workspace === null) return <Nothing icon="deliveries" title={leads('noWorkspace')} />;
+  return (
+    <>
+      <PageHead title={t('title')}>
+        {may('administrator', workspace.id) && (
+          <Button
+            component={Link}
+            href="/deliveries/new"
+            leftSection={<Icon name="plus" size={14} />}
+          >
+            {t('new')}
+          </Button>
+        )}
+      </PageHead>
+      {may('operator', workspace.id) ? <List workspace={workspace} /> : <NotYours />}
+    </>
+  );
+}
+
+const LOOK_EVERY_MS = 10_000;
+
+function List({ workspace }: { workspace: Workspace }) {
+  const t = useTranslations('deliveries');
+  const { may } = useSession();
+  const endpoints = useQuery({
+    queryKey: ['endpoints', workspace.id],
+    queryFn: () =>
+      dataOf(api.GET('/api/endpoints', { params: { query: { workspaceId: workspace.id } } })),
+    refetchInterval: LOOK_EVERY_MS,
+  });
+  const rows = endpoints.data ?? [];
+  const at = useListKeys(rows.length, (index) =>
+    document.querySelectorAll<HTMLElement>('a.row')[index]?.focus(),
+  );
+  if (endpoints.error !== null)
+    return (
+      <div className="page-body">
+        <Failure error={endpoints.error} again={() => void endpoints.refetch()} />
+      </div>
+    );
+  if (!endpoints.isPending && rows.length === 0)
+    return (
+      <Nothing icon="deliveries" title={t('none')}>
+        <p>{t('noneHint')}</p>
+        {may('administrator', workspace.id) && (
+          <Button component={Link} href="/deliveries/new">
+            {t('new')}
+          </Button>
+        )}
+      </Nothing>
+    );
+  return (
+    <table className="list" aria-busy={endpoints.isPending}>
+      <thead>
+        <tr>
+          <th scope="col">{t('endpoint')}</th>
+          <th scope="col" data-keep>
+            {t('health')}
+          </th>
+          <th scope="col">{t('answers')}</th>
+          <th scope="col" className="number">
+            {t('waiting')}
+          </th>
+          <th scope="col">{t('rate')}</th>
+          <th scope="col">{t('delivered')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {endpoints.isPending
+          ? [1, 2, 3].map((one) => (
+              <tr key={one}>
+                <td colSpan={6}>
+                  <Skeleton height={18} />
+                </td>
+              </tr>
+            ))
+          : rows.map((endpoint, index) => (
+              <Row key={endpoint.id} endpoint={endpoint} isAt={index === at} />
+            ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** What of an endpoint waits, as it is now. */
+export const useBacklog = (endpointId: string) =>
+  useQuery({
+    queryKey: ['endpoint', endpointId, 'stats'],
+    queryFn: () =>
+      dataOf(api.GET('/api/endpoints/{endpointId}/stats', { params: { path: { endpointId } } })),
+    refetchInterval: LOOK_EVERY_MS,
+  });
+
+const LAST_ANSWERS = 24;
+
+function Row({ endpoint, isAt }: { endpoint: Endpoint; isAt: boolean }) {
+  const t = useTranslations('deliveries');
+  const format = useFormatter();
+  const backlog = useBacklog(endpoint.id);
+  const tries = useQuery({
+    queryKey: ['endpoint', endpoint.id, 'last'],
+    queryFn: () =>
+      dataOf(
+        api.GET('/api/endpoints/{endpointId}/tries', {
+          params: { path: { endpointId: endpoint.id }, query: { limit: LAST_ANSWERS } },
+        }),
+      ),
+    refetchInterval: LOOK_EVERY_MS,
+  });
+  return (
+    <tr data-at={isAt ? '' : undefined}>
+      <td>
+        <Link href={`/deliveries/${endpoint.id}`} className="row">
+          {endpoint.name}
+        </Link>
+        <span className="second">{endpoint.url}</span>
+      </td>
+      <td data-keep>
+        <Health endpoint={endpoint} />
+      </td>
+      <td>
+        <Answers tries={tries.data ?? []} />
+      </td>
+      <td className="number">
+        {backlog.data === undefined ? '' : format.number(backlog.data.waiting)}
+      </td>
+      <td>{useRate(endpoint)}</td>
+      <td>
+        {endpoint.deliveredAt === null ? (
+          <span className="soft">{t('never')}</span>
+        ) : (
+          <Time at={endpoint.deliveredAt} near />
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** Sends a second at most, in words. */
+export function useRate({ perSecond }: Pick<Endpoint, 'perSecond'>): string {
+  const t = useTranslations('deliveries');
+  return perSecond === null ? t('noLimit') : t('aSecond', { rate: perSecond });
+}
+
+/** How an endpoint is, in its colour. */
+export function Health({ endpoint }: { endpoint: Endpoint }) {
+  const t = useTranslations('deliveries');
+  if (endpoint.state === 'paused') return <Badge color="gray">{t('state.paused')}</Badge>;
+  if (endpoint.state === 'disabled') return <Badge color="red">{t('state.disabled')}</Badge>;
+  if (endpoint.failingSince !== null) return <Badge color="yellow">{t('state.failing')}</Badge>;
+  if (endpoint.deliveredAt === null) return <Badge color="gray">{t('state.fresh')}</Badge>;
+  return <Badge color="pine">{t('state.well')}</Badge>;
+}
+
+/** Whether a try needs nothing more. */
+export const isGood = ({ outcome }: Pick<Try, 'outcome'>): boolean =>
+  outcome === 'delivered' || outcome === 'skipped';
+
+/** The last answers, the newest at the right: a bar each. */
+function Answers({ tries }: { tries: readonly Try[] }) {
+  const t = useTranslations('deliveries');
+  if (tries.length === 0) return <span className="soft">–</span>;
+  const good = tries.filter(isGood).length;
+  const label = t('taken', { good, all: tries.length });
+  return (
+    <span className="answers" role="img" aria-label={label} title={label}>
+      {tries.toReversed().map((one) => (
+        <i key={one.id} data-bad={isGood(one) ? undefined : ''} />
+      ))}
+    </span>
+  );
+}

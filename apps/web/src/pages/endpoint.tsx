@@ -1,0 +1,405 @@
+import {
+  Button,
+  Code,
+  Group,
+  SegmentedControl,
+  Tabs,
+  Text,
+  Title,
+  UnstyledButton,
+} from '@mantine/core';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Fragment, useState } from 'react';
+import { useFormatter, useNow, useTranslations } from 'use-intl';
+import { Link, useParams, useSearchParams } from 'wouter';
+import { api, dataOf, faultsOf } from '../api.ts';
+import { AnswerBadge, EndpointActions, useOutcome, useTook } from '../endpoint-actions.tsx';
+import { type Endpoint, EndpointFields, formOf, settingsOf } from '../endpoint-form.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { RunProgress } from '../parts/run.tsx';
+import { Failure, Nothing, NotYours, Waiting } from '../parts/standing.tsx';
+import { Time } from '../parts/time.tsx';
+import { useSession } from '../session.tsx';
+import { Back, PageHead } from '../shell.tsx';
+import { Verify } from '../verify.tsx';
+import { Health, type Try, useBacklog, useRate } from './deliveries.tsx';
+
+export default function EndpointPage() {
+  const { endpointId = '' } = useParams();
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ['endpoint', endpointId],
+    queryFn: () =>
+      dataOf(api.GET('/api/endpoints/{endpointId}', { params: { path: { endpointId } } })),
+    refetchInterval: 10_000,
+  });
+  const { may } = useSession();
+  if (error !== null)
+    return (
+      <div className="page-body">
+        <Failure error={error} again={() => void refetch()} />
+      </div>
+    );
+  if (isPending) return <Waiting />;
+  return may('operator', data.workspaceId) ? <EndpointView endpoint={data} /> : <NotYours />;
+}
+
+const TABS = ['tries', 'verify', 'settings'] as const;
+
+function EndpointView({ endpoint }: { endpoint: Endpoint }) {
+  const t = useTranslations('endpoint');
+  const [params, setParams] = useSearchParams();
+  const tabs = TABS.filter((one) => one !== 'verify' || endpoint.kind === 'webhook');
+  const tab = tabs.find((one) => one === params.get('tab')) ?? 'tries';
+  return (
+    <>
+      <PageHead
+        title={endpoint.name}
+        before={<Back to="/deliveries" label={t('back')} />}
+        hint={
+          <Text size="xs" c="var(--soft)" component="div" className="wrap">
+            <Health endpoint={endpoint} /> {endpoint.url}
+          </Text>
+        }
+      >
+        <EndpointActions endpoint={endpoint} />
+      </PageHead>
+      <div className="page-body">
+        <Standing endpoint={endpoint} />
+        <Figures endpoint={endpoint} />
+        <Resends endpoint={endpoint} />
+        <Tabs
+          keepMounted={false}
+          value={tab}
+          onChange={(next) => setParams({ tab: next ?? 'tries' }, { replace: true })}
+        >
+          <Tabs.List mb="md">
+            {tabs.map((one) => (
+              <Tabs.Tab key={one} value={one}>
+                {t(`tab.${one}`)}
+              </Tabs.Tab>
+            ))}
+          </Tabs.List>
+          <Tabs.Panel value="tries">
+            <Tries endpoint={endpoint} />
+          </Tabs.Panel>
+          <Tabs.Panel value="verify" className="narrow">
+            <Verify />
+          </Tabs.Panel>
+          <Tabs.Panel value="settings">
+            <Settings endpoint={endpoint} />
+          </Tabs.Panel>
+        </Tabs>
+      </div>
+    </>
+  );
+}
+
+/** What is wrong with it, and what mends that. */
+function Standing({ endpoint }: { endpoint: Endpoint }) {
+  const t = useTranslations('endpoint');
+  const { state, failingSince, reason, oldSecretUntil } = endpoint;
+  const until = (at: string) => () => <Time at={at} />;
+  return (
+    <>
+      {state === 'disabled' && (
+        <p className="note" data-bad role="status">
+          {t('disabled', { reason: reason ?? '' })}
+        </p>
+      )}
+      {state === 'active' && failingSince !== null && (
+        <p className="note" role="status">
+          {t.rich('failing', { at: until(failingSince) })}
+        </p>
+      )}
+      {oldSecretUntil !== null && (
+        <p className="note">{t.rich('oldSecret', { at: until(oldSecretUntil) })}</p>
+      )}
+    </>
+  );
+}
+
+function Figures({ endpoint }: { endpoint: Endpoint }) {
+  const t = useTranslations('endpoint');
+  const format = useFormatter();
+  const { data } = useBacklog(endpoint.id);
+  const minutes = Math.round((data?.oldestSeconds ?? 0) / 60);
+  const figures = [
+    ['waiting', data === undefined ? '…' : format.number(data.waiting)],
+    ['oldest', data === undefined ? '…' : minutes < 1 ? '–' : t('minutes', { minutes })],
+    ['setAside', data === undefined ? '…' : format.number(data.setAside)],
+    ['rate', useRate(endpoint)],
+  ] as const;
+  return (
+    <dl className="figures">
+      {figures.map(([name, value]) => (
+        <div key={name} className="card">
+          <dt>{t(`figure.${name}`)}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+      <div className="card">
+        <dt>{t('figure.delivered')}</dt>
+        <dd>{endpoint.deliveredAt === null ? '–' : <Time at={endpoint.deliveredAt} near />}</dd>
+      </div>
+    </dl>
+  );
+}
+
+const A_PAGE = 50;
+
+/** What was tried and what was answered. */
+function Tries({ endpoint }: { endpoint: Endpoint }) {
+  const t = useTranslations('endpoint');
+  const took = useTook();
+  const [failed, setFailed] = useState(false);
+  const [opened, setOpened] = useState<string | null>(null);
+  const path = { endpointId: endpoint.id };
+  const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage } =
+    useInfiniteQuery({
+      queryKey: ['endpoint', endpoint.id, 'tries', failed],
+      queryFn: ({ pageParam }) =>
+        dataOf(
+          api.GET('/api/endpoints/{endpointId}/tries', {
+            params: {
+              path,
+              query: {
+                limit: A_PAGE,
+                ...(failed && { failed }),
+                ...(pageParam !== null && { before: pageParam }),
+              },
+            },
+          }),
+        ),
+      initialPageParam: null as string | null,
+      getNextPageParam: (last) => (last.length < A_PAGE ? null : (last.at(-1)?.id ?? null)),
+      refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 1 ? false : 5_000),
+    });
+  const tries = data?.pages.flat() ?? [];
+  return (
+    <>
+      <SegmentedControl
+        aria-label={t('show')}
+        mb="xs"
+        data={[
+          { value: 'all', label: t('all') },
+          { value: 'failed', label: t('failedOnly') },
+        ]}
+        value={failed ? 'failed' : 'all'}
+        onChange={(value) => setFailed(value === 'failed')}
+      />
+      {error !== null && <Failure error={error} />}
+      {isPending ? (
+        <Waiting />
+      ) : tries.length === 0 ? (
+        <Nothing icon="deliveries" title={t(failed ? 'noneFailed' : 'noTries')}>
+          {t('noTriesHint')}
+        </Nothing>
+      ) : (
+        <table className="list inset">
+          <thead>
+            <tr>
+              <th scope="col">{t('at')}</th>
+              <th scope="col">{t('eventOf')}</th>
+              <th scope="col">{t('lead')}</th>
+              <th scope="col" data-keep>
+                {t('answer')}
+              </th>
+              <th scope="col" className="number">
+                {t('took')}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {tries.map((one) => (
+              <Fragment key={one.id}>
+                <tr>
+                  <td>
+                    <UnstyledButton
+                      className="opens"
+                      aria-expanded={opened === one.id}
+                      onClick={() => setOpened(opened === one.id ? null : one.id)}
+                    >
+                      <Icon name={opened === one.id ? 'down' : 'next'} size={12} />
+                      <Time at={one.at} />
+                    </UnstyledButton>
+                    <span className="under">{one.event}</span>
+                  </td>
+                  <td>
+                    <code>{one.event}</code>
+                  </td>
+                  <td>
+                    {one.leadId === null ? (
+                      <span className="soft">–</span>
+                    ) : (
+                      <Link href={`/leads/${one.leadId}`}>{one.leadId.slice(0, 8)}</Link>
+                    )}
+                  </td>
+                  <td data-keep>
+                    <AnswerBadge one={one} />
+                  </td>
+                  <td className="number">{took(one)}</td>
+                </tr>
+                {opened === one.id && (
+                  <tr className="detail">
+                    <td colSpan={5} data-keep>
+                      <Exchange endpoint={endpoint} one={one} />
+                    </td>
+                  </tr>
+                )}
+              </Fragment>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {hasNextPage && (
+        <Group justify="center" p="md">
+          <Button
+            variant="default"
+            loading={isFetchingNextPage}
+            onClick={() => void fetchNextPage()}
+          >
+            {t('more')}
+          </Button>
+        </Group>
+      )}
+    </>
+  );
+}
+
+/** What was sent, as far as it is kept: no value of the lead is; and what was answered. */
+function Exchange({ endpoint, one }: { endpoint: Endpoint; one: Try }) {
+  const t = useTranslations('endpoint');
+  const outcomeOf = useOutcome();
+  const took = useTook();
+  const request =
+    endpoint.kind === 'webhook'
+      ? [
+          `POST ${endpoint.url}`,
+          'content-type: application/json',
+          `webhook-id: ${one.messageId}`,
+          ...endpoint.headers.map((name) => `${name}: …`),
+          '',
+          JSON.stringify(
+            {
+              type: one.event,
+              data: one.leadId === null ? {} : { leadId: one.leadId, version: one.version },
+            },
+            null,
+            2,
+          ),
+        ].join('\n')
+      : `${one.event}\n${one.messageId}`;
+  return (
+    <div className="exchange">
+      <section>
+        <Title order={2} size="h3">
+          {t('request')}
+        </Title>
+        <Code block className="code" tabIndex={0}>
+          {request}
+        </Code>
+        {one.leadId !== null && (
+          <Text size="xs" c="var(--soft)" mt={4}>
+            {t.rich('valuesOf', {
+              version: one.version ?? 0,
+              lead: (text) => <Link href={`/leads/${one.leadId}`}>{text}</Link>,
+            })}
+          </Text>
+        )}
+      </section>
+      <section>
+        <Title order={2} size="h3">
+          {t('answer')}
+        </Title>
+        <Code block className="code" tabIndex={0}>
+          {[one.status ?? outcomeOf(one), one.detail].filter((part) => part !== '').join('\n')}
+        </Code>
+        <Text size="xs" c="var(--soft)" mt={4}>
+          {t('answeredIn', { time: took(one) })}
+        </Text>
+      </section>
+    </div>
+  );
+}
+
+function Settings({ endpoint }: { endpoint: Endpoint }) {
+  const t = useTranslations('endpoint');
+  const { may } = useSession();
+  const queries = useQueryClient();
+  const [form, setForm] = useState(formOf(endpoint));
+  const save = useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.PATCH('/api/endpoints/{endpointId}', {
+          params: { path: { endpointId: endpoint.id } },
+          body: settingsOf(form),
+        }),
+      ),
+    onSuccess: async (saved) => {
+      setForm(formOf(saved));
+      queries.setQueryData(['endpoint', endpoint.id], saved);
+      await queries.invalidateQueries({ queryKey: ['endpoints'] });
+    },
+  });
+  return (
+    <form
+      className="narrow"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <fieldset className="bare" disabled={!may('administrator', endpoint.workspaceId)}>
+        <EndpointFields
+          workspaceId={endpoint.workspaceId}
+          form={form}
+          change={(changes) => setForm({ ...form, ...changes })}
+          fault={faultsOf(save.error)}
+          known={endpoint}
+        />
+        {save.error !== null && <Failure error={save.error} />}
+        <Group justify="flex-end" mt="md">
+          {save.isSuccess && (
+            <Text size="sm" c="var(--good)" role="status">
+              {t('saved')}
+            </Text>
+          )}
+          <Button type="submit" loading={save.isPending}>
+            {t('save')}
+          </Button>
+        </Group>
+      </fieldset>
+    </form>
+  );
+}
+
+const SHOWN_FOR_MS = 3_600_000;
+
+/** The newest resend, while it goes on and for a while after. */
+function Resends({ endpoint }: { endpoint: Endpoint }) {
+  const t = useTranslations('endpoint');
+  const now = useNow({ updateInterval: 60_000 });
+  const { data } = useQuery({
+    queryKey: ['runs', endpoint.workspaceId, 'resend'],
+    queryFn: () =>
+      dataOf(
+        api.GET('/api/runs', {
+          params: { query: { workspaceId: endpoint.workspaceId, kind: 'resend', limit: 50 } },
+        }),
+      ),
+  });
+  const last = data?.find(({ parameters }) => parameters['endpointId'] === endpoint.id);
+  const isNews =
+    last !== undefined &&
+    (last.endedAt === null || now.getTime() - Date.parse(last.endedAt) < SHOWN_FOR_MS);
+  if (!isNews) return null;
+  return (
+    <div className="spaced">
+      <RunProgress
+        runId={last.id}
+        describe={({ progress }) => t('resent', { count: progress['resent'] ?? 0 })}
+      />
+    </div>
+  );
+}

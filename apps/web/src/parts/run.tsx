@@ -1,0 +1,117 @@
+import { Alert, Badge, Button, Group, Progress, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useTranslations } from 'use-intl';
+import { type Answer, api, ApiProblem, dataOf } from '../api.ts';
+import { useSession } from '../session.tsx';
+import { Failure } from './standing.tsx';
+
+export type Run = Answer<'/api/runs/{runId}', 'get'>;
+
+const LOOK_EVERY_MS = 1_000;
+
+/** A run as it goes on, in whatever process it does. */
+const useRun = (runId: string | null) =>
+  useQuery({
+    queryKey: ['run', runId],
+    enabled: runId !== null,
+    queryFn: () =>
+      dataOf(api.GET('/api/runs/{runId}', { params: { path: { runId: runId ?? '' } } })),
+    // One whose file is on its way has not begun yet.
+    retry: (count, failure) =>
+      failure instanceof ApiProblem && failure.problem.status === 404 && count < 20,
+    retryDelay: 300,
+    refetchInterval: ({ state: { data } }) =>
+      data === undefined || data.state === 'running' ? LOOK_EVERY_MS : false,
+  });
+
+const STATES = ['running', 'done', 'stopped', 'failed', 'interrupted'] as const;
+const COLORS: Record<string, string> = { running: 'blue', done: 'pine', failed: 'red' };
+
+/** How a run stands, in its colour. */
+function RunState({ run }: { run: Pick<Run, 'state' | 'stopping'> }) {
+  const t = useTranslations('run');
+  const known = STATES.find((one) => one === run.state);
+  return (
+    <Badge color={COLORS[run.state] ?? 'yellow'}>
+      {run.stopping && run.state === 'running'
+        ? t('stopping')
+        : known === undefined
+          ? run.state
+          : t(`state.${known}`)}
+    </Badge>
+  );
+}
+
+/** How far a run is, and what stops it or has it go on. `part`: from 0 to 1, if the end is known. */
+export function RunProgress({
+  runId,
+  describe,
+  partOf = () => null,
+}: {
+  runId: string;
+  describe: (run: Run) => ReactNode;
+  partOf?: (run: Run) => number | null;
+}) {
+  const t = useTranslations('run');
+  const { may } = useSession();
+  const queries = useQueryClient();
+  const { data: run, error } = useRun(runId);
+  const act = useMutation({
+    mutationFn: (what: 'stop' | 'resume') => {
+      const params = { path: { runId } };
+      return dataOf(
+        what === 'stop'
+          ? api.POST('/api/runs/{runId}/stop', { params })
+          : api.POST('/api/runs/{runId}/resume', { params }),
+      );
+    },
+    onSuccess: async (changed) => {
+      queries.setQueryData(['run', runId], changed);
+      await queries.invalidateQueries({ queryKey: ['runs'] });
+    },
+  });
+  if (error !== null) return <Failure error={error} />;
+  if (run === undefined) return null;
+  const part = run.state === 'done' ? 1 : partOf(run);
+  const runs = run.state === 'running';
+  // A file is sent again by the page that has it.
+  const resumes = !runs && run.state !== 'done' && run.kind !== 'import';
+  return (
+    <section className="card lead-card" aria-live="polite">
+      <Group justify="space-between" gap="xs">
+        <Group gap="xs">
+          <RunState run={run} />
+          <Text size="sm" component="div">
+            {describe(run)}
+          </Text>
+        </Group>
+        {may('operator', run.workspaceId) && (runs || resumes) && (
+          <Button
+            variant="default"
+            loading={act.isPending}
+            disabled={run.stopping && runs}
+            onClick={() => act.mutate(runs ? 'stop' : 'resume')}
+          >
+            {t(runs ? 'stop' : 'resume')}
+          </Button>
+        )}
+      </Group>
+      <Progress
+        mt={8}
+        size="sm"
+        radius="xl"
+        aria-label={t('progress')}
+        value={(part ?? 1) * 100}
+        animated={runs && part === null}
+        color={COLORS[run.state] ?? 'yellow'}
+      />
+      {run.problem !== null && (
+        <Alert color="red" variant="light" role="alert" mt="sm">
+          {run.problem}
+        </Alert>
+      )}
+      {act.error !== null && <Failure error={act.error} />}
+    </section>
+  );
+}
