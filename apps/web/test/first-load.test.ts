@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 const dist = new URL('../dist/', import.meta.url);
@@ -32,4 +32,19 @@ test('what a page loads first is 250 KB at most, packed: the app, one language a
     const bytes = [...loaded].reduce((sum, name) => sum + packed(name), 0);
     expect([page, bytes < FIRST_LOAD_BYTES]).toEqual([page, true]);
   }
+});
+
+test('each component of Mantine that a page uses has its style', () => {
+  const folder = new URL('../src/', import.meta.url);
+  const read = (name: string) => readFileSync(new URL(name, folder), 'utf8');
+  const used = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.tsx'))
+    .flatMap((name) => [...read(name).matchAll(/import \{([^}]*)\} from '@mantine\/core'/g)])
+    .flatMap(([, names = '']) => names.split(',').map((name) => name.trim()));
+  const styles = new URL('../../../node_modules/@mantine/core/styles/', import.meta.url);
+  const styled = used.filter((name) => name !== '' && existsSync(new URL(`${name}.css`, styles)));
+  const loaded = [...read('mantine.css').matchAll(/styles\/([\w-]+)\.css/g)].map(
+    ([, name]) => name,
+  );
+  expect(styled.filter((name) => !loaded.includes(name))).toEqual([]);
 });

@@ -1,15 +1,16 @@
 import { Button, Group, Stack } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
 import { api, dataOf, faultsOf } from '../api.ts';
 import { EndpointFields, formOf, settingsOf } from '../endpoint-form.tsx';
 import { Secret } from '../parts/secret.tsx';
-import { Failure, Nothing, NotYours } from '../parts/standing.tsx';
+import { Failure, Nothing, NotYours, Waiting } from '../parts/standing.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
-import { Verify } from '../verify.tsx';
+
+const Verify = lazy(() => import('../verify.tsx'));
 
 export default function NewEndpointPage() {
   const t = useTranslations('endpoint');
@@ -41,7 +42,9 @@ export default function NewEndpointPage() {
         <PageHead title={made.name} before={head} />
         <Stack className="page-body narrow" gap="lg">
           <Secret title={t('secret')} text={made.secret} hint={t('secretHint')} />
-          <Verify />
+          <Suspense fallback={<Waiting />}>
+            <Verify />
+          </Suspense>
           <Group justify="flex-end">
             <Button component={Link} href={`/deliveries/${made.id}`}>
               {t('go')}
