@@ -43,7 +43,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'submission',
-    summary: 'Look at what was posted and accepted.',
+    summary: 'Look at what was posted and accepted; read it again under a mended mapping.',
     load: async () => (await import('./commands/submission.ts')).addSubmissionCommands,
   },
   {

@@ -19,13 +19,13 @@ import {
   type RejectedBody,
   type WithinDeadline,
 } from '@leadgate/intake';
-import { keptBody, mapBody, parseBody, readLead as readFieldsOf } from '@leadgate/leads';
+import { keptBody, parseBody, readSent, type Signs, takeSigns } from '@leadgate/leads';
 import type { ProblemDetails } from './answer.ts';
 import type { VerifyCaptcha } from './captcha.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
 import type { BodyText } from './body.ts';
 import { provenBody } from './proof.ts';
-import { checkForSpam, type Signs, takeSigns, type Verdict } from './spam.ts';
+import { checkForSpam, type Verdict } from './spam.ts';
 
 /** What went wrong: told to operators, and not to the sender in so many words. */
 export type Trouble = AcceptTrouble | 'link-not-looked-up' | 'rejected-not-kept';
@@ -155,8 +155,7 @@ function readFields(
   const keyed = takeIdempotencyKey(post.idempotencyKey, value);
   const { key } = keyed;
   const { body, signs } = takeSigns(keyed.body, link.guard?.honeypot ?? null);
-  const own = link.mapping === undefined ? body : mapBody(body, link.mapping);
-  const reading = readFieldsOf(own, link, {
+  const reading = readSent(body, link, {
     lenient: post.lenient,
     now: post.receivedAt,
     isForm: received.type === 'form',

@@ -1,9 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FieldError } from '@leadgate/contract';
-import { canonicalJson } from '@leadgate/leads';
-
-/** The body's name for the key, for beacons, which cannot set a header. */
-const BODY_KEY = '_idempotencyKey';
+import { BODY_KEY, canonicalJson } from '@leadgate/leads';
 
 export type IdempotencyKey =
   { kind: 'none' } | { kind: 'key'; key: string } | { kind: 'invalid'; error: FieldError };

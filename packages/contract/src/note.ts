@@ -8,7 +8,8 @@ export const NOTE_CODES = {
   cut: 'The value was longer than allowed and was cut.',
   'html-entities': 'Characters were sent as HTML writes them; they are what they stand for.',
   'first-of-several': 'Several values were sent for one field; the first counts.',
-  'nothing-recognised': 'No key of the body is a field of a lead; it was accepted without facts.',
+  'nothing-recognised':
+    'No key of the body is a field of a lead, or its mapping found nothing; it was accepted without facts.',
   'not-utf-8': 'The body was not UTF-8 and did not say so; it was read as windows-1252.',
   'file-dropped': 'A file was sent with the form; it was not kept.',
   'check-digits': 'The check digits of the document are wrong; it was kept.',

@@ -14,12 +14,13 @@ export {
 export { emptyLead, joinLeads } from './join-leads.ts';
 export { keptBody } from './kept-body.ts';
 export type { LeadState, Provenance, TouchOfSubmission } from './lead-state.ts';
-export { readLead, type LeadReading } from './lead.ts';
+export { readLead, readSent, type LeadReading } from './lead.ts';
 export { leadWithout, partsByEmail } from './split.ts';
 export { type Drift, driftOf, type LinkShape, seeShape } from './shape.ts';
 export { jsonPointer } from './reading.ts';
 export { mapBody, mappingFaults, mapRules, queryFaults } from './mapping.ts';
 export { PRESET_NAMES, presetMapping, presetProof, PRESETS } from './presets/index.ts';
+export { BODY_KEY, takeSigns, type Signs } from './signs.ts';
 export { suggestRules } from './suggest.ts';
 export { isPhoneCountry } from './telephone.ts';
 export { customFieldKey } from './text.ts';

@@ -7,6 +7,7 @@ import {
   LONGEST_EXTERNAL_ID,
   type Lead,
   type LeadField,
+  type LinkMapping,
   type Note,
   UTM_FIELDS,
   type UtmField,
@@ -19,6 +20,7 @@ import { readBirthday } from './date.ts';
 import { hasRightCheckDigits, readDocument } from './document.ts';
 import { readEmail } from './email.ts';
 import { type PhoneRules, identityKeys } from './identity.ts';
+import { mapBody } from './mapping.ts';
 import {
   Findings,
   type JsonObject,
@@ -33,6 +35,7 @@ import {
   readText,
   withoutEntities,
 } from './reading.ts';
+import { BODY_KEY } from './signs.ts';
 import { isInternational, readTelephone, splitPhones } from './telephone.ts';
 import { BIDI_OVERRIDES, INVISIBLE, cutText } from './text.ts';
 
@@ -96,8 +99,7 @@ const KNOWN_KEYS = new Set<string>([
   'externalId',
   'test',
   ...CLICK_ID_KEYS,
-  // A beacon cannot set the Idempotency-Key header and sends this instead.
-  '_idempotencyKey',
+  BODY_KEY,
   // How long a form took, and how long ago: the receiver's, and in a refused body that is taken after all.
   '_filledMs',
   '_ageMs',
@@ -307,6 +309,31 @@ export function readLead(
     ...(isTest === true && { held: 'test' as const }),
   };
 }
+
+/**
+ * Reads a parsed body as its sender sent it to a link: by the link's mapping, if it has one. Of one in which
+ * the mapping finds nothing, that is noted. Otherwise as `readLead`.
+ */
+export function readSent(
+  body: unknown,
+  link: ReadingRules & Pick<CaptureLink, 'mapping'>,
+  options: Parameters<typeof readLead>[2],
+): LeadReading {
+  if (link.mapping === undefined) return readLead(body, link, options);
+  const mapped = mapBody(body, link.mapping);
+  const reading = readLead(mapped, link, options);
+  if (reading.kind === 'read' && isNothingOf(mapped, link.mapping) && !isEmpty(body))
+    reading.notes.push({ field: '', code: 'nothing-recognised' });
+  return reading;
+}
+
+const isEmpty = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && Object.keys(body).length === 0;
+
+/** Whether no query found anything. What goes to custom fields by its key was not asked for. */
+const isNothingOf = (mapped: unknown, { rest }: LinkMapping): boolean =>
+  isJsonObject(mapped) &&
+  Object.keys(mapped).every((key) => rest !== undefined && key === 'customFields');
 
 /** The date where it is latest, UTC+14: nobody's birthday of today is in the future. */
 function latestDate(now: number): string {

@@ -26,6 +26,7 @@ export {
 export { startImport, type ImportRequest } from './import/import-run.ts';
 export { UnreadableInput } from './import/open-input.ts';
 export type { RowFormat } from './import/rows.ts';
+export type { PostChange } from './replay/read-again.ts';
 export type { CustomFieldChange } from './replay/replay-submissions.ts';
 export { isTimeZone, readOffset } from './import/times.ts';
 export { type Ended, Runner, type Started } from './runs.ts';

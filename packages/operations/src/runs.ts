@@ -44,6 +44,7 @@ export type Work = (task: Task, connections: Connections) => Promise<Outcome | v
 /** How runs go on that were stopped. What needs more than its parameters, as a file, has no work here. */
 const WORK: { [K in RunKind]?: () => Promise<Work> } = {
   replay: async () => (await import('./replay/replay-submissions.ts')).replayWork,
+  'read-again': async () => (await import('./replay/read-again.ts')).readAgainWork,
   resend: async () => (await import('./resend.ts')).resendWork,
 };
 
@@ -177,14 +178,15 @@ export const RunView = Type.Object({
   file: Nullable(Type.String({ description: 'The name of the file of rows that were refused.' })),
 });
 
-/** What takes long: replays, imports, resends. Each runs in the process that began or resumed it. */
+/** What takes long: replays, imports, resends, reading again. Each runs in the process that began or resumed it. */
 export const run = {
   list: operation({
     name: 'run.list',
     id: 'listRuns',
     method: 'GET',
     path: '/runs',
-    summary: 'List replays, imports and resends, newest first, of the last 30 days',
+    summary:
+      'List what takes long (replays, imports, resends, reading again), newest first, of the last 30 days',
     scope: 'workspaceId',
     input: Type.Object({
       workspaceId: Type.Optional(Uuid),

@@ -1,4 +1,10 @@
-import { findWorkspace, listSubmissions, showLead, showSubmission } from '@leadgate/store';
+import {
+  findWorkspace,
+  linkEntries,
+  listSubmissions,
+  showLead,
+  showSubmission,
+} from '@leadgate/store';
 import { Type } from 'typebox';
 import { operation, Refusal } from './operation.ts';
 import { UNKNOWN_WORKSPACE } from './operator.ts';
@@ -9,6 +15,13 @@ import {
   ReplayParameters,
   replayWork,
 } from './replay/replay-submissions.ts';
+import {
+  filterOfPosts,
+  MOST_CHANGES as MOST_POSTS,
+  previewReadAgain,
+  ReadAgainParameters,
+  readAgainWork,
+} from './replay/read-again.ts';
 import { runOf, RunView } from './runs.ts';
 import { At, Limit, open, Uuid } from './schema.ts';
 
@@ -36,6 +49,28 @@ const Preview = Type.Object({
       emptied: Type.Array(Type.String()),
     }),
     { description: `The first ${MOST_CHANGES} of them.` },
+  ),
+});
+
+const names = (what: string) => Type.Array(Type.String(), { description: what });
+
+const ReadAgainPreview = Type.Object({
+  counts: Type.Object({
+    read: Type.Integer({ description: 'Posts that were looked at.' }),
+    changed: Type.Integer({ description: 'That would say something else.' }),
+    unrecognised: Type.Integer({ description: 'Of which nothing would be recognised either.' }),
+    tests: Type.Integer({ description: 'Tests of the sender: they would stay as they are.' }),
+  }),
+  changes: Type.Array(
+    Type.Object({
+      submissionId: Uuid,
+      leadId: Uuid,
+      filled: names('Fields that it would say, and did not, such as email or customFields.plan.'),
+      changed: names('Fields that it would say otherwise.'),
+      emptied: names('Fields that it would say no more.'),
+      names: Type.Boolean({ description: 'It would name a person by an email or telephone.' }),
+    }),
+    { description: `The first ${MOST_POSTS} of them.` },
   ),
 });
 
@@ -106,6 +141,36 @@ export const submission = {
       if (dryRun) return previewReplay(store, workspaceId, filterOf(parameters), signal);
       const asked = { kind: 'replay', workspaceId, parameters, begunBy: actor } as const;
       return runOf(await runner.begin(connections, asked, replayWork));
+    },
+  }),
+
+  readAgain: operation({
+    name: 'submission.read-again',
+    id: 'readAgain',
+    method: 'POST',
+    path: '/links/:linkId/read-again',
+    summary: 'Read stored posts of a link under its present mapping; twice gives the same',
+    description:
+      'Begins a run, which goes on after this is answered: see /runs. What a post says keeps its time; the person it names now is found or created; ids that were answered stay good. With dryRun: says what would change.',
+    scope: 'linkId',
+    subject: ['since', 'until'],
+    input: Type.Object({
+      ...ReadAgainParameters.properties,
+      dryRun: Type.Optional(
+        Type.Boolean({ description: 'Says what would change, and changes nothing.' }),
+      ),
+    }),
+    output: Type.Union([RunView, ReadAgainPreview]),
+    run: async ({ dryRun = false, ...parameters }, connections, { actor, signal }) => {
+      const { store, runner } = connections;
+      const [entry] = await linkEntries(store, parameters.linkId);
+      if (entry === undefined) return new Refusal('not-found', 'There is no such link.');
+      const { link } = entry;
+      if (dryRun)
+        return previewReadAgain(store, link, filterOfPosts(parameters, new Date()), signal);
+      const { workspaceId } = link;
+      const asked = { kind: 'read-again', workspaceId, parameters, begunBy: actor } as const;
+      return runOf(await runner.begin(connections, asked, readAgainWork));
     },
   }),
 };

@@ -213,6 +213,8 @@ export interface StoredFilter {
   outcome?: 'created' | 'updated';
   /** Only those with a note of this code. */
   note?: NoteCode;
+  /** Only those that came in this way. */
+  source?: SubmissionSource;
   /** Only those of a higher order than this (microseconds). */
   afterOrder?: number;
 }
@@ -280,7 +282,7 @@ export async function countStoredSubmissions(
 
 function conditionsOf(
   workspaceId: string,
-  { linkId, leadId, since, until, outcome, note, afterOrder }: StoredFilter,
+  { linkId, leadId, since, until, outcome, note, source, afterOrder }: StoredFilter,
 ): Prisma.Sql[] {
   return [
     Prisma.sql`s.workspace_id = ${workspaceId}::uuid AND l.erased_order IS NULL`,
@@ -289,6 +291,7 @@ function conditionsOf(
     ...(since === undefined ? [] : [Prisma.sql`s."order" >= ${microseconds(since)}::bigint`]),
     ...(until === undefined ? [] : [Prisma.sql`s."order" < ${microseconds(until)}::bigint`]),
     ...(afterOrder === undefined ? [] : [Prisma.sql`s."order" > ${afterOrder}::bigint`]),
+    ...(source === undefined ? [] : [Prisma.sql`s.source = ${source}`]),
     ...(outcome === undefined
       ? []
       : [

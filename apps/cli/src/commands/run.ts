@@ -20,11 +20,11 @@ const ID = 'id of the run';
 
 export function addRunCommands(run: Command, context: Context): void {
   addCommand(run, 'list', {
-    summary: 'List replays, imports and resends of the last 30 days, newest first.',
+    summary: 'List replays, imports, resends and reading again of the last 30 days, newest first.',
     examples: ['run list', 'run list --workspace "My agency" --kind import'],
   })
     .option('--workspace <workspace>', 'only of this workspace: name or id')
-    .option('--kind <kind>', 'only of this kind: replay, import, resend')
+    .option('--kind <kind>', 'only of this kind: replay, import, resend, read-again')
     .option('--limit <n>', 'how many at most', wholeNumber, 50)
     .action((options: ListOptions) => list(context, options));
 
@@ -68,7 +68,7 @@ async function list(
   const kinds = list.input.properties.kind.enum.filter((one) => one === kind);
   const [named] = kinds;
   if (kind !== undefined && named === undefined)
-    throw new Failure('--kind is replay, import or resend.', EXIT.usage);
+    throw new Failure('--kind is replay, import, resend or read-again.', EXIT.usage);
   const runs = await call(context, list, { ...given, kind: named });
   answer(context.io, options, runs, () =>
     runs.length === 0

@@ -1,14 +1,15 @@
 import { UTM_FIELDS } from '@leadgate/contract';
-import { loadNoun } from '@leadgate/operations';
+import { loadNoun, type PostChange } from '@leadgate/operations';
 import type { SubmissionDetails, SubmissionSummary } from '@leadgate/store';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
 import { addCommand, answer, type Context, type JsonOption, remark } from '../command.ts';
-import { namedIds } from '../named.ts';
+import { findLinkNamed, namedIds } from '../named.ts';
 import { consentTable, leadValues } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
-import { pairs, shortTime, table } from '../print/table.ts';
-import { readId, wholeNumber } from '../read.ts';
+import { count, pairs, shortTime, table } from '../print/table.ts';
+import { past, rate, readId, wholeNumber } from '../read.ts';
+import { followRun } from './run.ts';
 
 interface ListOptions extends JsonOption {
   workspace?: string;
@@ -39,6 +40,81 @@ export function addSubmissionCommands(submission: Command, context: Context): vo
   })
     .argument('<id>', 'id of the submission (the answer’s Submission-Id)')
     .action((id: string, options: JsonOption) => show(context, id, options));
+
+  addCommand(submission, 'read-again', {
+    summary: 'Read stored posts of a link under its present mapping.',
+    details:
+      'For a mapping that came late, or was mended. What a post says keeps its time; the person it names now is found or created, and ids that were answered stay good. Twice gives the same. It is a run: see leadgate run.',
+    examples: [
+      'submission read-again --link summer-sale --since 30d --dry-run',
+      'submission read-again --link summer-sale --rate 100/s',
+    ],
+  })
+    .requiredOption('--link <link>', 'of this link: code, id or capture URL')
+    .option('--since <time>', 'accepted from then on: a time, a date, or how long ago (7d)', past)
+    .option('--until <time>', 'accepted before then', past)
+    .option('--rate <rate>', 'how many at most: 50/s, 600/m', rate)
+    .option('--dry-run', 'say how many, and what they would say')
+    .action((options: ReadAgainOptions) => readAgain(context, options));
+}
+
+interface ReadAgainOptions extends JsonOption {
+  link: string;
+  since?: Date;
+  until?: Date;
+  rate?: number;
+  dryRun?: boolean;
+}
+
+const LISTED = 20;
+
+async function readAgain(context: Context, options: ReadAgainOptions): Promise<void> {
+  const { io, session } = context;
+  const { since, until, rate: perSecond, dryRun } = options;
+  const { id: linkId } = await findLinkNamed(session.store(), options.link);
+  const { readAgain } = await loadNoun('submission');
+  const asked = { linkId, since, until, perSecond, dryRun };
+  const begun = await call(context, readAgain, asked);
+  if ('counts' in begun) {
+    const { counts, changes } = begun;
+    const listed = changes.slice(0, LISTED);
+    answer(io, options, begun, () =>
+      [
+        `${count(counts.changed, 'post')} of ${counts.read} would say something else; of ${counts.unrecognised} nothing would be recognised.\n`,
+        ...(listed.length === 0 ? [] : [`\n${changeTable(listed)}`]),
+        ...(counts.changed > listed.length
+          ? [`… and ${counts.changed - listed.length} more\n`]
+          : []),
+      ].join(''),
+    );
+    return;
+  }
+  const { progress } = await followRun(context, begun.id);
+  const { read = 0, changed = 0, unrecognised = 0, tests = 0, left = 0, ended = 0 } = progress;
+  answer(io, options, { run: begun.id, ...progress }, () =>
+    read === 0
+      ? 'No post fits.\n'
+      : [
+          `${count(changed, 'post')} of ${read} say something else now; ${count(ended, 'lead')} turned out to be others’.\n`,
+          ...(unrecognised > 0 ? [`Of ${unrecognised} nothing is recognised.\n`] : []),
+          ...(tests > 0 ? [`${tests} are tests of the sender, and stay as they are.\n`] : []),
+          ...(left > 0
+            ? [
+                `${left} are of a lead of too many submissions: leadgate lead split takes it apart.\n`,
+              ]
+            : []),
+        ].join(''),
+  );
+}
+
+function changeTable(changes: readonly PostChange[]): string {
+  return table(
+    ['submission', 'filled', 'changed', 'emptied', 'names a person'],
+    changes.map(({ submissionId, filled, changed, emptied, names }) => [
+      ...[submissionId, filled.join(', '), changed.join(', '), emptied.join(', ')],
+      names ? 'yes' : 'no',
+    ]),
+  );
 }
 
 async function list(context: Context, options: ListOptions): Promise<void> {

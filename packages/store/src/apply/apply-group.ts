@@ -113,13 +113,16 @@ async function applyOnce(
   const inserted = await insertSubmissions(tx, submissions, notesOf);
 
   const known = await readKnown(tx, [...submissions, ...repetitions], erasureKey);
-  const plan = planGroup(submissions, new Set([...inserted, ...replays]), known, repetitions);
+  const current = await unchangedSince(tx, submissions, replays);
+  const plan = planGroup(submissions, new Set([...inserted, ...current]), known, repetitions);
   const fresh = plan.routes.filter((route) => route.fresh);
   const kept = fresh.filter(({ kind }) => kind !== 'erased');
 
   await insertLeads(tx, plan.newLeads);
   const aliased = plan.routes.filter((route) => !route.fresh && hasNewAlias(route, plan));
   const rows = await lockAsPlanned(tx, plan, [...kept, ...aliased]);
+  if ((await unchangedSince(tx, submissions, current)).size < current.size)
+    throw new RetryTransaction();
   const leads = foldLeads(rows, kept, fields);
   const creators = new Set(leads.flatMap(newCreator));
   const tallies = talliesOf(plan.routes, { inserted, replays, creators, leads, notesOf });
@@ -198,6 +201,23 @@ async function phonesShared(
   return asked.filter(({ leadId }) => shared.has(leadId));
 }
 
+/** Of submissions that are to be applied again, those that still say what they said when they were enqueued. */
+async function unchangedSince(
+  tx: Prisma.TransactionClient,
+  submissions: readonly Submission[],
+  replays: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  if (replays.size === 0) return replays;
+  const asked = submissions.filter(({ id }) => replays.has(id));
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    SELECT s.id FROM submission s
+    JOIN unnest(${asked.map(({ id }) => id)}::uuid[],
+                ${asked.map(({ lead }) => JSON.stringify(lead))}::jsonb[]) AS asked (id, lead)
+      -- Nothing personal is left of one that was erased: that is found out once more.
+      ON asked.id = s.id AND (asked.lead = s.lead OR s.body = '')`;
+  return new Set(rows.map(({ id }) => id));
+}
+
 const CUSTOM_FIELD_NOTES: ReadonlySet<NoteCode> = new Set([
   'top-level-custom-field',
   'unknown-custom-field',
@@ -207,19 +227,19 @@ const CUSTOM_FIELD_NOTES: ReadonlySet<NoteCode> = new Set([
 ]);
 
 /** The receiver's notes, and those of custom fields under today's definitions. */
-function allNotes(
+export function allNotes(
   { workspaceId, lead, notes }: Submission,
   fields: readonly CustomField[],
 ): Note[] {
   const own = fields.filter((field) => field.workspaceId === workspaceId);
-  const resolved = resolveCustomFields(lead, own).notes;
+  const { notes: resolved, values } = resolveCustomFields(lead, own);
   const decidedHere = new Set([
     ...Object.keys(lead.customFields ?? {}).map((key) => jsonPointer('customFields', key)),
     ...Object.keys(lead.otherKeys ?? {}).map((key) => jsonPointer(key)),
   ]);
   // Keys of which the receiver could not know that they are custom fields.
   const known = new Set(resolved.map(({ field }) => field));
-  const isRecognised = resolved.some(({ code }) => code === 'top-level-custom-field');
+  const isRecognised = Object.keys(values).length > 0;
   const isTrue = ({ field, code, detail }: Note): boolean => {
     if (code === 'unknown-key') return !known.has(field);
     if (code === 'nothing-recognised') return !isRecognised;
@@ -234,10 +254,10 @@ function allNotes(
  * committed until then; where a merge, an erasure or another group came in between, it is made
  * again.
  */
-async function lockAsPlanned(
+export async function lockAsPlanned(
   tx: Prisma.TransactionClient,
-  { newLeads }: GroupPlan,
-  routes: readonly Route[],
+  { newLeads }: Pick<GroupPlan, 'newLeads'>,
+  routes: readonly { submission: Pick<Submission, 'workspaceId'>; leadId: string }[],
 ): Promise<LeadRow[]> {
   const planned = new Map<string, NewLead>();
   for (const { submission, leadId } of routes)
@@ -307,7 +327,7 @@ function answer(
 }
 
 /** The custom fields of every workspace of a group, archived ones included. */
-async function readFields(
+export async function readFields(
   tx: Prisma.TransactionClient,
   submissions: readonly Submission[],
 ): Promise<CustomField[]> {

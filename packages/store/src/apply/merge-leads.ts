@@ -68,7 +68,7 @@ async function resolveLead(
  * An alias holds nothing of its own, however it came to be, and no alias points at another: those
  * of the merged lead now point at the kept one.
  */
-async function makeAlias(
+export async function makeAlias(
   tx: Prisma.TransactionClient,
   workspaceId: string,
   id: string,
@@ -90,15 +90,19 @@ async function makeAlias(
     WHERE workspace_id = ${workspaceId}::uuid AND merged_into = ${id}::uuid`;
 }
 
-async function moveIdentities(
+/** Gives what a lead is known by to another, or takes it away. */
+export async function moveIdentities(
   tx: Prisma.TransactionClient,
   workspaceId: string,
   from: string,
-  to: string,
+  to: string | null,
 ): Promise<MovedIdentity[]> {
+  const change =
+    to === null
+      ? Prisma.sql`DELETE FROM identity`
+      : Prisma.sql`UPDATE identity SET lead_id = ${to}::uuid`;
   const rows = await tx.$queryRaw<{ key: string }[]>`
-    UPDATE identity SET lead_id = ${to}::uuid
-    WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ${from}::uuid
+    ${change} WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ${from}::uuid
     RETURNING key`;
   return rows.map(({ key }) => ({ workspaceId, key, from, to }));
 }

@@ -21,12 +21,14 @@ interface FoundRow {
 /**
  * What Postgres holds of the leads and keys that the submissions name, and of the leads those lead
  * to: by workspace id. Read without locks: it is a hint until the rows are locked. One statement
- * where reservations and Postgres agree.
+ * where reservations and Postgres agree. `isLate`: which may be of a person who was erased before they were
+ * reserved.
  */
 export async function readKnown(
   tx: Prisma.TransactionClient,
   submissions: readonly Submission[],
   erasureKey: Uint8Array | null,
+  isLate = mayBeLate,
 ): Promise<Map<string, Known>> {
   const known = new Map<string, Known>(
     submissions.map(({ workspaceId }) => [
@@ -47,7 +49,7 @@ export async function readKnown(
     keys = [];
     leads = rows.flatMap(followed).filter(notAsked);
   }
-  const late = submissions.filter(mayBeLate).flatMap(keysOf);
+  const late = submissions.filter(isLate).flatMap(keysOf);
   const tombstoneOf = await readTombstones(tx, erasureKey, late);
   for (const asked of late) {
     const tombstone = tombstoneOf(asked);

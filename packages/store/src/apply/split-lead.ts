@@ -12,7 +12,7 @@ import { RetryTransaction, transact } from './transact.ts';
 import { shareDeliveries, updateLeads, type ChangedLead } from './update-leads.ts';
 
 /** A lead of this many submissions was not joined by mistake, and would be locked for long. */
-const MOST_SUBMISSIONS = 5_000;
+export const MOST_SUBMISSIONS = 5_000;
 
 export interface LeadPart {
   leadId: string;
@@ -29,7 +29,8 @@ export type Split =
   | { kind: 'unknown-lead' }
   | { kind: 'erased-lead'; leadId: string };
 
-type Told = Pick<
+/** What a stored submission said, and of whom. */
+export type Told = Pick<
   Submission,
   'id' | 'leadId' | 'answeredLeadId' | 'order' | 'stamp' | 'lead' | 'identities'
 >;
@@ -63,7 +64,7 @@ export async function splitLead(
       throw new RetryTransaction();
     if (row.erasedOrder !== null) return { kind: 'erased-lead', leadId: row.id };
 
-    const told = await submissionsOf(tx, workspaceId, ids);
+    const told = (await submissionsOf(tx, workspaceId, [row.id])).get(row.id) ?? [];
     if (told.length > MOST_SUBMISSIONS)
       return { kind: 'too-many', leadId: row.id, most: MOST_SUBMISSIONS };
     const [first, ...others] = partsByEmail(told);
@@ -130,27 +131,41 @@ async function idsOf(
   return rows.map(({ id }) => id);
 }
 
-async function submissionsOf(
+type ToldRow = Omit<Told, 'identities' | 'answeredLeadId'> & {
+  of: string;
+  answeredLeadId: string | null;
+  identities: [key: string, owner: string | null][];
+};
+
+/**
+ * The submissions of leads, under any of their ids, in their order: of each at most one more than a lead may
+ * have to be taken apart.
+ */
+export async function submissionsOf(
   tx: Prisma.TransactionClient,
   workspaceId: string,
   leadIds: readonly string[],
-): Promise<Told[]> {
-  const rows = await tx.$queryRaw<
-    (Omit<Told, 'identities' | 'answeredLeadId'> & {
-      answeredLeadId: string | null;
-      identities: [key: string, owner: string | null][];
-    })[]
-  >`
-    SELECT id, lead_id AS "leadId", answered_lead_id AS "answeredLeadId",
-           "order"::float8 AS "order", stamp::float8 AS stamp, lead, identities
-    FROM submission
-    WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ANY (${leadIds}::uuid[])
-    ORDER BY "order" LIMIT ${MOST_SUBMISSIONS + 1}`;
-  return rows.map(({ answeredLeadId, identities, ...row }) => ({
-    ...row,
-    ...(answeredLeadId !== null && { answeredLeadId }),
-    identities: identities.map(([key, owner]) => ({ key, owner })),
-  }));
+): Promise<Map<string, Told[]>> {
+  const rows = await tx.$queryRaw<ToldRow[]>`
+    SELECT asked.id AS of, s.id, s.lead_id AS "leadId", s.answered_lead_id AS "answeredLeadId",
+           s."order"::float8 AS "order", s.stamp::float8 AS stamp, s.lead, s.identities
+    FROM unnest(${leadIds}::uuid[]) AS asked (id)
+    CROSS JOIN LATERAL (
+      SELECT * FROM submission
+      WHERE workspace_id = ${workspaceId}::uuid AND lead_id IN (
+        SELECT own.id FROM lead own
+        WHERE own.workspace_id = ${workspaceId}::uuid
+          AND (own.id = asked.id OR own.merged_into = asked.id))
+      ORDER BY "order" LIMIT ${MOST_SUBMISSIONS + 1}) AS s
+    ORDER BY s."order"`;
+  const told = new Map<string, Told[]>(leadIds.map((id) => [id, []]));
+  for (const { of, answeredLeadId, identities, ...row } of rows)
+    told.get(of)?.push({
+      ...row,
+      ...(answeredLeadId !== null && { answeredLeadId }),
+      identities: identities.map(([key, owner]) => ({ key, owner })),
+    });
+  return told;
 }
 
 /** An id that only submissions of this part were reserved for, as it was answered; else a new one. */
