@@ -350,6 +350,8 @@ function createRowReader(
     if (isMeta && isMetaTest(values)) return refusedRow(TEST_ROW);
     const { body, time } = mapRow(values, rules);
     if (Object.keys(body).length === 0) return refusedRow(NOTHING);
+    const text = canonicalJson(body);
+    if (text === null) return refusedRow(TOO_DEEP);
     const reading = readLead(body, link, { lenient, now: Date.now() });
     if (reading.kind === 'refused')
       return {
@@ -363,7 +365,6 @@ function createRowReader(
       const detail = `${wrong.code}: ${wrong.detail}`;
       reading.notes.push({ field: wrong.pointer, code: 'set-aside', detail });
     }
-    const text = canonicalJson(body) ?? JSON.stringify(body);
     const began = stamp === null ? NO_TIME : Math.floor(stamp / 1_000);
     const external = markOfExternal(reading.identities);
     const said = external === null ? [text, String(stamp)] : [external];
@@ -378,6 +379,12 @@ const TEST_ROW: FieldError = {
   pointer: '',
   code: 'test-lead',
   detail: "Meta's tool for testing forms sent it.",
+};
+
+const TOO_DEEP: FieldError = {
+  pointer: '',
+  code: 'malformed-row',
+  detail: 'It is nested deeper than 64 levels, as no lead is.',
 };
 
 const NOTHING: FieldError = {

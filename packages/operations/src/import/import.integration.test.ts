@@ -107,6 +107,19 @@ test('NDJSON, an array, gzip, a byte order mark and other encodings are read ali
   expect(house.queue[0]).toMatchObject({ lead: { name: 'João' }, source: 'import' });
 });
 
+test('a row of JSON that is nested far too deep is refused, and the file goes on', async () => {
+  const deep = '['.repeat(30_000) + ']'.repeat(30_000);
+  const rows = [
+    `{"email":"deep@x.example","x":${deep}}`,
+    `{"email":"custom@x.example","customFields":{"x":${deep}}}`,
+    `{"email":${deep}}`,
+    '{"email":"after@x.example"}',
+  ];
+  expect(await bring(rows.join('\n'))).toMatchObject({ rows: 4, imported: 2, refused: 2 });
+  await house.work();
+  expect(await leadOf('after@x.example')).toBeDefined();
+});
+
 test('an Excel file is read as people see it, and says which sheet and columns', async () => {
   await addField('plano', 'Plano');
   const head = ['Nome', 'E-mail', 'Telefone', 'CPF', 'Plano', 'Data', 'X'];
