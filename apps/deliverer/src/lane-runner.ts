@@ -40,11 +40,13 @@ export interface LaneOptions {
 }
 
 /** Without a rate, so many times the concurrency are read at once: reading is then no pause. */
-const READ_AHEAD = 4;
+const READ_AHEAD = 8;
 /** What was read is news for so long. */
 const FRESH_MS = 250;
 /** Postgres is away: what came of sends is written when it is back. */
 const WRITE_AGAIN_MS = 500;
+/** What ends meanwhile is written together. */
+const WRITE_APART_MS = 20;
 /** At a stop, beyond what sends have. */
 const LAST_WRITE_MS = 1_000;
 /** What is due later than this needs no lane until then. */
@@ -320,6 +322,8 @@ export class LaneRunner {
   async #writeAll(): Promise<void> {
     const { store, logger } = this.#options;
     while (this.#outcomes.length > 0) {
+      const apartMs = this.#wroteAt + WRITE_APART_MS - now();
+      if (apartMs > 0 && this.#underWay > 0) await delay(apartMs);
       const batch = this.#outcomes;
       this.#outcomes = [];
       const quietMs = this.#quietUntil - now();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { messageId, newSecret, signedHeaders } from './signature.ts';
+import { messageId, newSecret, signedHeaders, signingKey } from './signature.ts';
 
 const seconds = () => Math.floor(Date.now() / 1_000);
 
@@ -9,7 +9,11 @@ test('whatever the body, receivers verify it with the library of the standard', 
   fc.assert(
     fc.property(fc.json(), (body) => {
       const secret = newSecret();
-      const headers = signedHeaders([secret], { id: 'msg_1', seconds: seconds(), body });
+      const headers = signedHeaders([signingKey(secret)], {
+        id: 'msg_1',
+        seconds: seconds(),
+        body,
+      });
       expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
     }),
   );
@@ -18,7 +22,11 @@ test('whatever the body, receivers verify it with the library of the standard', 
 test('during a rotation a receiver verifies with the old secret or the new one, and no other', () => {
   const [old, current, other] = [newSecret(), newSecret(), newSecret()];
   const body = '{"name":"José"}';
-  const headers = signedHeaders([current, old], { id: 'msg_1', seconds: seconds(), body });
+  const headers = signedHeaders([current, old].map(signingKey), {
+    id: 'msg_1',
+    seconds: seconds(),
+    body,
+  });
   for (const secret of [old, current])
     expect(new Webhook(secret).verify(body, headers)).toEqual({ name: 'José' });
   expect(() => new Webhook(other).verify(body, headers)).toThrow('No matching signature');
@@ -26,9 +34,17 @@ test('during a rotation a receiver verifies with the old secret or the new one, 
 
 test('a body that was changed, or is old, is not verified', () => {
   const secret = newSecret();
-  const signed = signedHeaders([secret], { id: 'msg_1', seconds: seconds(), body: '{"a":1}' });
+  const signed = signedHeaders([signingKey(secret)], {
+    id: 'msg_1',
+    seconds: seconds(),
+    body: '{"a":1}',
+  });
   expect(() => new Webhook(secret).verify('{"a":2}', signed)).toThrow('No matching signature');
-  const old = signedHeaders([secret], { id: 'msg_1', seconds: seconds() - 600, body: '{}' });
+  const old = signedHeaders([signingKey(secret)], {
+    id: 'msg_1',
+    seconds: seconds() - 600,
+    body: '{}',
+  });
   expect(() => new Webhook(secret).verify('{}', old)).toThrow('too old');
 });
 

@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, hash, randomBytes, type KeyObject } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
@@ -19,25 +19,27 @@ export interface MessageOf {
 
 /** The `webhook-id`: the same for the same version, whichever process sends it, however often. */
 export function messageId({ endpointId, leadId, version, resends }: MessageOf): string {
-  const digest = createHash('sha256')
-    .update(`${endpointId} ${leadId} ${version} ${resends}`)
-    .digest();
-  return `msg_${digest.subarray(0, 18).toString('base64url')}`;
+  const digest = hash('sha256', `${endpointId} ${leadId} ${version} ${resends}`, 'base64url');
+  return `msg_${digest.slice(0, 24)}`;
+}
+
+/** The key of a secret. */
+export function signingKey(secret: string): KeyObject {
+  return createSecretKey(secret.slice(PREFIX.length), 'base64');
 }
 
 /**
  * The headers of a signed message (Standard Webhooks 1.0: `v1`, HMAC-SHA256 over id, time and body), with
- * one signature a secret: during a rotation the receiver may hold either.
+ * one signature a key: during a rotation the receiver may hold either.
  */
 export function signedHeaders(
-  secrets: readonly string[],
+  keys: readonly KeyObject[],
   { id, seconds, body }: { id: string; seconds: number; body: string },
 ): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
   const content = `${id}.${seconds}.${body}`;
-  const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
-    return `v1,${createHmac('sha256', key).update(content).digest('base64')}`;
-  });
+  const signatures = keys.map(
+    (key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`,
+  );
   return {
     'webhook-id': id,
     'webhook-timestamp': seconds.toString(),

@@ -143,7 +143,8 @@ export function readLeadContent(
   const { workspace: _, erased: __, ...lead } = readLeadSummary(row, fields);
   const { version, mergedLeads } = row;
   const touches = { firstTouch: readTouch(row.firstTouch), lastTouch: readTouch(row.lastTouch) };
-  return { ...lead, version, ...touches, mergedLeads };
+  // Of that many members a spread would cost three times as much, with each send.
+  return Object.assign(lead, { version, ...touches, mergedLeads });
 }
 
 interface DueRow extends LeadContentRow {
@@ -162,17 +163,21 @@ export async function dueDeliveries(
   lane: { owner: string; endpointId: string },
   { limit, except, freshFirst }: { limit: number; except: readonly string[]; freshFirst: boolean },
 ): Promise<DueDelivery[]> {
-  const order = freshFirst ? Prisma.sql`d.attempts, d.due_at` : Prisma.sql`d.due_at`;
+  const order = freshFirst ? Prisma.sql`attempts, due_at` : Prisma.sql`due_at`;
   const rows = await store.prisma.$queryRaw<DueRow[]>`
-    SELECT d.event, d.resends, d.attempts, d.remote_id AS "remoteId", ${contentColumns}
-    FROM delivery d
-    JOIN lead ON lead.workspace_id = d.workspace_id AND lead.id = d.lead_id
-    JOIN workspace w ON w.id = d.workspace_id
-    WHERE d.endpoint_id = ${lane.endpointId}::uuid AND d.due_at <= clock_timestamp()
-      AND d.lead_id <> ALL (${except}::uuid[])
-      AND EXISTS (SELECT FROM endpoint e WHERE e.id = d.endpoint_id AND e.state = 'active'
-                  AND e.lane_owner = ${lane.owner}::uuid AND e.lane_until > clock_timestamp())
-    ORDER BY ${order} LIMIT ${limit}::int`;
+    WITH due AS MATERIALIZED (
+      -- First: however many wait, only the leads of these are read.
+      SELECT workspace_id, lead_id, event, resends, attempts, remote_id, due_at FROM delivery
+      WHERE endpoint_id = ${lane.endpointId}::uuid AND due_at <= now()
+        AND lead_id <> ALL (${except}::uuid[])
+        AND EXISTS (SELECT FROM endpoint e WHERE e.id = ${lane.endpointId}::uuid AND e.state = 'active'
+                    AND e.lane_owner = ${lane.owner}::uuid AND e.lane_until > clock_timestamp())
+      ORDER BY ${order} LIMIT ${limit}::int)
+    SELECT due.event, due.resends, due.attempts, due.remote_id AS "remoteId", ${contentColumns}
+    FROM due
+    JOIN lead ON lead.workspace_id = due.workspace_id AND lead.id = due.lead_id
+    JOIN workspace w ON w.id = due.workspace_id
+    ORDER BY ${order}`;
   const fields = await fieldsOfWorkspaces(
     store,
     rows.map(({ workspaceId }) => workspaceId),
@@ -242,6 +247,8 @@ export async function recordTries(
   setAsideMs: number,
 ): Promise<void> {
   const anyDelivered = tries.some(({ outcome }) => outcome === 'delivered');
+  // Said as a list, they are found by the index, however the rows are thought to be spread.
+  const leadIds = tries.map(({ leadId }) => leadId);
   try {
     await store.prisma.$queryRaw`
       WITH tried AS (
@@ -257,7 +264,7 @@ export async function recordTries(
       ), locked AS (
         -- In the order of group commits, which write the same rows.
         SELECT lead_id FROM delivery
-        WHERE endpoint_id = ${endpointId}::uuid AND lead_id IN (SELECT "leadId" FROM tried)
+        WHERE endpoint_id = ${endpointId}::uuid AND lead_id = ANY (${leadIds}::uuid[])
         ORDER BY lead_id FOR UPDATE
       ), standing AS (
         UPDATE endpoint SET
@@ -289,7 +296,9 @@ export async function recordTries(
         delivered_at = CASE WHEN delivered THEN now() ELSE d.delivered_at END,
         remote_id = coalesce("remoteId", d.remote_id),
         event = CASE WHEN delivered AND d.event = 'lead.created' THEN 'lead.updated' ELSE d.event END
-      FROM judged WHERE d.endpoint_id = ${endpointId}::uuid AND d.lead_id = judged."leadId"`;
+      FROM judged
+      WHERE d.endpoint_id = ${endpointId}::uuid AND d.lead_id = ANY (${leadIds}::uuid[])
+        AND d.lead_id = judged."leadId"`;
   } catch (error) {
     throw withoutValues(error);
   }

@@ -26,10 +26,11 @@ export async function fieldsOfWorkspaces(
   workspaceIds: string[],
 ): Promise<CustomField[]> {
   if (workspaceIds.length === 0) return [];
-  const rows = await store.prisma.customField.findMany({
-    where: { workspaceId: { in: [...new Set(workspaceIds)] } },
-    orderBy: { createdAt: 'asc' },
-  });
+  // Raw: it is asked with every few deliveries, and a query of Prisma's is compiled each time.
+  const rows = await store.prisma.$queryRaw<Omit<FieldRow, 'createdAt'>[]>`
+    SELECT id, workspace_id AS "workspaceId", name, label, type, options, archived_at AS "archivedAt"
+    FROM custom_field WHERE workspace_id = ANY (${[...new Set(workspaceIds)]}::uuid[])
+    ORDER BY created_at`;
   return rows.map(readField);
 }
 
@@ -161,7 +162,7 @@ async function findNameClash(
 }
 
 /** A custom field from its row. */
-export function readField(row: FieldRow): CustomField {
+export function readField(row: Omit<FieldRow, 'createdAt'>): CustomField {
   const { id, workspaceId, name, label, options, archivedAt } = row;
   // The table's check allows the types of the contract only.
   const type = row.type as CustomFieldType;

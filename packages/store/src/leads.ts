@@ -42,14 +42,14 @@ export interface LeadSummary extends Lead {
 
 /** A lead from its row, with the custom fields of its workspace. UTM marks are the last touch's. */
 export function readLeadSummary(row: ListedLeadRow, fields: readonly CustomField[]): LeadSummary {
+  const values: Record<string, unknown> = {};
+  for (const field of LEAD_FIELDS) if (row[field] !== null) values[field] = row[field];
   const nameOf = new Map(fields.map(({ id, name }) => [id, name]));
   return {
     leadId: row.id,
     workspaceId: row.workspaceId,
     workspace: row.workspaceName,
-    ...Object.fromEntries(
-      LEAD_FIELDS.flatMap((field) => (row[field] === null ? [] : [[field, row[field]]])),
-    ),
+    ...values,
     ...(row.telephoneE164 !== null && { telephoneE164: row.telephoneE164 }),
     ...(Object.keys(row.address).length > 0 && { address: row.address }),
     ...row.lastTouch?.values,

@@ -1,4 +1,4 @@
-import { signedHeaders } from '../signature.ts';
+import { signedHeaders, signingKey } from '../signature.ts';
 import { verdictOn } from '../verdict.ts';
 import type { Destination, DestinationSettings, Request } from './destination.ts';
 
@@ -9,6 +9,7 @@ export function webhook({
   headers,
   secrets,
 }: Omit<DestinationSettings, 'mapping'>): Destination {
+  const keys = secrets.map(signingKey);
   const message = (id: string, content: object): Request => {
     const body = JSON.stringify(content);
     const seconds = Math.floor(Date.now() / 1_000);
@@ -19,7 +20,7 @@ export function webhook({
         ...headers,
         'content-type': 'application/json',
         'user-agent': 'Leadgate',
-        ...signedHeaders(secrets, { id, seconds, body }),
+        ...signedHeaders(keys, { id, seconds, body }),
       },
       body,
       read: (result, now) => ({ verdict: verdictOn(result, now), remoteId: null }),
