@@ -18,6 +18,8 @@
  * @property {{ seconds: number }} burst each of its three parts
  * @property {{ rows: number }} import
  * @property {{ leads: number[], waiting: number, identities: number, rounds: number }} size
+ * @property {{ sends: number, burst: number, limitSeconds: number, idle: number }} deliveries sends in a
+ *   measurement, leads that change at once, for how long a limit is watched, and posts with nothing else to do
  * @property {{ seconds: number }} soak at full rate, for the slope of memory
  */
 
@@ -34,7 +36,7 @@ const STAGES = [
     'soak',
     'spool',
   ],
-  ...['mapping', 'start', 'npm-start'],
+  ...['mapping', 'deliveries', 'start', 'npm-start'],
 ];
 
 /** Half of the bodies are of people that the servers know: this many of them. */
@@ -55,6 +57,7 @@ const FULL = {
   burst: { seconds: 20 },
   import: { rows: 100_000 },
   size: { leads: [1_000_000, 5_000_000], waiting: 1_000_000, identities: 5_000_000, rounds: 3 },
+  deliveries: { sends: 10_000, burst: 5_000, limitSeconds: 60, idle: 100 },
   soak: { seconds: 600 },
 };
 
@@ -73,6 +76,7 @@ const QUICK = {
   burst: { seconds: 8 },
   import: { rows: 10_000 },
   size: { leads: [100_000], waiting: 50_000, identities: 200_000, rounds: 2 },
+  deliveries: { sends: 5_000, burst: 5_000, limitSeconds: 15, idle: 30 },
   soak: { seconds: 20 },
 };
 

@@ -103,6 +103,7 @@ async function measure(bench) {
   const { measureSoak } = await import('./stages/soak.js');
   const { measureSpool } = await import('./stages/spool.js');
   const { measureMapping } = await import('./stages/mapping.js');
+  const { measureDeliveries } = await import('./stages/deliveries.js');
   const { measureStart } = await import('./stages/start.js');
   const { measureNpmStart } = await import('./stages/npm-start.js');
   /**
@@ -136,11 +137,12 @@ async function measure(bench) {
       measureMapping(bench, { receiverMicros: receivers?.leadgate.cpuByProcess['service'] }),
     ),
   );
+  const deliveries = await stage('deliveries', () => measureDeliveries(bench));
   const start = await stage('start', () => measureStart(bench));
   const npmStart = await stage('npm-start', () => measureNpmStart(bench));
   return {
     ...{ receivers, workers, endToEnd, spike, quiet, burst, import: imported },
-    ...{ size, soak, spool, mapping, start, npmStart },
+    ...{ size, soak, spool, mapping, deliveries, start, npmStart },
   };
 }
 
