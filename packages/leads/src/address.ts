@@ -5,7 +5,7 @@ import {
   type Reading,
   isBlank,
   isJsonObject,
-  jsonPointer,
+  isMask,
   own,
   readText,
   readTextOrInteger,
@@ -32,12 +32,11 @@ export function readAddress(value: unknown, findings: Findings): Lead['address']
     const plain = withoutEntities(sent);
     if (plain !== sent) findings.note(`/address/${field}`, 'html-entities');
     const text = findings.accept(read(plain), `/address/${field}`);
-    if (text === undefined) continue;
+    if (text === undefined || isMask(text)) continue;
     address[field] = text;
     isEmpty = false;
   }
-  for (const key of Object.keys(value))
-    if (!KNOWN.has(key)) findings.unknownKey(() => jsonPointer('address', key));
+  for (const key of Object.keys(value)) if (!KNOWN.has(key)) findings.unknownKey(key, 'address');
   return isEmpty ? undefined : address;
 }
 

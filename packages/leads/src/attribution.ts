@@ -15,6 +15,7 @@ import {
   isWholeNumber,
   type JsonObject,
   jsonPointer,
+  opened,
   own,
   NOT_AN_OBJECT,
   readText,
@@ -43,12 +44,12 @@ export const isAttributionKey = (key: string): boolean => KNOWN.has(key);
  * refuses a lead: a value that cannot be taken is set aside.
  */
 export function readAttribution(body: JsonObject, findings: Findings): Attribution | undefined {
-  const sent = own(body, 'attribution');
+  const sent = opened(own(body, 'attribution'));
   const inside = isJsonObject(sent) ? sent : {};
   if (!isBlank(sent) && sent !== inside)
     findings.note('/attribution', 'set-aside', NOT_AN_OBJECT.detail);
   for (const key of Object.keys(inside))
-    if (!KNOWN.has(key)) findings.unknownKey(() => jsonPointer('attribution', key));
+    if (!KNOWN.has(key)) findings.unknownKey(key, 'attribution');
 
   const attribution: Attribution = {};
   for (const field of ATTRIBUTION_FIELDS) {

@@ -183,6 +183,10 @@ describe('a form body', () => {
   test.each([
     '{"email":"a@example.com","name":"A&B=C+D"}',
     `${encodeURIComponent('{"email":"a@example.com","name":"A&B=C+D"}')}=`,
+    '{"email":"a@example.com","name":"A&B=C+D"}=',
+    ' \n{"email":"a@example.com","name":"A&B=C+D"}',
+    `%EF%BB%BF${encodeURIComponent('{"email":"a@example.com","name":"A&B=C+D"}')}`,
+    `+${encodeURIComponent('{"email":"a@example.com","name":"A&B=C+D"}')}=`,
   ])('that is JSON is read as JSON: %s', (text) => {
     expect(form(text)).toEqual({
       kind: 'parsed',
@@ -190,6 +194,21 @@ describe('a form body', () => {
       notes: [],
     });
   });
+
+  test.each([
+    ['[{"email":"a@example.com"}]', [{ email: 'a@example.com' }]],
+    [encodeURIComponent('[{"email":"a@example.com"}]'), [{ email: 'a@example.com' }]],
+    ['"{}"', '{}'],
+    ['11987650001', 11987650001],
+    ['null', null],
+  ])('that is another value of JSON is that value, and no name of a field: %s', (text, value) => {
+    expect(form(text)).toEqual({ kind: 'parsed', value, notes: [] });
+  });
+
+  test.each(['%5Bx%5D=1', '[x]=1', 'true=1', '[object Object]'])(
+    'that only looks like it is a form: %s',
+    (text) => expect(Object.keys(fields(text) as object)).toHaveLength(1),
+  );
 
   test('that begins as JSON and is none is malformed, not a key of personal data', () => {
     expect(form('{"email":"a@example.com",}').kind).toBe('malformed');

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import iconv from 'iconv-lite';
 import { parse } from 'qs';
 import { isLeadKey } from './lead.ts';
+import { exactJson } from './reading.ts';
 
 /** The encodings that bodies are read in. ISO-8859-1 means windows-1252, as in a browser. */
 export type Charset = 'utf-8' | 'windows-1252' | 'utf-16';
@@ -53,35 +54,27 @@ export function parseBody(text: string, type: BodyType): ParsedBody {
 // JSON.parse makes `__proto__` an own property, which is harmless until it is assigned.
 function parseJson(text: string): ParsedBody {
   try {
-    const value: unknown = JSON.parse(text);
-    return {
-      kind: 'parsed',
-      value: LONG_INTEGER.test(text) ? parseExactly(text) : value,
-      notes: [],
-    };
+    return { kind: 'parsed', value: exactJson(text), notes: [] };
   } catch {
     return { kind: 'malformed' };
   }
 }
 
-/** So many digits may not fit into a number. */
-const LONG_INTEGER = /[:[,\s]-?\d{16}/;
-/** A string, or a number as a whole. Within valid JSON digits stand in no other place. */
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** An object that was sent as a form, as `curl -d` does without a header: as it is, or percent-encoded. */
+export const isJsonInForm = (text: string): boolean =>
+  /^(?:\s|\+|%20|%EF%BB%BF)*(?:\{|%7b)/i.test(text);
 
-/** Valid JSON, with integers beyond 2^53 as their digits: they are ids, and would end in other digits. */
-function parseExactly(text: string): unknown {
-  const exact = text.replace(TOKENS, (token) =>
-    /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
-  );
-  return JSON.parse(exact);
-}
-
-/** JSON that was sent as a form, as `curl -d` does without a header: as it is, or percent-encoded. */
+/** The JSON that a form is; null if it is none. What begins as an object is meant as one. */
 function jsonInForm(text: string): ParsedBody | null {
-  if (!/^\s*(?:\{|%7b)/i.test(text)) return null;
-  const decoded = /^\s*\{/.test(text) ? text : decodeFormText(text.replace(/=\s*$/, '')).text;
-  return parseJson(decoded);
+  const isObject = isJsonInForm(text);
+  if (!isObject && !/^\s*(?:[["\d-]|%5b|%22|true|false|null)/i.test(text)) return null;
+  const plain = parseJson(text);
+  if (plain.kind === 'parsed') return plain;
+  // Some programs take the whole for the name of a field, and write `=` after it.
+  const bare = text.replace(/=\s*$/, '');
+  const decoded = /^\s*[{["]/.test(bare) ? bare : decodeFormText(bare).text;
+  const parsed = parseJson(decoded.replace(/^\ufeff/, ''));
+  return isObject || parsed.kind === 'parsed' ? parsed : null;
 }
 
 /**

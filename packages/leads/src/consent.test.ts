@@ -95,6 +95,17 @@ describe('consent', () => {
     'I do not agree',
     "I don't consent",
     'Recuso',
+    'Não.',
+    'Não, obrigado',
+    'No, gracias',
+    'Discordo',
+    'Não autorizo o uso dos meus dados pessoais para fins de marketing e publicidade.',
+    'I do not agree to receive emails about products and services of this company',
+    'Não dou meu consentimento',
+    'denied',
+    'Rejeitado',
+    'opt-out',
+    'unchecked',
   ])('%j is a refusal in words', (text) => {
     expect(consentOf(text)?.given).toBe(false);
     expect(consentOf({ given: text })).toEqual({ given: false, text });
@@ -105,7 +116,24 @@ describe('consent', () => {
     'Notícias: aceito',
     'Nota de privacidade aceita',
     'Não quero perder novidades: aceito receber contato',
+    'Não quero perder nenhuma das novidades e promoções da loja',
+    'Negociar é comigo',
+    'granted',
   ])('%j is what was agreed to', (text) => expect(consentOf(text)).toEqual({ given: true, text }));
+
+  test.each([
+    [['on'], { given: true }],
+    [['0', '1'], { given: true }],
+    [['Aceito A', 'Aceito B'], { given: true, text: 'Aceito A; Aceito B' }],
+    [['Aceito', 'Não aceito'], { given: false, text: 'Não aceito' }],
+    ['N', { given: false }],
+    ['{"given":"sim","textVersion":2}', { given: true, textVersion: '2' }],
+    ['undefined', undefined],
+    ['null', undefined],
+    ['-', undefined],
+  ])('%j is read as a form or a script sends it', (sent, consent) => {
+    expect(consentOf(sent)).toEqual(consent);
+  });
 
   test('is bounded, and what else is in it is noted', () => {
     expect(consentOf({ given: true, text: 'x'.repeat(10_000) })?.text).toHaveLength(10_000);

@@ -6,7 +6,7 @@ import {
   booleanOfWord,
   isBlank,
   isJsonObject,
-  jsonPointer,
+  isMask,
   own,
   readText,
   readTextOrInteger,
@@ -31,19 +31,20 @@ const LANGUAGE = /^[a-z]{2,8}(?:-[a-z0-9]{1,8}){0,4}$/i;
  * value is these words says all by itself, be it named `consent` or `consent.given`.
  */
 export function readConsent(value: unknown, findings: Findings): Consent | undefined {
-  if (isBlank(value)) return undefined;
+  if (isNothing(value)) return undefined;
   if (!isJsonObject(value)) {
-    const given = booleanOf(value);
+    const said = oneOf(value);
+    const given = booleanOf(said);
     if (given !== undefined) return { given };
-    const text = wordsOf(value);
-    if (text !== undefined) return { given: !REFUSAL.test(text), text };
+    const text = wordsOf(said);
+    if (text !== undefined) return { given: !isRefusal(text), text };
     findings.refuse(NOT_AN_OBJECT, '/consent');
     return undefined;
   }
-  const sent = own(value, 'given');
-  const agreed = isBlank(sent) ? undefined : (booleanOf(sent) ?? wordsOf(sent));
-  if (!isBlank(sent) && agreed === undefined) findings.refuse(NOT_A_BOOLEAN, '/consent/given');
-  const given = typeof agreed === 'string' ? !REFUSAL.test(agreed) : agreed;
+  const sent = oneOf(own(value, 'given'));
+  const agreed = isNothing(sent) ? undefined : (booleanOf(sent) ?? wordsOf(sent));
+  if (!isNothing(sent) && agreed === undefined) findings.refuse(NOT_A_BOOLEAN, '/consent/given');
+  const given = typeof agreed === 'string' ? !isRefusal(agreed) : agreed;
   const words = typeof agreed === 'string' ? agreed : undefined;
   const text = findings.accept(readText(own(value, 'text'), TEXT_LIMIT), '/consent/text') ?? words;
   const textVersion = findings.accept(
@@ -51,8 +52,7 @@ export function readConsent(value: unknown, findings: Findings): Consent | undef
     '/consent/textVersion',
   );
   const language = readLanguage(own(value, 'language'), findings);
-  for (const key of Object.keys(value))
-    if (!KNOWN.has(key)) findings.unknownKey(() => jsonPointer('consent', key));
+  for (const key of Object.keys(value)) if (!KNOWN.has(key)) findings.unknownKey(key, 'consent');
   if (given === undefined && text === undefined && textVersion === undefined) return undefined;
   return {
     given: given ?? false,
@@ -78,9 +78,35 @@ function booleanOf(value: unknown): boolean | undefined {
     : undefined;
 }
 
-/** The words of an option to refuse, as `Não aceito` among radio buttons; a notice that begins so is none. */
-const REFUSAL =
-  /^(?:(?:eu |yo )?n[ãa]?o,? (?:aceito|autorizo|concordo|quero|acepto|estoy de acuerdo|quiero|thanks?)|I (?:do not|don['’]t) (?:accept|agree|consent|want)|recus[oa]|rechazo|rejeito|decline|refuse|reject)\b[^.;:]{0,40}[.!]?$/i;
+const isNothing = (value: unknown): boolean => isBlank(value) || isMask(value);
+
+/** Of a list, as several boxes of one name send: the last if they say yes or no, else their words. */
+function oneOf(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  const said: unknown[] = value.filter((one) => !isNothing(one));
+  const words = said.filter((one) => booleanOf(one) === undefined);
+  if (words.length === 0) return said.at(-1);
+  return words.every((one) => typeof one === 'string')
+    ? (words.find(isRefusal) ?? words.join('; '))
+    : value;
+}
+
+/** Whole texts that refuse, folded; `denied` is what consent tools say. */
+const REFUSALS =
+  /^(?:(?:nao|no)(?:,? (?:obrigad[oa]|gracias|thanks?|thank you))?|(?:eu |yo |i )?(?:recus|rejeit|rechaz|neg|discord|disagree|refuse|reject|decline|den[iy]|revo[gk]|withdr[ae]w)(?:o|a?do|e?d|n)?|denegado|desacuerdo|nunca|never|nenhum|none|nope|nein|non|unchecked|(?:opt(?:ed)?[ -]?out|unsubscribed?))$/;
+/** Sentences of an option to refuse, as \`Não aceito\` among radio buttons; a notice that begins so is none. */
+const REFUSING =
+  /^(?:(?:eu |yo )?(?:nao|no),? (?:aceito|autorizo|concordo|consinto|permito|desejo|dou|acepto|autorizo|consiento|deseo|doy|estoy de acuerdo)\b[^.;:!?]{0,200}|(?:eu |yo )?(?:nao|no),? (?:quero|quiero|gostaria)\b[^.;:!?]{0,40}|i (?:do not|don.?t) (?:accept|agree|authori[sz]e|consent|permit)\b[^.;:!?]{0,200}|i (?:do not|don.?t) want\b[^.;:!?]{0,40}|(?:i |eu |yo )?(?:recuso|rechazo|rejeito|decline|refuse|reject|disagree|discordo)\b[^.;:!?]{0,40})$/;
+
+function isRefusal(words: unknown): boolean {
+  const folded = String(words)
+    .toLowerCase()
+    .normalize('NFD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/\s+/g, ' ')
+    .replace(/^[\s"'(]+|(?<![\s"').!])[\s"').!]+$/g, '');
+  return REFUSALS.test(folded) || REFUSING.test(folded);
+}
 
 /** The value of a ticked checkbox is the words beside it: what is no refusal was agreed to. */
 function wordsOf(value: unknown): string | undefined {

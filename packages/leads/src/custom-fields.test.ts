@@ -69,10 +69,13 @@ describe('number', () => {
 });
 
 describe('boolean', () => {
-  test.each([true, 1, '1', 'true', 'TRUE', 'yes', 'Sim', 'on'])('%j is true', (sent) => {
-    expect(convert(sent, 'boolean')).toEqual({ value: true });
-  });
-  test.each([false, 0, '0', 'false', 'No', 'NÃO', 'na\u0303o', 'nao', 'off'])(
+  test.each([true, 1, '1', 'true', 'TRUE', 'yes', 'Sim', 'on', 'S', 'V', 't', 'VERDADEIRO', 'sí'])(
+    '%j is true',
+    (sent) => {
+      expect(convert(sent, 'boolean')).toEqual({ value: true });
+    },
+  );
+  test.each([false, 0, '0', 'false', 'No', 'NÃO', 'na\u0303o', 'nao', 'off', 'N', 'F', 'FALSO'])(
     '%j is false, and a value',
     (sent) => {
       expect(convert(sent, 'boolean')).toEqual({ value: false });
@@ -130,6 +133,11 @@ describe('multi-select', () => {
   test('items come once each and in the order of the options', () => {
     expect(convert(['C', 'a', 'c', 'A'], 'multi-select', options)).toEqual({ value: ['a', 'c'] });
     expect(convert('b', 'multi-select', options)).toEqual({ value: ['b'] });
+  });
+  test('an option may have a comma in it, and stand among others with commas between', () => {
+    const meals = ['Casa, comida', 'Roupa'];
+    for (const sent of ['Roupa, Casa, comida', 'casa, comida,roupa', 'Roupa; Casa, comida'])
+      expect(convert(sent, 'multi-select', meals)).toEqual({ value: meals });
   });
   test('an item that is no option is ignored and said, and the rest kept', () => {
     expect(convert(['a', 'x'], 'multi-select', options)).toEqual({

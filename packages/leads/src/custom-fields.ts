@@ -14,6 +14,7 @@ import {
   booleanOfWord,
   isBlank,
   isJsonObject,
+  isMask,
   jsonPointer,
 } from './reading.ts';
 import { cleanText, compareCodePoints, customFieldKey, cutText, isStorable } from './text.ts';
@@ -118,6 +119,8 @@ function readScalar(value: unknown, note: TakeNote): string | number | boolean |
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null;
   if (typeof value !== 'string') return null;
   const text = cleanText(value);
+  // A mask nobody filled in. A dash may be an answer.
+  if (text.includes('_') && isMask(text)) return undefined;
   const cut = cutText(text, TEXT_LIMIT).trimEnd();
   if (cut !== text) note('cut', `at ${TEXT_LIMIT} characters`);
   return cut === '' ? undefined : cut;
@@ -192,10 +195,22 @@ function convertItems(sent: CustomValue | undefined, options: readonly string[])
   };
 }
 
-/** One option, or several with commas between, as a spreadsheet writes them. */
+/** Options with commas between, as a spreadsheet writes them; of an option with a comma all its parts. */
 function itemsOf(text: string, options: readonly string[]): string[] {
   if (findOption(options, text) !== undefined) return [text];
-  return text.split(/[,;|\n]/).filter((item) => item.trim() !== '');
+  const most = Math.max(1, ...options.map((option) => option.split(',').length));
+  return text.split(/[;|\n]/).flatMap((part) => {
+    const pieces = part.split(',').slice(0, ITEM_LIMIT);
+    const items: string[] = [];
+    for (let at = 0; at < pieces.length;) {
+      let end = Math.min(at + most, pieces.length);
+      while (end > at + 1 && findOption(options, pieces.slice(at, end).join()) === undefined)
+        end -= 1;
+      items.push(pieces.slice(at, end).join());
+      at = end;
+    }
+    return items.filter((item) => item.trim() !== '');
+  });
 }
 
 /** The option that a text is, exactly or else folded; none where folding leaves two. */

@@ -20,10 +20,15 @@ const NOT_A_BIRTHDAY: Refusal = {
   detail: 'Send a real date as YYYY-MM-DD, from 1900-01-01 to today.',
 };
 
+/** What stands for no date: a mask's letters, zeros of MySQL, JavaScript's word. */
+const NO_DATE =
+  /^(?:[0\-/.]+(?:[T ][0:.]+Z?)?|[dmya]{1,4}([-/.])[dmya]{1,4}\1[dmya]{1,4}|invalid date)$/i;
+
 /** A date of birth, YYYY-MM-DD; `today` in the same form. A timestamp is not a date. */
 export function readBirthday(value: unknown, today: string): Reading {
   const text = readText(value);
   if (typeof text !== 'string') return text;
+  if (NO_DATE.test(text)) return undefined;
   // Dates in this form sort as text.
   const isBirthday = isCalendarDate(text) && text >= '1900-01-01' && text <= today;
   return isBirthday ? text : NOT_A_BIRTHDAY;

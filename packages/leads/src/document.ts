@@ -5,6 +5,12 @@ import { INVISIBLE } from './text.ts';
 const CPF = /^\d{11}$/;
 /** Letters since July 2026 (Instrução Normativa RFB 2.229/2024); the check digits stay digits. */
 const CNPJ = /^[0-9A-Z]{12}\d{2}$/;
+/** What kind of document it is, before it or after. */
+const WORDS =
+  /^\W*(?:C\.?P\.?F|C\.?N\.?P\.?J|documento)\b(?:[\s.:]*\/\s*(?:CPF|CNPJ|MF)\b)?(?:\W*n(?:[ºo°]|[uú]mero)?(?=\W|\d))?/iu;
+const WORDS_AFTER = /(?<!\W)\W+(?:CPF|CNPJ)$/i;
+/** What stands around: brackets, colons. */
+const AROUND = /^\W+|(?<!\W)\W+$/g;
 const PUNCTUATION = /[\s./\u2010-\u2015-]+/g;
 
 const CPF_WEIGHTS = [11, 10, 9, 8, 7, 6, 5, 4, 3, 2];
@@ -25,11 +31,13 @@ export function readDocument(value: unknown): Reading {
   if (typeof value === 'number') return isWholeNumber(value) ? padded(value) : NOT_A_DOCUMENT;
   const text = readText(value, undefined, INVISIBLE);
   if (typeof text !== 'string') return text;
-  const document = foldDigits(text)
-    .replace(/^\W*(?:CPF|CNPJ)(?:\s*\/\s*(?:CPF|CNPJ|MF))?\W*/i, '')
-    .replace(/^(\d{8,})\.0+$/, '$1')
-    .replace(PUNCTUATION, '')
-    .toUpperCase();
+  const bare = foldDigits(text)
+    .replace(AROUND, '')
+    .replace(WORDS, '')
+    .replace(WORDS_AFTER, '')
+    .replace(AROUND, '')
+    .replace(/^(\d{8,})\.0+$/, '$1');
+  const document = bare.replace(PUNCTUATION, '').toUpperCase();
   if (CPF.test(document)) return document;
   // Words of fourteen letters have the form too, and one in a hundred the check digits.
   if (CNPJ.test(document))
@@ -37,13 +45,15 @@ export function readDocument(value: unknown): Reading {
       (/^\D*\d.*\d\d$/.test(document) && hasRightCheckDigits(document))
       ? document
       : NOT_A_DOCUMENT;
-  return /^\d{8,13}$/.test(document) ? paddedIfRight(document) : NOT_A_DOCUMENT;
+  // A date has punctuation, and one in a hundred the check digits.
+  return /^\d{8,13}$/.test(bare) ? paddedIfRight(bare) : NOT_A_DOCUMENT;
 }
 
 /** A text cell loses leading zeros as a number does; here the check digits say that it did. */
 function paddedIfRight(digits: string): string | Refusal {
-  const document = digits.padStart(digits.length > 11 ? 14 : 11, '0');
-  return hasRightCheckDigits(document) ? document : NOT_A_DOCUMENT;
+  const forms = [digits.padStart(14, '0'), digits.replace(/^0+/, '').padStart(11, '0')];
+  const right = forms.find((form) => /^(?:.{11}|.{14})$/.test(form) && hasRightCheckDigits(form));
+  return right ?? NOT_A_DOCUMENT;
 }
 
 function padded(value: number): string | Refusal {

@@ -23,6 +23,11 @@ test.each([
   'ana@exam ple.com',
   'ana@example.com,bia@example.com',
   'ana@example.com; bia',
+  'http://ana@example.com',
+  'ana:x@example.com',
+  'ana@example.com?x=1',
+  'ana@example.com/x',
+  'ana@exam%ple.com',
 ])('%j is refused, for a message to it would not arrive', (sent) => {
   expect(readEmail(sent)).toMatchObject({ code: 'not-an-email' });
 });
@@ -49,6 +54,13 @@ test.each([
   'ana@example.com.',
   'ana@example.com,',
   'ana@example.com; ',
+  'E-mail: ana@example.com',
+  'mailto://ana@example.com',
+  'ana@example.com (Ana)',
+  'ana@example.com/',
+  'ana@example.com!',
+  '«ana@example.com»',
+  'ana＠example.com',
 ])('%j is the address within it', (sent) => {
   expect(readEmail(sent)).toBe('ana@example.com');
 });

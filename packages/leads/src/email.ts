@@ -3,7 +3,8 @@ import { INVISIBLE, isLonger } from './text.ts';
 
 /** RFC 5321, section 4.5.3.1.3, less the brackets. */
 const EMAIL_LIMIT = 254;
-const ADDRESS = /^[^\s@<>,;]+@[^\s@<>,;.]+(?:\.[^\s@<>,;.]+)+$/;
+/** Of a domain, what host names are made of and some servers take; the local part is the server's affair. */
+const ADDRESS = /^[^\s@<>,;:\\]+@[\w-]+(?:\.[\w-]+)+$/;
 
 const NOT_AN_EMAIL: Refusal = {
   code: 'not-an-email',
@@ -14,7 +15,7 @@ const NOT_AN_EMAIL: Refusal = {
 export function readEmail(value: unknown): Reading {
   const text = readText(value, EMAIL_LIMIT, INVISIBLE);
   if (typeof text !== 'string') return text;
-  const email = asciiDomain(unwrapped(text).toLowerCase());
+  const email = asciiDomain(unwrapped(text.replace('\uff20', '@')).toLowerCase());
   if (email === '') return undefined;
   // A capital İ is longer in lower case.
   if (isLonger(email, EMAIL_LIMIT)) return tooLong(EMAIL_LIMIT);
@@ -22,14 +23,18 @@ export function readEmail(value: unknown): Reading {
 }
 
 const AROUND =
-  /^[\s"'`<>()[\]\u2018-\u201f]+|(?<![\s"'`<>()[\]\u2018-\u201f.,;:])[\s"'`<>()[\]\u2018-\u201f.,;:]+$/g;
+  /^[\s"'`<>()[\]\u2018-\u201f\u00ab\u00bb\u2039\u203a]+|(?<![\s"'`<>()[\]\u2018-\u201f\u00ab\u00bb\u2039\u203a.,;:!?/\\])[\s"'`<>()[\]\u2018-\u201f\u00ab\u00bb\u2039\u203a.,;:!?/\\]+$/g;
+/** What stands before an address: a scheme, or what it is; and after it, as whose. */
+const LABEL = /^(?:mailto|e-?mail)\s*:(?:\/\/)?([^?]*)(?:\?.*)?$/is;
+const COMMENT = /^([^\s@]+@[^\s@]+)\s+\([^()@]*\)$/;
 
 /** The address out of what stands around it: `mailto:`, `Ana <ana@…>`, quotes, a trailing dot. */
 function unwrapped(text: string): string {
   const inner = /<([^<>@]*@[^<>]*)>[\s.,;]*$/.exec(text)?.[1] ?? text;
   const bare = inner
+    .replace(COMMENT, '$1')
     .replace(AROUND, '')
-    .replace(/^mailto:([^?]*)(?:\?.*)?$/is, '$1')
+    .replace(LABEL, '$1')
     .replace(AROUND, '');
   return bare === text ? text : unwrapped(bare);
 }

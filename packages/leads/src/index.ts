@@ -14,10 +14,10 @@ export {
 export { emptyLead, joinLeads } from './join-leads.ts';
 export { keptBody } from './kept-body.ts';
 export type { LeadState, Provenance, TouchOfSubmission } from './lead-state.ts';
-export { readLead, readSent, type LeadReading } from './lead.ts';
+export { readLead, readSent, wholeName, type LeadReading } from './lead.ts';
 export { leadWithout, partsByEmail } from './split.ts';
 export { type Drift, driftOf, type LinkShape, seeShape } from './shape.ts';
-export { jsonPointer } from './reading.ts';
+export { exactJson, jsonPointer } from './reading.ts';
 export { mapBody, mappingFaults, mapRules, queryFaults } from './mapping.ts';
 export { PRESET_NAMES, presetMapping, presetProof, PRESETS } from './presets/index.ts';
 export { BODY_KEY, takeSigns, type Signs } from './signs.ts';

@@ -1,7 +1,7 @@
 import type { BodyType, Note } from '@leadgate/contract';
 import { isAddressKey } from './address.ts';
 import { isAttributionKey } from './attribution.ts';
-import { decodeFormText } from './body.ts';
+import { decodeFormText, isJsonInForm } from './body.ts';
 import { isConsentKey } from './consent.ts';
 import { isLeadKey } from './lead.ts';
 import { isJsonObject } from './reading.ts';
@@ -32,8 +32,7 @@ export function keptBody({ text, type }: BodyText, value: unknown): BodyText & {
   const whole = { text, type, notes: [] };
   if (text.length <= KEPT_OF_UNKNOWN || !isJsonObject(value)) return whole;
   const room = new Room();
-  const kept =
-    type === 'form' && !/^\s*(?:\{|%7b)/i.test(text) ? ofForm(text, room) : ofObject(value, room);
+  const kept = type === 'form' && !isJsonInForm(text) ? ofForm(text, room) : ofObject(value, room);
   if (room.dropped === 0) return whole;
   const note: Note = {
     field: '',

@@ -508,7 +508,44 @@ describe('bodies as people and programs send them', () => {
     expect(accept(body)).toEqual({ kind: 'accepted', lead: {}, identities: [], notes: [] });
   });
 
+  test.each([
+    { address: '[]', customFields: '{}', attribution: '[]' },
+    { address: { zipCode: '_____-___', number: '-' } },
+    { birthday: 'dd/mm/aaaa' },
+    { birthday: '0000-00-00' },
+    { birthday: 'Invalid date' },
+    { email: 'undefined', telephone: 'null', name: '[object Object]' },
+    { customFields: { born: '__/__/____' } },
+    { utmSource: [], utm_medium: [''] },
+  ])('%j says nothing', (body) => {
+    expect(accept(body)).toEqual({ kind: 'accepted', lead: {}, identities: [], notes: [] });
+  });
+
+  test('a dash may be the answer to a question', () => {
+    expect(accept({ customFields: { rh: '-' } }).lead).toEqual({ customFields: { rh: '-' } });
+  });
+
+  test.each([
+    [{ name: 'Ana', lastName: 'Lima' }, 'Ana Lima'],
+    [{ name: 'Ana Lima', last_name: 'LIMA' }, 'Ana Lima'],
+    [{ name: 'Ana Lima', firstName: 'Ana', lastName: 'Lima' }, 'Ana Lima'],
+    [{ name: '-', firstName: 'Ana', lastName: 'Lima' }, 'Ana Lima'],
+    [{ firstName: '-', lastName: 'Lima' }, 'Lima'],
+    [{ firstName: '', first_name: 'Ana' }, 'Ana'],
+  ])('of %j no part of the name is lost', (body, name) => {
+    expect(accept(body)).toMatchObject({ lead: { name }, notes: [] });
+  });
+
+  test('a form may send an object as its JSON', () => {
+    const sent = { address: '{"city":"Recife"}', customFields: '{"ad":120211234567890123}' };
+    expect(accept(sent).lead).toEqual({
+      address: { city: 'Recife' },
+      customFields: { ad: '120211234567890123' },
+    });
+  });
+
   test('a list of utm values is its first, noted', () => {
+    expect(accept({ utmSource: ['', null, 'google'] }).lead).toEqual({ utmSource: 'google' });
     const { lead, notes } = accept({ utmSource: ['google', 'meta'] });
     expect(lead).toEqual({ utmSource: 'google' });
     expect(notes).toEqual([{ field: '/utmSource', code: 'first-of-several' }]);
@@ -626,6 +663,19 @@ describe('bodies as people and programs send them', () => {
       'unknown-key',
       'nothing-recognised',
     ]);
+  });
+
+  test('a key that looks like a value, as when the body was no form, stands in no note', () => {
+    for (const key of [
+      'ana@example.com',
+      'email: ana@example.com',
+      'Ana 11987650001',
+      '+55 (11) 98765-0001',
+      '<lead>x</lead>',
+      '[{"name":"Ana"',
+    ])
+      expect(accept({ [key]: '' }).notes.map(({ field }) => field)).toEqual(['', '']);
+    expect(accept({ 'entry.2005620554': 'x' }).notes[0]?.field).toBe('/entry.2005620554');
   });
 
   test('no note carries more than a hundred characters of a key', () => {

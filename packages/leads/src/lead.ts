@@ -30,14 +30,14 @@ import {
   isJsonObject,
   isMask,
   isWholeNumber,
-  jsonPointer,
+  opened,
   own,
   readText,
   withoutEntities,
 } from './reading.ts';
 import { BODY_KEY } from './signs.ts';
 import { isInternational, readTelephone, splitPhones } from './telephone.ts';
-import { BIDI_OVERRIDES, INVISIBLE, cutText } from './text.ts';
+import { BIDI_OVERRIDES, INVISIBLE, customFieldKey, cutText } from './text.ts';
 
 export interface NormalizeOptions extends PhoneRules {
   /** `strict` refuses a lead with any bad field; `lenient` sets bad fields aside with a note. */
@@ -121,7 +121,7 @@ export function normalizeLead(sent: unknown, options: NormalizeOptions): Normali
   const findings = new Findings();
   const body = undotted(sent);
   const lead = readFields(body, options, findings);
-  const consent = readConsent(own(body, 'consent'), findings);
+  const consent = readConsent(opened(own(body, 'consent')), findings);
   const externalId = readExternalId(body, findings);
   const isTest = isTestLead(body);
   if (options.mode === 'strict' && findings.errors.length > 0 && !isTest)
@@ -182,12 +182,12 @@ function readFields(
   if (lead.document !== undefined && !hasRightCheckDigits(lead.document))
     findings.note('/document', 'check-digits');
 
-  const address = readAddress(own(body, 'address'), findings);
+  const address = readAddress(opened(own(body, 'address')), findings);
   if (address !== undefined) lead.address = address;
 
   for (const field of UTM_FIELDS) {
     const sent = own(body, field) ?? own(body, UTM_NAMES[field]);
-    const value: unknown = Array.isArray(sent) ? sent[0] : sent;
+    const value: unknown = Array.isArray(sent) ? sent.find((one) => !isBlank(one)) : sent;
     const text = findings.accept(readText(value, Infinity), `/${field}`);
     if (Array.isArray(sent) && sent.length > 1) findings.note(`/${field}`, 'first-of-several');
     if (text === undefined) continue;
@@ -197,27 +197,44 @@ function readFields(
   const attribution = readAttribution(body, findings);
   if (attribution !== undefined) lead.attribution = attribution;
 
-  const customFields = readCustomFields(own(body, 'customFields'), findings);
+  const customFields = readCustomFields(opened(own(body, 'customFields')), findings);
   if (customFields !== undefined) lead.customFields = customFields;
 
   const keys = Object.keys(body);
   const others = keys.filter((key) => !KNOWN_KEYS.has(key));
-  for (const key of others) findings.unknownKey(() => jsonPointer(key));
+  for (const key of others) findings.unknownKey(key);
   if (keys.length > 0 && others.length === keys.length) findings.note('', 'nothing-recognised');
   const otherKeys = isForm ? readOtherKeys(others.map((key) => [key, own(body, key)])) : undefined;
   if (otherKeys !== undefined) lead.otherKeys = otherKeys;
   return lead;
 }
 
-/** The name, or else its parts as one. */
 function nameOf(body: JsonObject): unknown {
-  const name = own(body, 'name');
-  if (!isBlank(name)) return name;
-  const parts = [
-    own(body, 'firstName') ?? own(body, 'first_name'),
-    own(body, 'lastName') ?? own(body, 'last_name'),
-  ].filter((part) => typeof part === 'string');
-  return parts.length > 0 ? parts.join(' ') : name;
+  const part = (...names: string[]): string | undefined =>
+    names
+      .map((name) => own(body, name))
+      .find((sent): sent is string => typeof sent === 'string' && !isMask(sent))
+      ?.trim();
+  const whole = own(body, 'name');
+  return wholeName(isBlank(whole) || isMask(whole) ? undefined : whole, {
+    first: part('firstName', 'first_name'),
+    last: part('lastName', 'last_name'),
+  });
+}
+
+/**
+ * The name out of what says it whole or in parts. A name beside a last name alone is a first name, unless
+ * it ends with it; beside both parts it is the whole one.
+ */
+export function wholeName(
+  whole: unknown,
+  { first, last }: { first?: string | undefined; last?: string | undefined },
+): unknown {
+  if (typeof whole !== 'string')
+    return whole ?? (first === undefined ? last : last === undefined ? first : `${first} ${last}`);
+  if (last === undefined || first !== undefined) return whole;
+  const name = whole.trim();
+  return customFieldKey(name).endsWith(customFieldKey(last)) ? whole : `${name} ${last}`;
 }
 
 /** Objects whose keys may stand at the top level with a dot, as some pages name their inputs. */

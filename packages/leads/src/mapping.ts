@@ -8,7 +8,7 @@ import {
   type MappingRule,
 } from '@leadgate/contract';
 import { JSONPathEnvironment, type JSONPathQuery, type JSONValue } from 'json-p3';
-import { isBlank, isJsonObject, jsonPointer } from './reading.ts';
+import { exactJson, isBlank, isJsonObject, jsonPointer } from './reading.ts';
 
 const MOST_RULES = 100;
 
@@ -138,7 +138,7 @@ const looksLikeJson = (value: unknown): value is string =>
 
 function opened(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return exactJson(text);
   } catch {
     return text;
   }

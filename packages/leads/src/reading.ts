@@ -98,7 +98,10 @@ export function isWholeNumber(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-const WORDS = new Map([
+const letters = (all: string, value: boolean): [string, boolean][] =>
+  [...all].map((letter) => [letter, value]);
+
+const WORDS = new Map<string, boolean>([
   ['true', true],
   ['1', true],
   ['yes', true],
@@ -115,6 +118,9 @@ const WORDS = new Map([
   ['sí', true],
   ['si', true],
   ['falso', false],
+  // Of one letter, as databases and spreadsheets export them.
+  ...letters('stvy', true),
+  ...letters('fn', false),
 ]);
 
 /** What a word says of yes and no, in any case: `on` of a checkbox, `sim`, `0`; else undefined. */
@@ -124,6 +130,10 @@ export function booleanOfWord(text: string): boolean | undefined {
 
 /** Unknown keys noted one by one; a body of thousands is summed up beyond. */
 const UNKNOWN_KEYS_NAMED = 20;
+
+/** An address, a telephone, or something of another syntax. */
+const isLikeAValue = (key: string): boolean =>
+  /@|^[\s{["<]|^[\d\s().+-]{8,}$/.test(key) || (key.includes(' ') && /\d{8}/.test(key));
 
 /** What is found while a body is read: refused fields, and notes on what was accepted. */
 export class Findings {
@@ -146,9 +156,11 @@ export class Findings {
     this.#notes.push({ field, code, ...(detail !== undefined && { detail }) });
   }
 
-  unknownKey(pointer: () => string): void {
+  /** One that looks like a value, as the body of another form does, is not repeated. */
+  unknownKey(key: string, ...outer: string[]): void {
     this.#unknownKeys += 1;
-    if (this.#unknownKeys <= UNKNOWN_KEYS_NAMED) this.note(pointer(), 'unknown-key');
+    if (this.#unknownKeys > UNKNOWN_KEYS_NAMED) return;
+    this.note(jsonPointer(...outer, ...(isLikeAValue(key) ? [] : [key])), 'unknown-key');
   }
 
   /** Every note of a body that is accepted: what was refused of it was set aside. */
@@ -166,8 +178,40 @@ export class Findings {
 }
 
 const MASK = /^[\s\-_./()*,;:+\u2013\u2014]*$/;
+/** What JavaScript writes for nothing. */
+const NOTHING = new Set(['null', 'undefined', 'NaN', '[object Object]']);
 
-/** Whether a text is what an input mask or a careful hand leaves in an empty field: `__/__/____`. */
+/** Whether a text is what a mask, a script or a careful hand leaves in an empty field: `__/__/____`. */
 export function isMask(value: unknown): boolean {
-  return typeof value === 'string' && MASK.test(cleanText(value, INVISIBLE));
+  if (typeof value !== 'string') return false;
+  const text = cleanText(value, INVISIBLE);
+  return MASK.test(text) || NOTHING.has(text);
+}
+
+/** So many digits may not fit into a number. */
+const LONG_INTEGER = /(?:^|[:[,\s])-?\d{16}/;
+/** A string, or a number as a whole. Within valid JSON digits stand in no other place. */
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/**
+ * JSON, with integers beyond 2^53 as their digits: they are ids, and would end in other digits. Throws if
+ * it is none.
+ */
+export function exactJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (!LONG_INTEGER.test(text)) return value;
+  const exact = text.replace(TOKENS, (token) =>
+    /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
+  );
+  return JSON.parse(exact);
+}
+
+/** A text that is a JSON object or list, as a form has no other way to send one, as what it holds. */
+export function opened(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\s*(?:\{.*\}|\[.*\])\s*$/s.test(value)) return value;
+  try {
+    return exactJson(value);
+  } catch {
+    return value;
+  }
 }

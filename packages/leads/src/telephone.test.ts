@@ -47,7 +47,9 @@ test.each(['br', 'BRA', 'ZZ', '', 'toString', '55'])('%j is no country of phones
   expect(isPhoneCountry(text)).toBe(false);
 });
 
-test.each(['+55', '+55 ', '(__) _____-____', '-', '+55 (__) _____-____', '---'])(
+const MASKS = ['+55', '+55 ', '(__) _____-____', '-', '+55 (__) _____-____', '---', '(  )     -'];
+
+test.each([...MASKS, '(11) _____-____', '+55 11 9____-____', '🇧🇷 +55', '#'])(
   '%j, which a mask leaves, is not sent',
   (sent) => {
     expect(readTelephone(sent)).toBeUndefined();
@@ -64,6 +66,9 @@ test.each([
   ['11 98765-4321; 11 3333-4444', '11987654321'],
   ['(11) 98765-4321 / 4322', '11987654321'],
   ['11/98765-4321', '11987654321'],
+  ['+5511987650007.0', '5511987650007'],
+  ['+55 (+55) 11 98765-0007', '5511987650007'],
+  ['+55 (0xx11) 98765-4321', '55011987654321'],
 ])('%j is %s: nothing is glued to a number', (sent, digits) => {
   expect(readTelephone(sent)).toBe(digits);
 });
@@ -90,4 +95,17 @@ test('a number that is Brazilian in full has the key that libphonenumber gives i
           expect(key === `+55${national}`, digits).toBe(isInFull);
         }
       }
+});
+
+test.each([
+  ['+55 5511987650007', 'BR', '+5511987650007'],
+  ['55 55 11 98765-0007', 'BR', '+5511987650007'],
+  ['+55 55 98765-0007', 'BR', '+5555987650007'],
+  ['+351 351912345678', 'PT', '+351912345678'],
+  ['+52 044 55 1234 5678', 'MX', '+525512345678'],
+  ['+52 01 55 1234 5678', 'MX', '+525512345678'],
+  ['+52 1 55 1234 5678', 'BR', '+525512345678'],
+])('a code or mark more before %s is no part of it', (sent, country, key) => {
+  const international = isInternational(sent);
+  expect(phoneKey(sent.replace(/\D/g, ''), { country, international })).toBe(key);
 });

@@ -1,5 +1,9 @@
 import type { PhoneClass } from '@leadgate/contract';
-import parsePhoneNumber, { type PhoneNumber, isSupportedCountry } from 'libphonenumber-js/max';
+import parsePhoneNumber, {
+  type PhoneNumber,
+  getCountryCallingCode,
+  isSupportedCountry,
+} from 'libphonenumber-js/max';
 import { type Reading, type Refusal, isWholeNumber, readText } from './reading.ts';
 import { INVISIBLE } from './text.ts';
 
@@ -22,11 +26,9 @@ export function readTelephone(value: unknown): Reading {
   const text = readText(value, undefined, INVISIBLE);
   if (typeof text !== 'string') return text;
   const { first } = splitPhones(text);
-  // What a mask or a list of countries leaves: a country code alone is no number.
-  if (/^\+?\d{0,3}$/.test(first.replace(/[\s_().-]/g, '')) && /^[\d\s_().+-]*$/.test(first)) {
-    const digits = first.replace(/\D+/g, '');
-    if (digits === '' || first.includes('+')) return undefined;
-  }
+  // What a mask or a list of countries leaves: a code alone, or places that nobody filled in.
+  const bare = first.replace(/[^\p{L}\p{N}+]/gu, '');
+  if (/^\+*$|^\+\d{1,3}$/.test(bare) || /_.*_/.test(first)) return undefined;
   return digitsOf(first);
 }
 
@@ -41,9 +43,9 @@ export function splitPhones(text: string): { first: string; isOneOfSeveral: bool
   const one = isOneOfSeveral ? part : folded;
   const first = one
     .trim()
-    .replace(/^(\(?0\s?)x{1,3}/i, '$1')
-    .replace(/^(\d{8,})\.0+$/, '$1')
-    .replace(/^\+\s*\d{1,3}\s*(?=\+)/, '');
+    .replace(/^((?:\+?55)?[\s(]*0\s?)x{1,3}/i, '$1')
+    .replace(/^(\+?\d{8,})\.0+$/, '$1')
+    .replace(/^\(?\+\s*\d{1,3}[\s()]*(?=\+)/, '');
   return { first, isOneOfSeveral };
 }
 
@@ -90,7 +92,14 @@ export function phoneKey(
   const home = withoutMarks(digits, (mark) => (mark.country === country ? mark.home : undefined));
   const atHome = () => validNumber(home, country);
   const number = isAbroadFirst ? (abroad() ?? atHome()) : (atHome() ?? abroad());
-  return number ?? digits;
+  return number ?? withoutRepeatedCode(withCode, country) ?? digits;
+}
+
+/** A number whose country's code stands twice, as when somebody fills in what a form has before it. */
+function withoutRepeatedCode(digits: string, country: string): string | undefined {
+  const code = isSupportedCountry(country) ? getCountryCallingCode(country) : '';
+  if (code === '' || !digits.startsWith(`${code}${code}`)) return undefined;
+  return validNumber(`+${digits.slice(code.length)}`);
 }
 
 /** Area codes and what may follow: nine digits of a mobile number, eight of a landline (Anatel). */
@@ -153,7 +162,11 @@ const MARKS: readonly Mark[] = [
   // The 0 before mobile numbers, until all numbers had nine digits (Subtel, 2016).
   { country: 'CL', abroad: /^(56)0(?=9\d{8}$)/, home: /^()0(?=9\d{8}$)/ },
   // Ten digits from everywhere since 3 August 2019 (IFT): before, 1 from abroad and 01, 044, 045.
-  { country: 'MX', abroad: /^(52)1(?=\d{10}$)/, home: /^()(?:01|044|045)(?=\d{10}$)/ },
+  {
+    country: 'MX',
+    abroad: /^(52)(?:1|01|044|045)(?=\d{10}$)/,
+    home: /^()(?:01|044|045)(?=\d{10}$)/,
+  },
 ];
 
 function withoutMarks(digits: string, of: (mark: Mark) => RegExp | undefined): string {

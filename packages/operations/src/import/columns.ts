@@ -6,7 +6,7 @@ import {
   UTM_FIELDS,
   type CustomField,
 } from '@leadgate/contract';
-import { customFieldKey } from '@leadgate/leads';
+import { customFieldKey, wholeName } from '@leadgate/leads';
 import { REASON_COLUMN } from './csv.ts';
 
 /** Where the values of a column go. */
@@ -20,6 +20,33 @@ export type Target =
 /** Names that files of other systems use, folded as `fold` does it. */
 const SYNONYMS: Record<string, string> = {
   mail: 'email',
+  correo: 'email',
+  correoelectronico: 'email',
+  emailprincipal: 'email',
+  nombre: 'name',
+  nombrecompleto: 'name',
+  nombreyapellido: 'name',
+  nombreyapellidos: 'name',
+  telefono: 'telephone',
+  telefonomovil: 'telephone',
+  telefonocelular: 'telephone',
+  telefonecomddd: 'telephone',
+  celularcomddd: 'telephone',
+  whatsappcomddd: 'telephone',
+  celularwhatsapp: 'telephone',
+  telefonewhatsapp: 'telephone',
+  movil: 'telephone',
+  fone: 'telephone',
+  tel: 'telephone',
+  cell: 'telephone',
+  cellphone: 'telephone',
+  fechadenacimiento: 'birthday',
+  ciudad: 'city',
+  provincia: 'state',
+  direccion: 'address.street',
+  street: 'address.street',
+  zip: 'address.zipCode',
+  country: 'address.country',
   emailaddress: 'email',
   nome: 'name',
   nomecompleto: 'name',
@@ -280,7 +307,9 @@ function sent(path: string, value: unknown): unknown {
 
 /** What programs and spreadsheets write for nothing. */
 const BLANKS = new Set([
-  ...['\\N', 'NULL', 'null', '(null)', 'nan', 'NaN', 'undefined'],
+  ...['\\N', 'NULL', 'null', '(null)', '[NULL]', '<null>', 'nan', 'NaN', '<NA>', 'NaT', 'None'],
+  ...['nil', 'undefined', 'N/A', 'n/a', 'N/D', 'n/d', '#ERROR!', '#NUM!', '#NÚM!'],
+  ...['#¡REF!', '#¡VALOR!', '#¡DIV/0!', '#¡NUM!', '#¡NULO!', '#¿NOMBRE?', '#NOMBRE?'],
   ...[
     '#N/A',
     '#N/D',
@@ -300,14 +329,6 @@ function isBlank(value: unknown): boolean {
   if (typeof value !== 'string') return false;
   const text = value.trim();
   return text === '' || BLANKS.has(text);
-}
-
-/** `Nome` beside `Sobrenome` is a first name; beside both parts it is the whole one. */
-function wholeName(whole: unknown, { first, last }: { first?: string; last?: string }): unknown {
-  if (typeof whole !== 'string')
-    return whole ?? (first === undefined ? last : last === undefined ? first : `${first} ${last}`);
-  if (last === undefined || first !== undefined) return whole;
-  return fold(whole).endsWith(fold(last)) ? whole : `${whole.trim()} ${last}`;
 }
 
 /** A custom field's cell of an export: `leadsAsCsv` wrote it. */

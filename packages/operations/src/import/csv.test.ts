@@ -127,11 +127,62 @@ test.each(DELIMITERS)('a quote that is left open costs its own row only (%j)', a
   ]);
 });
 
-test('rows that a quote left open would swallow are refused and not taken as one', async () => {
-  const text =
-    'name\temail\tphone\n"Ana\ta@x.example\t1\nBia\tb@x.example\t2\nCaio 5"\tc@x.example\t3\n';
-  const { records } = await read(text);
-  expect(good(records)).toEqual([]);
+/** One row whose quote is left open, and a later one in which a quote is that would close it. */
+const SWALLOWING: [where: string, head: string, open: string, good: string[][]][] = [
+  [
+    'a cell ends with a quote',
+    'name email phone',
+    '"Ana a@x.example 1',
+    [
+      ['Bia', 'b@x.example', '2'],
+      ['Caio 5"', 'c@x.example', '3'],
+    ],
+  ],
+  [
+    'the first cell of the next row ends with one',
+    'name email phone',
+    '"Ana a@x.example 11987650001',
+    [
+      ['Bia"', 'b@x.example', '2'],
+      ['Caio', 'c@x.example', '3'],
+    ],
+  ],
+  [
+    'the last cell of a later row ends with one',
+    'email phone name',
+    'a@x.example 1 "Ana',
+    [
+      ['b@x.example', '2', 'Bia'],
+      ['c@x.example', '3', 'Caio"'],
+      ['d@x.example', '4', 'D'],
+    ],
+  ],
+  [
+    'what it encloses is no row of the file',
+    'name email note',
+    '"Ana a@x.example x',
+    [
+      ['Bia', 'b@x.example', '5"'],
+      ['Caio', 'c@x.example', 'z'],
+    ],
+  ],
+];
+
+test.each(DELIMITERS)('a quote left open costs its row alone, delimiter %j', async (delimiter) => {
+  for (const [where, head, open, rows] of SWALLOWING) {
+    const first = [head, open].map((line) => line.split(' ').join(delimiter));
+    const text = [...first, ...rows.map((cells) => cells.join(delimiter)), ''].join('\r\n');
+    const { records } = await read(text);
+    expect(good(records), where).toEqual(rows);
+    expect(faults(records), where).toEqual([expect.stringContaining('Line 2')]);
+  }
+});
+
+test('rows within a cell are taken neither as one row nor as rows', async () => {
+  const pasted =
+    'name,note,email\nAna,"see:\nx,y@z.example,w\nend",a@x.example\nBia,b,b@x.example\n';
+  const { records } = await read(pasted);
+  expect(good(records)).toEqual([['Bia', 'b', 'b@x.example']]);
   expect(faults(records)).toEqual([expect.stringContaining('Line 2: a cell in quotes holds')]);
   // In a file whose cells are all quoted nothing was left open: somebody wrote that.
   const all = '"name","email"\n"Ana","a@x.example\nFake,f@x.example"\n';
@@ -145,6 +196,9 @@ test('the delimiter is told by the head, whose cells may hold line breaks and ot
     columns: ['E-mail, or\nother, contact', 'name', 'plan'],
   });
   expect(await read('sep=|\na|b\n1|2\n')).toMatchObject({ delimiter: '|', columns: ['a', 'b'] });
+  // Of two that stand as often in it, the one that the next row has as often.
+  const prices = 'name;price, in reais;e-mail, main\nAna;1,5;a@x.example\n';
+  expect(await read(prices)).toMatchObject({ delimiter: ';' });
 });
 
 test('a file full of quotes left open takes time in proportion to its length', async () => {

@@ -127,8 +127,13 @@ async function* records(
 ): AsyncGenerator<CsvRecord> {
   for (let next = await cutter.next(); next !== null; next = await cutter.next()) {
     if (next.fault === null && next.cells.every(isBlank)) continue;
-    const { line, cells } = next;
     const fault = next.fault ?? faultOf(next, columns.length, cutter.delimiter);
+    // A quote that was left open may end at a quote of a later row: these rows are none of its cell.
+    const odd =
+      next.fault === null && fault !== null
+        ? cutter.withoutRows(next, { fault, columns: columns.length })
+        : null;
+    const { line, cells } = odd ?? next;
     yield { line, fault, cells: cells.map(plain) };
   }
 }
@@ -138,24 +143,30 @@ function faultOf(record: Cut, columns: number, delimiter: string): string | null
   if (cells.length !== columns)
     return `Line ${line}: it has ${cells.length} cells, and the head ${columns}.`;
   // Where every cell is quoted, as programs write it, a quote cannot have been left open.
-  const rows = record.allQuoted
-    ? undefined
-    : cells.find((cell) => holdsRows(cell, columns, delimiter));
-  return rows === undefined
+  const hasRows =
+    !record.allQuoted && cells.some((cell, at) => holdsRows(cell, { at, columns, delimiter }));
+  return !hasRows
     ? null
     : `Line ${line}: a cell in quotes holds what looks like further rows. If a quote was left open, close it or take it away; if not, put every cell of the row in quotes.`;
 }
 
-/** Whether one of the later lines of a cell is as long as a row and has somebody's email or phone. */
-function holdsRows(cell: string, columns: number, delimiter: string): boolean {
-  if (!cell.includes('\n') && !cell.includes('\r')) return false;
-  return cell
-    .split(/[\r\n]/)
-    .slice(1)
-    .some((line) => {
+/**
+ * Whether a line of a cell is as long as a row, or the first as what is left of its row, or the last as
+ * what a row has before it, and has somebody's email or phone.
+ */
+function holdsRows(
+  cell: string,
+  { at, columns, delimiter }: { at: number; columns: number; delimiter: string },
+): boolean {
+  const lines = cell.split(/\r\n|\r|\n/);
+  return (
+    lines.length > 1 &&
+    lines.some((line, i) => {
+      const whole = i === 0 ? columns - at : i === lines.length - 1 ? at + 1 : columns;
       const cells = line.split(delimiter);
-      return cells.length === columns && columns > 1 && cells.some(isContact);
-    });
+      return cells.length === whole && whole > 1 && cells.some(isContact);
+    })
+  );
 }
 
 function isContact(cell: string): boolean {
@@ -209,6 +220,8 @@ class Text {
 
 interface Cut {
   line: number;
+  /** Its place in what is in memory. */
+  start: number;
   cells: string[];
   fault: string | null;
   /** Every cell was in quotes. */
@@ -245,6 +258,25 @@ class Cutter {
     }
   }
 
+  /**
+   * The record that was cut last, with nothing but its first line, if each of its other lines has as many
+   * cells as a row; reading goes on with these. Null if one has not.
+   */
+  withoutRows(
+    { line, start }: Cut,
+    { fault, columns }: { fault: string; columns: number },
+  ): Cut | null {
+    const lines = this.#text.buffer
+      .slice(start, this.#at)
+      .trimEnd()
+      .split(/\r\n|\r|\n/);
+    const areRows = lines.slice(1).every((one) => one.split(this.delimiter).length === columns);
+    if (lines.length === 1 || !areRows) return null;
+    this.#at = start;
+    this.#line = line;
+    return this.#odd(start, fault);
+  }
+
   /** The record that begins here, all of which is in memory unless it is too long. */
   #cut(): Cut {
     const { buffer } = this.#text;
@@ -267,7 +299,7 @@ class Cutter {
       at = end.next;
       if (buffer.charAt(at) !== this.delimiter) {
         this.#goTo(this.#afterBreak(at));
-        return { line, cells, fault: null, allQuoted };
+        return { line, start, cells, fault: null, allQuoted };
       }
       at += 1;
     }
@@ -279,14 +311,14 @@ class Cutter {
     const end = Math.min(this.#endOfLine(start), start + LONGEST_RECORD);
     const text = this.#text.buffer.slice(start, end);
     this.#goTo(this.#afterBreak(end));
-    return { line, cells: [text], fault, allQuoted: false };
+    return { line, start, cells: [text], fault, allQuoted: false };
   }
 
   /** The place of the quote that a cell begins with, spaces before it aside. */
   #quoteAt(at: number): number | null {
     const { buffer } = this.#text;
     let first = at;
-    while (buffer.charAt(first) === ' ') first += 1;
+    while (this.#isSpace(first)) first += 1;
     return buffer.charAt(first) === '"' ? first : null;
   }
 
@@ -304,7 +336,7 @@ class Cutter {
     const closing = this.#closingOf(quote);
     if (closing === null) return null;
     let next = closing;
-    while (buffer.charAt(next) === ' ') next += 1;
+    while (this.#isSpace(next)) next += 1;
     const isEnd =
       next >= buffer.length || buffer.charAt(next) === this.delimiter || this.#isBreak(next);
     if (!isEnd) return null;
@@ -334,6 +366,12 @@ class Cutter {
       if ((at - run) % 2 === 1) return at;
     }
     return buffer.length + 1;
+  }
+
+  /** What may stand between a quote and the delimiter. */
+  #isSpace(at: number): boolean {
+    const character = this.#text.buffer.charAt(at);
+    return character !== this.delimiter && /[ \t\u00a0]/.test(character);
   }
 
   #isBreak(at: number): boolean {
@@ -366,18 +404,28 @@ class Cutter {
   }
 }
 
-/** The delimiter that stands most often in the head, outside of quotes. */
+/**
+ * The delimiter that stands most often in the head, outside of quotes; first of those that the row below
+ * has as often.
+ */
 function delimiterOf(begin: string): string {
-  const counts = new Map(DELIMITERS.map((one) => [one, 0]));
+  const lines = [new Map<string, number>()];
   let inQuotes = false;
   let seen = false;
   for (const character of begin.slice(0, LONGEST_RECORD)) {
+    const counts = lines.at(-1);
     if (character === '"') inQuotes = !inQuotes;
     else if (!inQuotes && (character === '\n' || character === '\r')) {
-      if (seen) break;
-    } else if (!inQuotes && counts.has(character))
-      counts.set(character, (counts.get(character) ?? 0) + 1);
+      if (seen && lines.push(new Map<string, number>()) > 2) break;
+      seen = false;
+    } else if (!inQuotes && DELIMITERS.includes(character))
+      counts?.set(character, (counts.get(character) ?? 0) + 1);
     seen ||= character !== '\n' && character !== '\r';
   }
-  return [...counts].reduce((best, next) => (next[1] > best[1] ? next : best))[0];
+  const [head, row] = lines;
+  const rank = (one: string): number => {
+    const count = head?.get(one) ?? 0;
+    return count > 0 && row?.get(one) === count ? count + LONGEST_RECORD : count;
+  };
+  return DELIMITERS.reduce((best, next) => (rank(next) > rank(best) ? next : best));
 }

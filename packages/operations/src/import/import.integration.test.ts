@@ -473,6 +473,18 @@ test('names in parts are one name, and of two columns for a field the first that
   expect(house.queue.map(({ lead }) => lead.name)).toEqual(['Bia Lima', 'Caio Reis', 'Duda']);
 });
 
+test('ids of sixteen digits and more keep them, and blanks of other programs are blank', async () => {
+  await bring('{"externalId":120211234567890123,"email":"a@id.example"}\n');
+  await bring(
+    'Nombre;Apellidos;Correo electrónico;Teléfono\nAna;Lima;b@id.example;[NULL]\n<NA>;None;#¡VALOR!;N/D\n',
+  );
+  expect(house.queue[0]?.identities.map(({ key }) => key)).toContainEqual(
+    expect.stringMatching(/:120211234567890123$/),
+  );
+  expect(house.queue[1]?.lead).toEqual({ name: 'Ana Lima', email: 'b@id.example' });
+  expect(house.queue).toHaveLength(2);
+});
+
 test('no upload holds the process up, whatever it is made of', async () => {
   const uploads = {
     'a JSON array in one line': `[${Array.from({ length: 8_000 }, (_, n) => `{"email":"n${n}@l.example"}`).join(',')}]`,

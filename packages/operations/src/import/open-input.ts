@@ -34,6 +34,8 @@ export async function openInput(
   const first = await firstBytes(bytes);
   const begins = (...start: number[]) => start.every((byte, i) => first[i] === byte);
   if (begins(0xd0, 0xcf, 0x11, 0xe0)) throw new UnreadableInput(OLD_EXCEL);
+  if (/^<[!?a-z]/i.test(first.toString('latin1').replace('\xef\xbb\xbf', '')))
+    throw new UnreadableInput(HTML);
   if (begins(0x50, 0x4b)) return { kind: 'zip', bytes: joined(first, bytes) };
   const raw = begins(0x1f, 0x8b) ? gunzip(first, bytes) : joined(first, bytes);
   let found = 'utf-8';
@@ -43,6 +45,9 @@ export async function openInput(
 
 const OLD_EXCEL =
   'It is an Excel file of before 2007 (xls), or has a password. In the program that opens it, save it as xlsx without one, and import that.';
+
+const HTML =
+  'It is HTML or XML, whatever its name says. Open it in a spreadsheet program, save it as xlsx or CSV, and import that.';
 
 async function* countBytes(
   source: Readable,

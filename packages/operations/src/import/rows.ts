@@ -1,3 +1,4 @@
+import { exactJson } from '@leadgate/leads';
 import { readCsv, readHead } from './csv.ts';
 import { keepBytes, keepText } from './kept-file.ts';
 import { UnreadableInput, type Input } from './open-input.ts';
@@ -171,7 +172,7 @@ function jsonRow(number: number, text: string): Row {
 
 function jsonObject(text: string): [string, unknown][] | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = exactJson(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
     return Object.entries(value);
   } catch {

@@ -22,15 +22,31 @@ const MONTHS = [
 
 const DATES = {
   yearFirst: /^(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)/,
+  basic: /^(\d{4})()(\d{2})(\d{2})(?=$|[t ])/,
   yearLast: /^(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?!\d)/,
-  dayName: /^(\d{1,2})[ ./-](?:de )?([a-z]{3})[a-z]*\.?[ ./-](?:de )?(\d{4}|\d{2})(?!\d)/,
+  dayName:
+    /^(\d{1,2})(?:st|nd|rd|th)?[ ./-](?:de )?([a-z]{3})[a-z]*\.?[ ./-](?:de )?(\d{4}|\d{2})(?!\d)/,
   nameDay: /^([a-z]{3})[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)? (\d{4})(?!\d)/,
 };
 const WEEKDAY =
   /^(?:mon|tue|wed|thu|fri|sat|sun|seg|ter|qua|qui|sex|sab|dom|lun|mar|mie|jue|vie)[a-z-]*\.? /;
 const CLOCK =
-  /^(?:t| ?- ?| )(?:at |as |a las )?(\d{1,2})(?::(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?|h(\d{2})?(?:min)?)? ?([ap]\.?m\.?)?(?![\d:])/;
-const ZONE = /^ ?\(?(?:(z|brt)|(?:utc|gmt)? ?([+-]\d{1,2})(?::?(\d{2}))?|(utc|gmt))\)?$/;
+  /^(?:t|_| ?- ?| )(?:at |as |a las )?(\d{1,2})(?:([:.])(\d{2})(?:\2(\d{2})(?:[.,](\d{1,9}))?)?|h(\d{2})?(?:min)?)? ?([ap]\.? ?m\.?)?(?![\d:])/;
+/** ISO 8601's basic form, as far as it is one. */
+const BASIC_CLOCK = /^([t ])(\d{2})(\d{2})(\d{2})?(?=z|[+-]|$)/;
+/** A name or an offset, the latter with a name of the same zone after it. */
+const ZONE =
+  /^ ?\(?(?:([a-z]{1,4})|(?:utc|gmt)? ?([+-]\d{1,2})(?::?(\d{2}))?(?: ?(?:\(.*\)|[a-z]{3,4}))?)\)?$/;
+/** Minutes ahead of UTC of zones by name (RFC 2822, 4.3), and of Brazil, Argentina and Europe. */
+const ZONES = new Map(
+  Object.entries({
+    ...{ z: 0, utc: 0, gmt: 0, brt: -180, brst: -120, art: -180, est: -300, edt: -240 },
+    ...{ cst: -360, cdt: -300, mst: -420, mdt: -360, pst: -480, pdt: -420 },
+    ...{ wet: 0, west: 60, cet: 60, cest: 120 },
+  }),
+);
+/** As C writes a time: its year stands last. */
+const YEAR_AT_END = /^([a-z]{3} \d{1,2}) (\d{1,2}:\d{2}:\d{2}(?: [a-z]{3,4})?) (\d{4})$/;
 
 interface Parts {
   year: number;
@@ -109,8 +125,9 @@ function partsOf(value: unknown): Parts | number | null {
   if (typeof value === 'number') return ofNumber(value);
   if (typeof value !== 'string' || value.length > LONGEST) return null;
   const text = value.trim();
-  if (/^\d+(\.\d+)?$/.test(text)) return ofNumber(Number(text));
-  return ofText(text);
+  if (/^(?:19|20)\d{12}$/.test(text)) return ofText(`${text.slice(0, 8)} ${text.slice(8)}`);
+  const number = /^\d+(?:[.,]\d+)?$/.test(text) ? ofNumber(Number(text.replace(',', '.'))) : null;
+  return number ?? ofText(text);
 }
 
 /** Seconds have ten digits until 2286, milliseconds thirteen, days of spreadsheets five. */
@@ -120,7 +137,7 @@ function ofNumber(value: number): Parts | number | null {
     const local = new Date(Math.round((value - 25_569) * 86_400) * 1_000);
     return ofText(local.toISOString().slice(0, 19));
   }
-  if (value < 1e8 || value >= 1e14) return null;
+  if (value < 1e8 || value >= 1e13) return null;
   return Math.round((value < 1e11 ? value * 1_000 : value) * 1_000);
 }
 
@@ -128,11 +145,12 @@ function ofText(written: string): Parts | null {
   const text = written
     .toLowerCase()
     .normalize('NFD')
-    .replace(/\p{M}/gu, '')
+    .replace(/[\p{M}\p{Cf}]/gu, '')
     .replace(/,(?!\d)|[\s\u202f]/g, ' ')
     .replace(/ +/g, ' ')
     .trim()
-    .replace(WEEKDAY, '');
+    .replace(WEEKDAY, '')
+    .replace(YEAR_AT_END, '$1 $3 $2');
   const date = datePartsOf(text);
   if (date === null) return null;
   const clock = clockPartsOf(text.slice(date.length));
@@ -142,10 +160,10 @@ function ofText(written: string): Parts | null {
 /** What stands after the date: a time of the day, and perhaps its zone. */
 function clockPartsOf(text: string): Pick<Parts, 'microseconds' | 'offset'> | null {
   if (text === '') return { microseconds: 0, offset: null };
-  const clock = CLOCK.exec(text);
+  const clock = CLOCK.exec(text.replace(BASIC_CLOCK, basicClock));
   if (clock === null) return null;
   const microseconds = timeOf(clock);
-  const rest = text.slice(clock[0].length);
+  const rest = clock.input.slice(clock[0].length);
   if (microseconds === null) return null;
   if (rest.trim() === '') return { microseconds, offset: null };
   const zone = ZONE.exec(rest);
@@ -154,23 +172,28 @@ function clockPartsOf(text: string): Pick<Parts, 'microseconds' | 'offset'> | nu
 }
 
 function timeOf(clock: RegExpExecArray): number | null {
-  const [all, hours, minutes, seconds, fraction = '', hMinutes, half] = clock;
+  const [all, hours, , minutes, seconds, fraction = '', hMinutes, half] = clock;
   let hour = Number(hours);
   const [minute, second] = [Number(minutes ?? hMinutes ?? 0), Number(seconds ?? 0)];
   // A bare number is no time.
   if (minutes === undefined && half === undefined && !all.includes('h')) return null;
   if (half !== undefined) {
-    if (hour < 1 || hour > 12) return null;
-    hour = (hour % 12) + (half.startsWith('p') ? 12 : 0);
+    const isAfternoon = half.startsWith('p');
+    // Some write the half of the day after an hour of twenty-four.
+    if (hour < 1 || (hour > 12 && !isAfternoon)) return null;
+    hour = (hour % 12) + (isAfternoon ? 12 : 0);
   }
   if (hour > 23 || minute > 59 || second > 59) return null;
   const whole = ((hour * 60 + minute) * 60 + second) * 1_000_000;
   return whole + Number(fraction.padEnd(6, '0').slice(0, 6));
 }
 
+const basicClock = (_: string, mark: string, hour: string, minute: string, second?: string) =>
+  `${mark}${hour}:${minute}${second === undefined ? '' : `:${second}`}`;
+
 /** Minutes ahead of UTC. */
 function zoneOf([, name, hours, minutes = '0']: RegExpExecArray): number | null {
-  if (hours === undefined) return name === 'brt' ? -180 : 0;
+  if (hours === undefined) return ZONES.get(name ?? '') ?? null;
   const offset = Math.abs(Number(hours)) * 60 + Number(minutes);
   if (offset > 18 * 60 || Number(minutes) > 59) return null;
   return hours.startsWith('-') ? -offset : offset;
@@ -179,7 +202,7 @@ function zoneOf([, name, hours, minutes = '0']: RegExpExecArray): number | null 
 type DateParts = Pick<Parts, 'year' | 'isShortYear' | 'month' | 'day' | 'isUndecided'>;
 
 function datePartsOf(text: string): { parts: DateParts; length: number } | null {
-  const yearFirst = DATES.yearFirst.exec(text);
+  const yearFirst = DATES.yearFirst.exec(text) ?? DATES.basic.exec(text);
   if (yearFirst !== null) {
     const [all, year, , month, day] = yearFirst;
     const parts = { ...yearOf(year), month: Number(month), day: Number(day) };
