@@ -136,6 +136,8 @@ export interface RecentPosts {
   lastAt: Date | null;
   /** In the six hours up to its end. */
   recent: number;
+  /** Since the begin of its hour. */
+  ofHour: number;
   /** In the last quarter of an hour. */
   posts: number;
   refused: number;
@@ -149,6 +151,7 @@ export async function recentPosts(
 ): Promise<RecentPosts[]> {
   return store.prisma.$queryRaw<RecentPosts[]>`
     SELECT k.id AS "linkId", last.at AS "lastAt", coalesce(level.n, 0)::integer AS recent,
+      coalesce(level.of_hour, 0)::integer AS "ofHour",
       coalesce(quarter.posts, 0)::integer AS posts, coalesce(quarter.refused, 0)::integer AS refused,
       k.state <> 'open' OR coalesce(q.until > now(), false)
         OR NOT EXISTS (SELECT FROM capture_code c
@@ -158,13 +161,35 @@ export async function recentPosts(
       SELECT at FROM series_minute WHERE subject = k.id AND ${POSTED}
       ORDER BY at DESC LIMIT 1) AS last ON true
     LEFT JOIN LATERAL (
-      SELECT sum(n) AS n FROM series_minute
+      SELECT sum(n) AS n, sum(n) FILTER (WHERE at >= date_trunc('hour', last.at)) AS of_hour
+      FROM series_minute
       WHERE subject = k.id AND ${POSTED} AND at > last.at - interval '6 hours') AS level ON true
     LEFT JOIN LATERAL (
       SELECT sum(n) AS posts, sum(n) FILTER (WHERE what <> 'accepted') AS refused
       FROM series_minute
       WHERE subject = k.id AND ${POSTED} AND at > now() - interval '15 minutes') AS quarter ON true
     WHERE k.id = ANY (${linkIds}::uuid[])`;
+}
+
+/** What came in a workspace by hour, in the last two days. */
+export async function hoursOfWorkspaces(
+  store: Store,
+  workspaceIds: readonly string[],
+): Promise<{ workspaceId: string; at: Date; posts: number }[]> {
+  return store.prisma.$queryRaw`
+    SELECT subject AS "workspaceId", at, sum(n)::integer AS posts FROM series_hour
+    WHERE subject = ANY (${workspaceIds}::uuid[]) AND ${POSTED}
+      AND at >= date_trunc('hour', now()) - interval '49 hours'
+    GROUP BY subject, at`;
+}
+
+/** Silences of links that ended in the last four weeks: how many posts would have been usual in all of it. */
+export async function endedSilences(store: Store): Promise<{ linkId: string; expected: number }[]> {
+  return store.prisma.$queryRaw`
+    SELECT subject AS "linkId", ((facts->>'expected')::float8
+      * (1 + extract(epoch FROM closed_at - opened_at) / 60 / (facts->>'minutes')::float8))::float8 AS expected
+    FROM alarm
+    WHERE kind = 'silence' AND closed_at > now() - interval '28 days' AND facts ? 'minutes'`;
 }
 
 /** Endpoints that are disabled, or have taken nothing for half of the time after which they are. */

@@ -229,11 +229,14 @@ export { keepReads, listReads, type PersonRead, recordRead } from './reads.ts';
 export { displayText, isUuid } from './text.ts';
 export {
   ALARM_KINDS,
+  endedSilences,
   endpointsNearTheirEnd,
   type FoundAlarm,
+  hoursOfWorkspaces,
   listAlarms,
   openAlarms,
   quietLink,
+  type RecentPosts,
   recentPosts,
   settleAlarms,
   type WatchedLink,

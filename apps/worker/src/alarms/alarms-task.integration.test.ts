@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { awaitRedis, connectRedis } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
+import { countLinks } from '@leadgate/intake';
 import {
   addUpTallies,
   applyGroup,
@@ -112,4 +113,20 @@ test('alarms of links, books and endpoints open once, are told, and close by the
   expect(await listAlarms(store, {}, 10)).toMatchObject([{ kind: 'deliveries' }]);
   expect(await listAlarms(store, { all: true }, 10)).toHaveLength(4);
   expect(logger.info).toHaveBeenCalledTimes(3);
+
+  // Without Postgres, what Redis alone tells is in the log.
+  await store.prisma.linkQuiet.deleteMany();
+  const task = createAlarmsTask(redis, store, { hold: () => Promise.resolve(true) }, logger);
+  await task.run();
+  await database.drop();
+  const receiver = countLinks(redis);
+  for (let n = 0; n < 25; n++)
+    receiver.count({ workspaceId, linkId: renamed }, 'refused:invalid-lead', Date.now());
+  await receiver.close();
+  logger.warn.mockClear();
+  await expect(task.run()).rejects.toThrow();
+  await expect(task.run()).rejects.toThrow();
+  expect(logger.warn.mock.calls).toEqual([
+    [{ alarm: 'refusals', subject: renamed, percent: 100 }, 'alarm opened'],
+  ]);
 });

@@ -1,40 +1,35 @@
-import type { Logger, RedisConnection } from '@leadgate/boot';
-import { oldestWaiting } from '@leadgate/queue';
+import { redisTime, type Logger, type RedisConnection } from '@leadgate/boot';
+import { linkCountStream } from '@leadgate/intake';
+import { acceptedStreams, oldestWaiting } from '@leadgate/queue';
 import {
   ALARM_KINDS,
   databaseTime,
-  driftedLinks,
   endpointsNearTheirEnd,
   listOpen,
   missingRows,
-  recentPosts,
   settleAlarms,
-  watchedLinks,
   type FoundAlarm,
   type Store,
-  type WatchedLink,
 } from '@leadgate/store';
 import type { MaintenanceTask } from '../maintenance/maintenance.ts';
 import type { Lease } from '../maintenance/redis-lock.ts';
-import { profileOf, queueAge, refusals, silence, type LinkProfile } from './rules.ts';
+import { queueAge } from './rules.ts';
+import { watchLinks } from './watched-links.ts';
 
 const EVERY_MS = 20_000;
-/** What is usual of a link changes with the hour. */
-const LEARN_EVERY_MS = 3_600_000;
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
 
 /** What is missing may be found in the next look: the books are said to be open after this. */
 const MISSING_MS = 15_000;
 
-interface Watched extends WatchedLink {
-  profile: LinkProfile | null;
-}
+/** Refusals are of so long. Of a flood, what so many reads give is enough to tell a share. */
+const QUARTER_MS = 900_000;
+const ENTRIES_AT_ONCE = 500;
+const MOST_READS = 20;
 
 /**
  * Opens and closes alarms by the rules, from what was counted. One worker at a time does it. The log says of
- * each alarm once that it is open and once that it is over, so that it is heard without Postgres too. The time
- * is Postgres's, never this process's.
+ * each alarm once that it is open and once that it is over; while Postgres is away, of those that Redis alone
+ * tells. The time is the servers', never this process's.
  */
 export function createAlarmsTask(
   redis: RedisConnection,
@@ -42,109 +37,105 @@ export function createAlarmsTask(
   lease: Pick<Lease, 'hold'>,
   logger: Pick<Logger, 'info' | 'warn'>,
 ): MaintenanceTask {
-  let learned = -Infinity;
-  let watched: Watched[] = [];
-
-  async function learn(now: number): Promise<void> {
-    const links = await watchedLinks(store);
-    watched = links.map((link) => {
-      const days = Math.min(28, (now - link.since.getTime()) / DAY_MS);
-      const posts = Array.from({ length: 168 }, (_, slot) => link.posts[slot.toString()] ?? 0);
-      return { ...link, profile: profileOf({ posts, days }) };
-    });
-  }
-
-  async function ofLinks(now: number): Promise<FoundAlarm[]> {
-    const known = new Map(watched.map((link) => [link.linkId, link]));
-    const recent = await recentPosts(store, [...known.keys()]);
-    const drifts = new Map((await driftedLinks(store)).map((drift) => [drift.linkId, drift]));
-    return recent.flatMap(({ linkId, lastAt, recent: recentPosts, posts, refused, quiet }) => {
-      const link = known.get(linkId);
-      if (link === undefined || quiet) return [];
-      const of = { subject: linkId, workspaceId: link.workspaceId };
-      const refusal = refusals({ posts, refused }, link.usual);
-      // In the middle of its minute, or two days ago.
-      const lastPostAt = lastAt === null ? now - 2 * DAY_MS : lastAt.getTime() + MINUTE_MS / 2;
-      const silent =
-        link.profile === null ? null : silence(link.profile, { lastPostAt, recentPosts, now });
-      const drift = drifts.get(linkId);
-      return [
-        ...(refusal === null
-          ? []
-          : [
-              {
-                ...of,
-                kind: 'refusals' as const,
-                facts: { percent: Math.round(refusal.share * 100) },
-              },
-            ]),
-        ...(silent === null ? [] : [{ ...of, kind: 'silence' as const, facts: { ...silent } }]),
-        ...(drift === undefined ? [] : [{ ...of, kind: 'drift' as const, facts: namesOf(drift) }]),
-      ];
-    });
-  }
+  const links = watchLinks(store);
+  /** What was found at the last look: the log has it. */
+  let known = new Map<string, FoundAlarm>();
 
   async function ofBooks(now: number): Promise<FoundAlarm[]> {
     const open = (await listOpen(store)).filter(
       ({ state, since }) => state === 'missing' && since.getTime() < now - MISSING_MS,
     );
-    const found = new Map<string, FoundAlarm>();
+    const found = new Map<string, { workspaceId: string; missing: number }>();
     const add = (linkId: string, workspaceId: string, missing: number) => {
-      const before = Number(found.get(linkId)?.facts['missing'] ?? 0);
-      const facts = { missing: before + missing };
-      found.set(linkId, { kind: 'ledger', subject: linkId, workspaceId, facts });
+      const before = found.get(linkId)?.missing ?? 0;
+      found.set(linkId, { workspaceId, missing: before + missing });
     };
     for (const { linkId, workspaceId } of open) add(linkId, workspaceId, 1);
     for (const { linkId, workspaceId, rows } of await missingRows(store, new Date(now)))
       add(linkId, workspaceId, rows);
-    return [...found.values()];
+    return [...found].map(([subject, { workspaceId, missing }]) => ({
+      ...{ kind: 'ledger', subject, workspaceId, facts: { missing } },
+    }));
   }
 
-  async function ofTheRest(): Promise<FoundAlarm[]> {
+  async function ofQueue(): Promise<FoundAlarm[]> {
     const late = queueAge(await oldestWaiting(redis));
-    const endpoints = await endpointsNearTheirEnd(store);
-    return [
-      ...(late === null
-        ? []
-        : [{ kind: 'queue' as const, subject: 'queue', workspaceId: null, facts: { ...late } }]),
-      ...endpoints.map(({ endpointId, workspaceId, hours }): FoundAlarm => ({
-        ...{ kind: 'deliveries', subject: endpointId, workspaceId, facts: { hours } },
-      })),
-    ];
+    if (late === null) return [];
+    return [{ kind: 'queue', subject: 'queue', workspaceId: null, facts: { ...late } }];
   }
+
+  async function ofEndpoints(): Promise<FoundAlarm[]> {
+    return (await endpointsNearTheirEnd(store)).map(({ endpointId, workspaceId, hours }) => ({
+      ...{ kind: 'deliveries', subject: endpointId, workspaceId, facts: { hours } },
+    }));
+  }
+
+  /** By link, what Redis has of the last quarter of an hour: workers that count it need Postgres. */
+  async function countsInRedis() {
+    const after = Math.floor((await redisTime(redis)) - QUARTER_MS);
+    const counts = new Map<string, { posts: number; refused: number }>();
+    const add = (linkId: string, n: number, refused: number) => {
+      const before = counts.get(linkId) ?? { posts: 0, refused: 0 };
+      counts.set(linkId, { posts: before.posts + n, refused: before.refused + refused });
+    };
+    for (const entry of await readSince(linkCountStream(redis).read, after))
+      for (const { linkId, what, n } of entry.counts) if (what !== 'spooled') add(linkId, n, n);
+    for (const stream of await acceptedStreams(redis))
+      for (const entry of await readSince(stream.read, after))
+        for (const { linkId, kind } of entry.accepted) if (kind === 'post') add(linkId, 1, 0);
+    return counts;
+  }
+
+  const open = (alarm: FoundAlarm) => {
+    if (!known.has(keyOf(alarm)))
+      logger.warn({ alarm: alarm.kind, subject: alarm.subject, ...alarm.facts }, 'alarm opened');
+    known.set(keyOf(alarm), alarm);
+  };
+  const close = ({ kind, subject }: Pick<FoundAlarm, 'kind' | 'subject'>) =>
+    logger.info({ alarm: kind, subject }, 'alarm closed');
 
   return {
     name: 'alarms',
     everyMs: EVERY_MS,
     async run() {
-      if (!(await lease.hold())) return null;
-      const now = (await databaseTime(store)).getTime();
-      if (performance.now() - learned > LEARN_EVERY_MS) {
-        await learn(now);
-        learned = performance.now();
+      if (!(await lease.hold())) {
+        known = new Map();
+        return null;
       }
-      const found = [...(await ofLinks(now)), ...(await ofBooks(now)), ...(await ofTheRest())];
+      const queue = await ofQueue();
+      const now = await databaseTime(store).catch(async (error: unknown) => {
+        for (const alarm of [...queue, ...links.lookAtRefusals(await countsInRedis())]) open(alarm);
+        throw error;
+      });
+      const found = [
+        ...queue,
+        ...(await links.look(now.getTime())),
+        ...(await ofBooks(now.getTime())),
+        ...(await ofEndpoints()),
+      ];
       const { opened, closed } = await settleAlarms(store, ALARM_KINDS, found);
-      for (const { kind, subject, facts } of opened)
-        logger.warn({ alarm: kind, subject, ...facts }, 'alarm opened');
-      for (const { kind, subject } of closed) logger.info({ alarm: kind, subject }, 'alarm closed');
+      opened.forEach(open);
+      closed.forEach(close);
+      const over = new Map([...known, ...closed.map((one) => [keyOf(one), null] as const)]);
+      known = new Map(found.map((alarm) => [keyOf(alarm), alarm]));
+      // Told while Postgres was away, and over before it was back.
+      for (const [key, alarm] of over) if (alarm !== null && !known.has(key)) close(alarm);
       return null;
     },
   };
 }
 
-/** As many as say what happened. */
-const MOST_NAMED = 10;
+const keyOf = ({ kind, subject }: Pick<FoundAlarm, 'kind' | 'subject'>) => `${kind} ${subject}`;
 
-/** Names of fields, as a person reads them. */
-function namesOf(drift: { lacks: string[]; has: string[] }): Record<string, string> {
-  const entries = [
-    ['lacks', drift.lacks],
-    ['has', drift.has],
-  ] as const;
-  return Object.fromEntries(
-    entries.flatMap(([name, fields]) =>
-      fields.length === 0 ? [] : [[name, fields.slice(0, MOST_NAMED).join(', ')]],
-    ),
-  );
+async function readSince<T extends { entryId: string }>(
+  read: (after: string, limit: number) => Promise<T[]>,
+  sinceMs: number,
+): Promise<T[]> {
+  const all: T[] = [];
+  for (let n = 0; n < MOST_READS; n++) {
+    const entries = await read(all.at(-1)?.entryId ?? sinceMs.toString(), ENTRIES_AT_ONCE);
+    all.push(...entries);
+    if (entries.length < ENTRIES_AT_ONCE) break;
+  }
+  return all;
 }

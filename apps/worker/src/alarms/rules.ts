@@ -64,55 +64,97 @@ export function expectedPosts(profile: LinkProfile, from: number, to: number): n
 /** How far back is looked for how much of the usual there is of late: a holiday, a smaller budget. */
 export const LEVEL_MS = 6 * HOUR_MS;
 
-/** Silence is told within so long: from 60 and 5 posts an hour on, or a tenth less, as that is estimated. */
+/** Silence is told within so long: from 60 and 5 posts an hour on, or less, as that is estimated. */
 const PROMISES = [
-  { rate: 54, withinMs: 10 * MINUTE_MS },
-  { rate: 4.5, withinMs: 2 * HOUR_MS },
+  { rate: 52, withinMs: 10 * MINUTE_MS },
+  { rate: 4.2, withinMs: 2 * HOUR_MS },
 ];
 /** Of the promise: the rest is for looking once in a while. */
 const IN_TIME = 0.94;
 
 /** Over ln of the gaps of four weeks: one false alarm in e to this many times as long, of posts by chance. */
 const CERTAINTY = 4;
+/** The same once it was told by chance in the last four weeks: once a month is enough. */
+const CERTAINTY_AFTER = 8;
+/** Told by chance so often in four weeks, it is told in the promised time only if chance hardly takes that long. */
+const MOST_TOLD = 2;
 
 export interface LinkSilence {
   /** How many posts would have been usual since the last one. */
+  expected: number;
+  /** How long that is. */
+  minutes: number;
+}
+
+/** Posts, and how many would have been usual. */
+export interface Traffic {
+  posts: number;
   expected: number;
 }
 
 /**
  * Whether a link has been without posts for longer than its own history makes plausible. Posts by chance
  * have a gap of x usual ones once in e^x: four weeks of N posts have one of ln N. Only if that is longer
- * than what is promised does it tell earlier. Of late less than usual, beyond chance, is usual for now.
+ * than what is promised does it tell earlier. Of late less than usual, beyond chance, is usual for now; so is
+ * what all links of a workspace have less.
  */
 export function silence(
   profile: LinkProfile,
   {
     lastPostAt,
     recentPosts,
+    others,
+    told,
     now,
   }: {
     lastPostAt: number;
     /** In `LEVEL_MS` up to the last post. */
     recentPosts: number;
+    /** Of the other links of its workspace since the last post. */
+    others: Traffic;
+    /** How often it was told in the last four weeks when it was chance. */
+    told: number;
     now: number;
   },
 ): LinkSilence | null {
   const usual = expectedPosts(profile, lastPostAt, now);
   // One is no silence.
   if (usual < 3) return null;
+  const forMs = now - lastPostAt;
   const before = expectedPosts(profile, lastPostAt - LEVEL_MS, lastPostAt);
-  const level = before === 0 ? 1 : Math.min(1, (recentPosts + 2 * Math.sqrt(before)) / before);
-  const expected = usual * level;
-  const byChance = Math.log(4 * sum(profile) + 1) + CERTAINTY;
-  const ofLate = before < 30 ? 1 : Math.min(2, Math.max(0.5, recentPosts / before));
-  const rate = (usual / (now - lastPostAt)) * HOUR_MS * ofLate;
+  const ofAll = holidayLevel(others);
+  const own = before === 0 ? 1 : Math.min(1, (recentPosts + 2 * Math.sqrt(before)) / before);
+  const expected = usual * Math.min(own, ofAll);
+  const byChance = gapOfMonth(profile) + (told > 0 ? CERTAINTY_AFTER : CERTAINTY);
+  const ofLate = before < 30 ? 1 : Math.min(2, Math.max(0.25, recentPosts / before));
+  const rate = (usual / forMs) * HOUR_MS * Math.min(ofLate, ofAll);
   const promise = PROMISES.find((one) => rate >= one.rate);
-  const needed =
-    promise === undefined
-      ? byChance
-      : Math.min(byChance, (IN_TIME * usual * promise.withinMs) / (now - lastPostAt));
-  return expected >= needed ? { expected: Math.round(expected) } : null;
+  const isPromised =
+    promise !== undefined &&
+    forMs >= IN_TIME * promise.withinMs &&
+    (told < MOST_TOLD || (IN_TIME * promise.withinMs * rate) / HOUR_MS >= gapOfMonth(profile));
+  if (expected < byChance && !isPromised) return null;
+  return { expected: Math.round(expected), minutes: Math.round(forMs / MINUTE_MS) };
+}
+
+/** The longest gap of four weeks by chance, in usual posts. */
+const gapOfMonth = (profile: LinkProfile): number => Math.log(4 * sum(profile) + 1);
+
+/** A silence that ended before so many usual posts was chance, and no outage. */
+export const isChance = (profile: LinkProfile, expected: number): boolean =>
+  expected < 2 * (gapOfMonth(profile) + CERTAINTY);
+
+const LEAST_TRAFFIC = 30;
+
+/** A holiday is between these shares of the usual: more is none, and less is an outage of all. */
+const HOLIDAY = { least: 0.25, most: 0.8 };
+
+function holidayLevel({ posts, expected }: Traffic): number {
+  if (expected < LEAST_TRAFFIC) return 1;
+  const share = posts / expected;
+  return share < HOLIDAY.least || share > HOLIDAY.most
+    ? 1
+    : Math.min(1, (posts + 2 * Math.sqrt(posts)) / expected);
 }
 
 export interface Answered {
