@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mapBody, mappingFaults } from './mapping.ts';
-import { readLead, type ReadingRules } from './lead.ts';
+import { readLead, readSent, type ReadingRules } from './lead.ts';
 import { parseBody } from './body.ts';
 import { PRESETS, PRESET_NAMES, presetMapping } from './presets/index.ts';
 
@@ -123,6 +123,20 @@ describe('a mapping', () => {
       email: 'a@x.io',
       customFields: { plan: 'gold', tags: ['a'] },
     });
+  });
+
+  test.each([
+    ['nothing is found', { rules: { email: ['$.mail'] } }, { other: 'x' }, true],
+    ['a value is found', { rules: { email: ['$.mail'] } }, { mail: 'a@x.io' }, false],
+    ['an empty body came', { rules: { email: ['$.mail'] } }, {}, false],
+    ['the rest is custom', { rules: { email: ['$.m'] }, rest: 'custom-fields' }, { o: 'x' }, true],
+    ['a list holds nothing', { rules: { email: ['$[0].mail'] } }, [{ o: 'x' }], true],
+  ])('if %s, says so', (_, rules, body, isNoted) => {
+    const mapping = { preset: null, ...rules } as LinkMapping;
+    const link = { ...rulesOf, requireIdentity: false, mapping };
+    const reading = readSent(body, link, { lenient: false, now });
+    const codes = reading.kind === 'read' ? reading.notes.map(({ code }) => code) : [];
+    expect(codes.includes('nothing-recognised')).toBe(isNoted);
   });
 
   test('may have what looks like more in its quotes', () => {

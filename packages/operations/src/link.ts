@@ -9,7 +9,7 @@ import {
   LinkMapping,
   LinkSettings,
 } from '@leadgate/contract';
-import { mapBody, mappingFaults, parseBody, readLead, suggestRules } from '@leadgate/leads';
+import { mappingFaults, parseBody, readSent, suggestRules } from '@leadgate/leads';
 import {
   createLink,
   expireLink,
@@ -20,6 +20,8 @@ import {
   rotateLink,
   setLinkState,
   showSubmission,
+  type Unrecognised,
+  unrecognisedPosts,
   updateLink,
   wholeGuard,
   type Link,
@@ -57,6 +59,13 @@ const LinkOutput = Type.Object({
   ...LinkSettings.properties,
   guard: LinkGuardView,
   proof: Nullable(LinkProofView),
+  unrecognised: Type.Object(
+    { today: Type.Integer(), week: Type.Integer() },
+    {
+      description:
+        'Posts of which nothing was recognised: of today, and of the last seven days, of the workspace’s time zone. See /links/ID/suggestion, and /links/ID/read-again.',
+    },
+  ),
   codes: Type.Array(CodeView),
 });
 
@@ -67,11 +76,28 @@ export interface LinkView extends Omit<Link, 'codes'> {
   /** Null if nothing says where the receiver is. */
   captureUrl: string | null;
   expiresAt: Date | null;
+  unrecognised: Unrecognised;
   /** Newest first: the code in use, then those that a rotation replaced. */
   codes: (Link['codes'][number] & { captureUrl: string | null; expired: boolean })[];
 }
 
-function viewLink(link: Link, receiverUrl: string | null): LinkView {
+/** Links as they are shown. */
+async function viewLinks(
+  { store, receiverUrl }: Pick<Connections, 'store' | 'receiverUrl'>,
+  links: readonly Link[],
+): Promise<LinkView[]> {
+  const unrecognised = await unrecognisedPosts(
+    store,
+    links.map(({ id }) => id),
+  );
+  const none = { today: 0, week: 0 };
+  return links.map((link) => ({
+    ...viewLink(link, receiverUrl),
+    unrecognised: unrecognised.get(link.id) ?? none,
+  }));
+}
+
+function viewLink(link: Link, receiverUrl: string | null): Omit<LinkView, 'unrecognised'> {
   const now = new Date();
   const codes = link.codes.map((code) => ({
     ...code,
@@ -109,7 +135,8 @@ async function changed(
     const { putLinks } = await import('@leadgate/intake');
     await putLinks(redis, entries);
   });
-  return viewLink(link, connections.receiverUrl);
+  const [view] = await viewLinks(connections, [link]);
+  return view ?? UNKNOWN;
 }
 
 const changes = {
@@ -149,8 +176,8 @@ export const link = {
     scope: 'workspaceId',
     input: Type.Object({ workspaceId: Type.Optional(Uuid) }),
     output: Type.Array(LinkOutput),
-    run: async ({ workspaceId }, { store, receiverUrl }) =>
-      (await listLinks(store, workspaceId)).map((one) => viewLink(one, receiverUrl)),
+    run: async ({ workspaceId }, connections) =>
+      viewLinks(connections, await listLinks(connections.store, workspaceId)),
   }),
 
   create: operation({
@@ -195,9 +222,10 @@ export const link = {
     scope: 'linkId',
     input: Type.Object({ linkId: Uuid }),
     output: LinkOutput,
-    run: async ({ linkId }, { store, receiverUrl }) => {
-      const found = await findLink(store, linkId);
-      return found === null ? UNKNOWN : viewLink(found, receiverUrl);
+    run: async ({ linkId }, connections) => {
+      const found = await findLink(connections.store, linkId);
+      const [view] = await viewLinks(connections, found === null ? [] : [found]);
+      return view ?? UNKNOWN;
     },
   }),
 
@@ -296,9 +324,9 @@ export const link = {
       if (faults.length > 0) return invalid(faults);
       const parsed = parseBody(body, /^\s*[{[]/.test(body) ? 'json' : 'form');
       if (parsed.kind !== 'parsed') return notABody(parsed.kind);
-      const value = mapping === null ? parsed.value : mapBody(parsed.value, mapping);
-      const rules = { ...entry.link, requireIdentity: false };
-      const reading = readLead(value, rules, { lenient: true, now: Date.now() });
+      const { mapping: _, ...unmapped } = entry.link;
+      const rules = { ...unmapped, requireIdentity: false, ...(mapping !== null && { mapping }) };
+      const reading = readSent(parsed.value, rules, { lenient: true, now: Date.now() });
       if (reading.kind === 'refused') return notABody(reading.code);
       const { lead, notes, identities } = reading;
       return { lead, notes, externalId: externalIdOf(identities, linkId) };

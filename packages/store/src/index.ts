@@ -259,6 +259,8 @@ export {
   ledgerCursor,
   rankSubjects,
   readSeries,
+  type Unrecognised,
+  unrecognisedPosts,
   workspaceOfCampaign,
 } from './series.ts';
 export { driftedLinks } from './shapes.ts';

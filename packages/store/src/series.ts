@@ -294,6 +294,31 @@ function readCounts(counts: Record<string, number>): Omit<SeriesRow, 'at'> {
   };
 }
 
+/** Posts of a link of which nothing was recognised, by days of the workspace's time zone. */
+export interface Unrecognised {
+  today: number;
+  /** Of today and the six days before. */
+  week: number;
+}
+
+/** Those of links that had any in a week, by link; of all links, if none are named. By primary key, if some are. */
+export async function unrecognisedPosts(
+  { prisma }: Store,
+  linkIds?: readonly string[],
+): Promise<Map<string, Unrecognised>> {
+  const named =
+    linkIds === undefined ? Prisma.sql`true` : Prisma.sql`k.id = ANY (${linkIds}::uuid[])`;
+  const rows = await prisma.$queryRaw<(Unrecognised & { linkId: string })[]>`
+    SELECT k.id AS "linkId", coalesce(sum(s.n) FILTER (WHERE s.at >= day.today), 0)::integer AS today,
+           sum(s.n)::integer AS week
+    FROM capture_link k JOIN workspace w ON w.id = k.workspace_id
+    CROSS JOIN LATERAL (SELECT (now() AT TIME ZONE coalesce(w.time_zone, 'UTC'))::date AS today) AS day
+    JOIN series_day s ON s.subject = k.id AND s.at > day.today - 7 AND s.what = 'unrecognised'
+    WHERE ${named}
+    GROUP BY k.id HAVING sum(s.n) > 0`;
+  return new Map(rows.map(({ linkId, ...counts }) => [linkId, counts]));
+}
+
 /** A subject among the others of its kind. */
 export interface RankRow {
   id: string;

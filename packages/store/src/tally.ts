@@ -7,6 +7,7 @@ import { displayText } from './text.ts';
  * What is counted of a link. `accepted`: put in the queue. `created`, `updated`: stored, of a new or a
  * known lead. `repeated`: it was stored already. `erased`: dropped, as its lead was erased. `refused:…`:
  * by the code it was answered with. `imported`: of those stored or dropped, rows of a file. `speed:…`: stored, by how long after its click it came.
+ * `unrecognised`: stored posts of which nothing was recognised.
  * `shape:…`: stored posts, by which fields they had, a line each.
  */
 export type Counted =
@@ -19,6 +20,7 @@ export type Counted =
   | 'erased'
   | 'imported'
   | 'spooled'
+  | 'unrecognised'
   | `refused:${string}`
   | `speed:${Speed}`
   | `${typeof SHAPE}${string}`;
@@ -78,12 +80,17 @@ export function talliesOfStored(
   return [
     tallyOf(submission, what, utm),
     ...(submission.source === 'import' ? [tallyOf(submission, 'imported')] : []),
+    ...(what !== 'erased' && isUnrecognised(notes) ? [tallyOf(submission, 'unrecognised')] : []),
     ...(speed === null ? [] : [tallyOf(submission, `speed:${speed}`, utm)]),
     ...(what !== 'erased' && submission.source === 'post'
       ? [tallyOf(submission, `${SHAPE}${fieldsOf(submission.lead, notes)}`)]
       : []),
   ];
 }
+
+/** Whether nothing of a post was recognised. */
+export const isUnrecognised = (notes: readonly Note[]): boolean =>
+  notes.some(({ code }) => code === 'nothing-recognised');
 
 const UNKNOWN_CODES: ReadonlySet<NoteCode> = new Set(['unknown-key', 'unknown-custom-field']);
 /** Of a longer body the first fields are enough to tell that it changed. */

@@ -309,12 +309,13 @@ async function list(
     links.length === 0
       ? 'There is no link yet: leadgate link create WORKSPACE.\n'
       : table(
-          ['label', 'workspace', 'status', 'mode', 'ends', 'code', 'id'],
+          ['label', 'workspace', 'status', 'mode', 'unread, week', 'ends', 'code', 'id'],
           links.map((link) => [
             link.label,
             link.workspaceName,
             link.status,
             link.mode,
+            link.unrecognised.week || null,
             link.expiresAt === null ? null : shortTime(link.expiresAt),
             link.code,
             link.id,
@@ -354,7 +355,8 @@ async function suggest(context: Context, named: string, options: JsonOption): Pr
     rules.length === 0
       ? `Nothing is proposed: ${proposed.bodies.toString()} bodies were looked at.\n`
       : `From ${proposed.bodies.toString()} bodies; of the last 100, nothing was recognised in ${proposed.unrecognised.toString()}:\n\n` +
-        `leadgate link map ${codes[0]?.code ?? linkId} \\\n${rules.join(' \\\n')}\n`,
+        `leadgate link map ${codes[0]?.code ?? linkId} \\\n${rules.join(' \\\n')}\n\n` +
+        'What came before, leadgate submission read-again reads under it.\n',
   );
 }
 
@@ -487,6 +489,12 @@ function linkText(link: LinkView): string {
       'Mapping',
       link.mapping
         ? `${link.mapping.preset ?? 'own rules'}: ${Object.keys(link.mapping.rules).sort().join(', ')}`
+        : null,
+    ],
+    [
+      'Nothing recognised',
+      link.unrecognised.week > 0
+        ? `in ${link.unrecognised.week} posts of seven days, ${link.unrecognised.today} of today: leadgate link suggest ${link.code}`
         : null,
     ],
     ['Code', link.code],

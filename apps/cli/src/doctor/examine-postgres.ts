@@ -7,6 +7,7 @@ import {
   openAlarms,
   retentionStandings,
   type RetentionStanding,
+  unrecognisedPosts,
 } from '@leadgate/store';
 import { explain, whereIs } from '../explain.ts';
 import { migrationsFolder } from '../migrations-folder.ts';
@@ -32,6 +33,7 @@ export async function examinePostgres(
     return {
       findings: [
         ...[reachable, migrations, retentionFinding(standings), phones],
+        unrecognisedFinding(await unrecognisedPosts(session.store())),
         alarmsFinding(await openAlarms(session.store())),
       ],
       facts: await readPostgresFacts(session),
@@ -122,6 +124,22 @@ function telephonesFinding(all: readonly DoubtfulPhones[]): Finding {
     status: 'warn',
     found: `${found.slice(0, NAMED).join('; ')}${more}`,
     todo: `${set}Whom one joined already, leadgate lead split ID --by email takes apart.`,
+  };
+}
+
+/** Names the links whose posts say nothing: their leads are empty. */
+function unrecognisedFinding(posts: Awaited<ReturnType<typeof unrecognisedPosts>>): Finding {
+  const check = 'senders';
+  const links = [...posts].sort(([, a], [, b]) => b.week - a.week);
+  if (links.length === 0)
+    return { check, status: 'ok', found: 'every post of a week was understood', todo: null };
+  const named = links.slice(0, NAMED).map(([id, { week }]) => `${week} of link ${id}`);
+  const more = links.length > NAMED ? `; and of ${links.length - NAMED} links more` : '';
+  return {
+    check,
+    status: 'warn',
+    found: `nothing was recognised in posts of the last seven days: ${named.join('; ')}${more}`,
+    todo: 'leadgate link suggest LINK proposes a mapping; then leadgate submission read-again --link LINK.',
   };
 }
 

@@ -1,6 +1,7 @@
 import type { LinkMapping } from '@leadgate/contract';
 import { parseBody, readSent } from '@leadgate/leads';
 import {
+  addUpTallies,
   erasePerson,
   erasureKeyOf,
   linkEntries,
@@ -15,8 +16,10 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acceptBody } from '../accept.ts';
 import { derivedId } from '../derived-id.ts';
+import { link as linkOperations } from '../link.ts';
 import { Refusal, type Connections } from '../operation.ts';
 import { operationsUnderTest, type OperationsUnderTest } from '../operations-under-test.ts';
+import { runOperation } from '../run.ts';
 import { Runner, type Started } from '../runs.ts';
 import { filterOfPosts, previewReadAgain, readAgainWork } from './read-again.ts';
 import { replayWork } from './replay-submissions.ts';
@@ -123,6 +126,18 @@ async function lead(leadId: string) {
   };
 }
 
+/** As the link is listed once a worker has counted. */
+async function unrecognised({ workspaceId, linkId }: Link) {
+  while ((await addUpTallies(house.store)) > 0);
+  const connections = processOf();
+  const links = await runOperation(linkOperations.list, { workspaceId }, connections, {
+    actor: { kind: 'command-line', name: 'tests', role: 'administrator', workspaces: [] },
+    ...{ requestId: null, signal: new AbortController().signal, warn: () => undefined },
+  });
+  if (links instanceof Refusal) throw new Error(links.detail);
+  return links.find(({ id }) => id === linkId)?.unrecognised;
+}
+
 const ANA = { mail: 'ana@example.com', who: 'Ana', fone: '11987654321' };
 
 test('posts that said nothing say what the mended mapping reads, and every id that was answered is of its person', async () => {
@@ -133,6 +148,7 @@ test('posts that said nothing say what the mended mapping reads, and every id th
   const bare = await post(link, { weather: 'fine' });
   await house.work();
   expect(new Set([first, other, again, bare].map(({ leadId }) => leadId)).size).toBe(4);
+  expect(await unrecognised(link)).toEqual({ today: 4, week: 4 });
   await map(link);
 
   const [entry] = await linkEntries(house.store, link.linkId);
@@ -163,8 +179,11 @@ test('posts that said nothing say what the mended mapping reads, and every id th
   expect(await lead(other.leadId)).toMatchObject({ email: 'bia@example.com' });
   expect(await lead(bare.leadId)).toMatchObject({ id: bare.leadId, email: undefined });
 
+  expect(await unrecognised(link)).toEqual({ today: 1, week: 1 });
+
   expect(await readAgain(link)).toMatchObject({ read: 4, changed: 0, ended: 0 });
   expect(await lead(again.leadId)).toEqual(ana);
+  expect(await unrecognised(link)).toEqual({ today: 1, week: 1 });
   expect((await post(link, { contact: { fone: '+55 11 98765-4321' } })).leadId).toBe(first.leadId);
   await house.work();
 });

@@ -6,6 +6,7 @@ import { Prisma } from '../generated/client.ts';
 import { hashedUuid } from '../hashed-uuid.ts';
 import { type LeadRow, readState } from '../lead-row.ts';
 import type { Store } from '../open-store.ts';
+import { isUnrecognised, tallyOf } from '../tally.ts';
 import { storable } from '../text.ts';
 import { allNotes, lockAsPlanned, type MovedIdentity, readFields } from './apply-group.ts';
 import { blankSubmissions } from './correct-submissions.ts';
@@ -34,6 +35,7 @@ export interface ReadAgain {
 
 interface Stored {
   id: string;
+  notes: Submission['notes'];
   /** The lead it was reserved for, and the one that this is today. */
   leadId: string;
   current: string;
@@ -96,7 +98,16 @@ async function readOnce(
   const targetOf = new Map(plan.routes.map(({ submission, leadId }) => [submission.id, leadId]));
   for (const { id, heir, isErased } of changes.ended)
     if (!isErased) await moveDeliveries(tx, workspaceId, id, heir);
-  await updateLeads(tx, changes.leads);
+  const notes = new Map(again.map((one) => [one.id, allNotes(one, fields)]));
+  const notesOf = ({ id }: Submission) => notes.get(id) ?? [];
+  // Posts are counted as unrecognised for as long as they are.
+  const tallies = again.flatMap((one) => {
+    const change =
+      Number(isUnrecognised(notesOf(one))) -
+      Number(isUnrecognised(placeOf.get(one.id)?.notes ?? []));
+    return change === 0 ? [] : [{ ...tallyOf(one, 'unrecognised'), n: change }];
+  });
+  await updateLeads(tx, changes.leads, tallies);
   const moved: MovedIdentity[] = [];
   for (const { id, heir, isErased } of changes.ended) {
     await makeAlias(tx, workspaceId, id, heir);
@@ -114,7 +125,7 @@ async function readOnce(
       return a === b ? [] : [{ workspaceId, a, b }];
     }),
   );
-  await rewrite(tx, standing, { targetOf, notesOf: (one) => allNotes(one, fields) });
+  await rewrite(tx, standing, { targetOf, notesOf });
   await blankSubmissions(
     tx,
     plan.routes.filter(({ kind }) => kind === 'erased'),
@@ -140,7 +151,7 @@ function readStored(
   submissions: readonly Submission[],
 ): Promise<Stored[]> {
   return tx.$queryRaw<Stored[]>`
-    SELECT s.id, s.lead_id AS "leadId", l.id AS current
+    SELECT s.id, s.notes, s.lead_id AS "leadId", l.id AS current
     FROM submission s
     JOIN lead asked ON asked.workspace_id = s.workspace_id AND asked.id = s.lead_id
     JOIN lead l ON l.workspace_id = s.workspace_id AND l.id = coalesce(asked.merged_into, asked.id)
