@@ -24,7 +24,11 @@ export async function measureSize(bench) {
     bench.say(`  ${postgresBytesPerLead.toFixed(0)} bytes of Postgres a lead with one submission`);
     workers.push({ leads, postgresBytesPerLead, ...(await compareWorkers(bench, large)) });
   }
-  return { workers, receiver: await compareReceivers(bench, large) };
+  return {
+    workers,
+    receiver: await compareReceivers(bench, large),
+    waiting: await weighWaiting(bench),
+  };
 }
 
 /**
@@ -132,6 +136,47 @@ async function compareReceivers(bench, large) {
     empty: summary(running[0]?.measured ?? []),
     full: summary(running[1]?.measured ?? []),
   };
+}
+
+/** Posts a second of a receiver that is busy and not at its limit: so many leads come together as then do. */
+const PACKING_RATE = 2_000;
+
+/**
+ * What Redis holds of a lead that waits, as a receiver packs it, all told but its identities.
+ * @param {Bench} bench
+ */
+async function weighWaiting(bench) {
+  const { plan, leadgate, say } = bench;
+  await refillRedis(leadgate.redisUrl, leadgate.database);
+  const receiver = await startReceiver(bench);
+  const url = captureUrl(receiver, leadgate.database);
+  const load = { connections: plan.clients, known: plan.known, rate: PACKING_RATE };
+  const before = await bytesBesideIdentities(leadgate.redisUrl);
+  const { load: sent } = await postLeads(url, { ...load, seconds: plan.seconds }, {});
+  const bytes = (await bytesBesideIdentities(leadgate.redisUrl)) - before;
+  await receiver.stop();
+  const waiting = sent.statuses['202'] ?? 0;
+  say(
+    `  ${waiting.toLocaleString('en')} leads posted at ${sent.rate.toFixed(0)} a second: ${(bytes / waiting).toFixed(0)} bytes each while they wait`,
+  );
+  return { waiting, leadsPerSecond: sent.rate, bytesPerWaitingLead: bytes / waiting };
+}
+
+/** @param {string} redisUrl */
+async function bytesBesideIdentities(redisUrl) {
+  const redis = new Redis(redisUrl);
+  let bytes = 0;
+  for await (const keys of redis.scanStream({ count: 1_000 })) {
+    const weighed = redis.pipeline();
+    for (const key of /** @type {string[]} */ (keys))
+      if (!key.includes('}:i:')) weighed.call('MEMORY', 'USAGE', key, 'SAMPLES', '0');
+    for (const [error, size] of (await weighed.exec()) ?? []) {
+      if (error !== null) throw error;
+      bytes += Number(size);
+    }
+  }
+  await redis.quit();
+  return bytes;
 }
 
 /** Of the whole database, indices included. @param {string} url */
