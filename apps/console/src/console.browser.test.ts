@@ -116,9 +116,7 @@ async function furnish(): Promise<{ workspaceId: string; linkId: string }> {
 
 const SETTINGS = { mode: 'strict' as const, requireIdentity: false, origins: [] };
 
-const PAGES = [
-  ...['/', '/tail', '/duplicates', '/rejected', '/held', '/failed', '/imports', '/audit'],
-];
+const PAGES = [...['/', '/tail', '/duplicates', '/rejected', '/held', '/failed', '/audit']];
 
 test('every page shows on a telephone without scrolling sideways, and with its style', async () => {
   await page.setViewportSize({ width: 360, height: 740 });
@@ -142,34 +140,6 @@ test('the queue is paused and resumed with buttons', async () => {
   await page.waitForSelector('text=Pause the queue');
   expect((await queueCounts(console_.redis)).paused).toBe(false);
 });
-
-test('a file is tried and imported with a bar, and what was refused is told and can be fetched', async () => {
-  const { linkId } = await furnish();
-  await signIn('Ana');
-  await page.goto(`${base}/imports`);
-  await page.selectOption('#linkId', linkId);
-  const rows = Array.from({ length: 3_000 }, (_, n) => `Pessoa ${n};p${n}@example.com`);
-  const buffer = Buffer.from(['Nome;E-mail', ...rows, '<b>Bad</b>;not one'].join('\n'));
-  await page.setInputFiles('#file', { name: 'leads.csv', mimeType: 'text/csv', buffer });
-  await page.click('button:text("Try")');
-  await page.waitForSelector('text=3,000 would be taken', { timeout: 30_000 });
-  expect((await queueCounts(console_.redis)).waiting).toBe(0);
-  await page.waitForSelector('button:text-is("Import"):not([disabled])');
-  await page.click('button:text-is("Import")');
-  await page.waitForSelector('#progress-numbers:has-text("3,000 taken")', { timeout: 30_000 });
-  await page.waitForSelector('#progress-numbers:has-text("done")');
-  expect(await page.textContent('#refused')).toContain('Row 3001: /email');
-  expect(await page.getAttribute('#bar', 'value')).toBe('1');
-  await page.waitForSelector('#imports tr:nth-child(2)');
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.click('#imports tr:first-child a'),
-  ]);
-  expect(download.suggestedFilename()).toBe('refused.csv');
-  expect((await queueCounts(console_.redis)).waiting).toBe(3_000);
-  await console_.redis.flushdb();
-  expect(faults).toEqual([]);
-}, 90_000);
 
 test('what happens is on the page as it happens, and text of a sender is text', async () => {
   const { workspaceId, linkId } = await furnish();

@@ -54,6 +54,29 @@ async function bring(payload: string, query = ''): Promise<Line[]> {
     .map((line) => JSON.parse(line) as Line);
 }
 
+test('how a file would be read is said before anything of it is taken, and to no viewer', async () => {
+  const url = `/api/imports/preview?linkId=${linkId}`;
+  const payload = Buffer.from('Nome;E-mail;Cor\nJosé;a@example.com;azul\nX;not one;\n', 'latin1');
+  const asked = { payload, headers: { 'content-type': 'text/csv' } };
+  const before = await waiting();
+  expect((await operator('POST', url, asked)).json()).toMatchObject({
+    ...{ format: 'csv', encoding: 'windows-1252', delimiter: ';', sheet: null, times: null },
+    columns: [
+      { name: 'Nome', target: 'name' },
+      { name: 'E-mail', target: 'email' },
+      { name: 'Cor', target: '-' },
+    ],
+    rows: [
+      { number: 1, cells: ['José', 'a@example.com', 'azul'], errors: [] },
+      { number: 2, cells: ['X', 'not one', ''], errors: [{ pointer: '/email' }] },
+    ],
+  });
+  const mapped = await operator('POST', `${url}&map=Cor%3Dprofession`, asked);
+  expect(mapped.json()).toMatchObject({ columns: [{}, {}, { target: 'profession' }] });
+  expect(await waiting()).toBe(before);
+  expect((await viewer('POST', url, asked)).statusCode).toBe(403);
+});
+
 test('a link is made, shown, closed and opened', async () => {
   const shown = await operator('GET', `/api/links/${linkId}`);
   expect(shown.json()).toMatchObject({ status: 'open', label: 'Landing page' });

@@ -1,5 +1,8 @@
+import { openWorkspace } from '@leadgate/intake';
+import { queueCounts } from '@leadgate/queue';
 import { applyGroup, endpointBacklog, listEndpoints, recordTries } from '@leadgate/store';
 import { sampleSubmission } from '@leadgate/testkit';
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import {
   expectUsable,
@@ -15,6 +18,11 @@ let linkId: string;
 beforeAll(async () => {
   pages = await pagesUnderTest(inject('chromium'));
   ({ workspaceId, linkId } = await pages.furnish());
+  const first = [30, 31].map((n) => sampleSubmission(n, { workspaceId, linkId }));
+  await applyGroup(
+    pages.console.store,
+    first.map((submission) => ({ submission, replay: false })),
+  );
 });
 
 afterAll(() => pages.close());
@@ -103,3 +111,69 @@ test.each(SIZES)(
   },
   60_000,
 );
+
+test.each(SIZES)(
+  'an export of Meta is imported: its columns looked at, tried, a refused row seen at its cell, at %s',
+  async (at, size) => {
+    const { page, faults } = await pages.openAs('operator', size);
+    await page.goto('/imports');
+    await page.locator('main').getByRole('link', { name: 'Import a file' }).click();
+    await page.getByText('Drop a file here').waitFor();
+    await expectUsable(page);
+    const people = Array.from({ length: 40 }, (_, n) => [
+      ...[`l:${at.length}${n}`, '2026-11-20T10:00:00-03:00', 'ag:1', 'f:1', 'Primavera', 'ig'],
+      ...[`Pessoa ${n}`, n === 7 ? 'not one' : `meta${n}.${at.length}@example.com`, 'sim'],
+    ]);
+    const head =
+      'id,created_time,ad_id,form_id,campaign_name,platform,full_name,email,quer_visita?'.split(
+        ',',
+      );
+    // As Meta writes it: UTF-16, tabs between columns.
+    const text = [head, ...people].map((row) => row.join('\t')).join('\n');
+    const buffer = Buffer.from(`\ufeff${text}`, 'utf16le');
+    await page
+      .getByLabel('File', { exact: true })
+      .setInputFiles({ name: 'meta.csv', mimeType: 'text/csv', buffer });
+    await page.getByText('6 of 9 columns').waitFor();
+    await page.getByRole('combobox', { name: 'quer_visita? goes to' }).click();
+    await page.getByRole('option', { name: 'Profession' }).click();
+    await page.getByText('7 of 9 columns').waitFor();
+    await page.locator('td[data-bad]').getByText('not one').waitFor();
+    await expectUsable(page);
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByText('39 rows would be taken · 1 refused').waitFor();
+    await page.locator('td[data-bad]').getByText('not one').waitFor();
+    await expectUsable(page);
+    expect((await queueCounts(pages.console.redis)).waiting).toBe(0);
+    await page.getByRole('button', { name: 'Import 39 rows' }).click();
+    await page.getByText('The file is imported.').waitFor();
+    await page.getByText('39 rows taken · 1 refused').waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download them' }).click(),
+    ]);
+    expect(await readFile(await download.path(), 'utf8')).toContain('not one');
+    expect((await queueCounts(pages.console.redis)).waiting).toBe(39);
+    await page.getByRole('link', { name: 'Back to the imports' }).click();
+    await page.getByRole('cell', { name: 'Import · Black Friday' }).first().waitFor();
+    await expectUsable(page);
+    await pages.console.redis.flushdb();
+    await openWorkspace(pages.console.redis, workspaceId);
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+test('what a replay would do is said before it begins', async () => {
+  const { page, faults } = await pages.openAs('operator');
+  await page.goto('/imports/replay');
+  await page.getByRole('combobox', { name: 'Posts to' }).click();
+  await page.getByRole('option', { name: 'Black Friday' }).click();
+  await page.getByRole('button', { name: 'What would it do?' }).click();
+  await page.getByText(/^\d+ posts would be applied again$/).waitFor();
+  await expectUsable(page);
+  await page.getByRole('button', { name: 'Replay', exact: true }).click();
+  await page.getByText(/^\d+ posts on their way$/).waitFor();
+  await page.getByText('Done').waitFor();
+  expect(faults).toEqual([]);
+}, 60_000);

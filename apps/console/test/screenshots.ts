@@ -188,6 +188,9 @@ const PAGES: readonly (readonly [name: string, path: () => string, ready: string
   ['new-endpoint', () => '/deliveries/new', 'form'],
   ['endpoint', () => `/deliveries/${endpointId}`, 'tbody tr'],
   ['endpoint-verify', () => `/deliveries/${endpointId}?tab=verify`, '[role=tabpanel]:visible'],
+  ['imports', () => '/imports', 'tbody tr'],
+  ['import', () => '/imports/new', '.drop'],
+  ['replay', () => '/imports/replay', 'main button'],
   ['endpoint-settings', () => `/deliveries/${endpointId}?tab=settings`, 'form'],
 ];
 

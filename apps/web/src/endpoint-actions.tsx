@@ -7,7 +7,6 @@ import {
   Code,
   Group,
   Menu,
-  NumberInput,
   Radio,
   Stack,
   Text,
@@ -262,7 +261,7 @@ const DAY_SECONDS = 86_400;
 function Rotate({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
   const t = useTranslations('endpoint');
   const queries = useQueryClient();
-  const [days, setDays] = useState<number | string>(7);
+  const [days, setDays] = useState('7');
   const rotate = useMutation({
     mutationFn: () =>
       dataOf(
@@ -281,7 +280,14 @@ function Rotate({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
       ) : (
         <>
           <Text size="sm">{t('rotateHint')}</Text>
-          <NumberInput label={t('overlap')} min={0} max={365} value={days} onChange={setDays} />
+          <TextInput
+            type="number"
+            label={t('overlap')}
+            min={0}
+            max={365}
+            value={days}
+            onChange={({ currentTarget: { value } }) => setDays(value)}
+          />
         </>
       )}
     </FormModal>

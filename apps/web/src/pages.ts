@@ -37,10 +37,26 @@ const PAGES: readonly Page[] = [
   },
   { path: '/deliveries/new', load: () => import('./pages/new-endpoint.tsx') },
   { path: '/deliveries/:endpointId', load: () => import('./pages/endpoint.tsx') },
-  { path: '/imports', load: null, place: { name: 'imports', icon: 'imports' } },
+  {
+    path: '/imports',
+    load: () => import('./pages/imports.tsx'),
+    place: { name: 'imports', icon: 'imports' },
+  },
+  { path: '/imports/new', load: () => import('./pages/import.tsx') },
+  { path: '/imports/replay', load: () => import('./pages/replay.tsx') },
   { path: '/tail', load: null, place: { name: 'live', icon: 'live' } },
   { path: '/queues', load: null, place: { name: 'queue', icon: 'queue' } },
-  { path: '/audit', load: null, place: { name: 'audit', icon: 'audit', role: 'administrator' } },
+  {
+    path: '/audit',
+    load: () => import('./pages/audit.tsx'),
+    place: { name: 'audit', icon: 'audit', role: 'administrator' },
+  },
+  {
+    path: '/settings',
+    load: () => import('./pages/settings.tsx'),
+    place: { name: 'settings', icon: 'settings' },
+  },
+  { path: '/account', load: () => import('./pages/account.tsx') },
 ];
 
 /** What the app shows at an address. */

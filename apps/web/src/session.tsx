@@ -8,8 +8,8 @@ type Me = Answer<'/api/me', 'get'>;
 export type Workspace = Answer<'/api/workspaces', 'get'>[number];
 export type Role = NonNullable<Me['role']>;
 
-const RANKS: readonly Role[] = ['viewer', 'operator', 'administrator'];
-const rankOf = (role: Role | null): number => (role === null ? -1 : RANKS.indexOf(role));
+export const ROLES = ['viewer', 'operator', 'administrator'] as const satisfies readonly Role[];
+const rankOf = (role: Role | null): number => (role === null ? -1 : ROLES.indexOf(role));
 
 interface Session {
   me: Me;

@@ -152,7 +152,7 @@ function Reader() {
           </Menu.Target>
           <Menu.Dropdown>
             <Menu.Label>{may('operator') ? me.name : t('viewer', { name: me.name })}</Menu.Label>
-            <Menu.Item component="a" href="/account">
+            <Menu.Item component={Link} href="/account">
               {t('account')}
             </Menu.Item>
             <Menu.Divider />

@@ -23,6 +23,7 @@ export {
   type ImportServers,
   type ImportStart,
 } from './import/import-rows.ts';
+export { cellsOf, ImportPreview, previewImport } from './import/import-preview.ts';
 export { startImport, type ImportRequest } from './import/import-run.ts';
 export { UnreadableInput } from './import/open-input.ts';
 export type { RowFormat } from './import/rows.ts';

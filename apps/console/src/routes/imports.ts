@@ -1,5 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { isTimeZone, Refusal, type RowFormat, startImport, Uuid } from '@leadgate/operations';
+import {
+  cellsOf,
+  ImportPreview,
+  isTimeZone,
+  previewImport,
+  Refusal,
+  type RowFormat,
+  startImport,
+  Uuid,
+} from '@leadgate/operations';
 import { recordOutcome } from '@leadgate/store';
 import { Type } from 'typebox';
 import { PassThrough } from 'node:stream';
@@ -13,8 +22,77 @@ const PROGRESS_EVERY_MS = 1_000;
 const MOST_REFUSED = 1_000;
 
 const LARGEST_BYTES = 20 * 2 ** 30;
+const LARGEST_PREVIEW_BYTES = 256 * 2 ** 20;
+
+const Fault = Type.Object({ pointer: Type.String(), code: Type.String(), detail: Type.String() });
+
+/** A line of the answer has one of these. */
+const Line = Type.Object({
+  reading: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  progress: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  refused: Type.Optional(
+    Type.Object({
+      row: Type.Integer(),
+      errors: Type.Array(Fault),
+      cells: Type.Array(Type.String(), { description: 'By column, cut to 200 characters.' }),
+    }),
+  ),
+  result: Type.Optional(
+    Type.Object(
+      {
+        stopped: Type.Boolean(),
+        reasons: Type.Array(
+          Type.Object({ pointer: Type.String(), code: Type.String(), rows: Type.Integer() }),
+        ),
+      },
+      { additionalProperties: true },
+    ),
+  ),
+  error: Type.Optional(Type.String()),
+});
 
 const Format = Type.Unsafe<RowFormat>(Type.Enum(['csv', 'ndjson', 'json']));
+
+/** How a file is read. */
+const reading = {
+  format: Type.Optional(Format),
+  encoding: Type.Optional(Type.String()),
+  delimiter: Type.Optional(Type.String({ minLength: 1, maxLength: 1 })),
+  sheet: Type.Optional(
+    Type.String({ description: 'Of an Excel file; else the first that is not hidden.' }),
+  ),
+  timeColumn: Type.Optional(Type.String()),
+  timeOffset: Type.Optional(
+    Type.Integer({
+      minimum: -1_080,
+      maximum: 1_080,
+      description: 'Minutes ahead of UTC of times that do not say it.',
+    }),
+  ),
+  timeZone: Type.Optional(
+    Type.String({ description: "The same as an IANA zone; else it is the workspace's." }),
+  ),
+  map: Type.Optional(
+    Type.String({ description: 'column=field, separated by commas; - ignores one.' }),
+  ),
+  lenient: Type.Optional(Type.Boolean()),
+};
+
+/** Zones and columns as an import takes them. Throws a ProblemError for a zone that is none. */
+function readingOf<T extends { timeZone?: string; timeOffset?: number; map?: string }>({
+  timeZone,
+  timeOffset,
+  map,
+  ...rest
+}: T) {
+  if (timeZone !== undefined && !isTimeZone(timeZone)) throw new ProblemError('malformed-request');
+  const zone = timeOffset ?? timeZone;
+  return {
+    ...rest,
+    ...(zone !== undefined && { timeZone: zone }),
+    ...(map !== undefined && { map: readMap(map) }),
+  };
+}
 
 /**
  * Takes a file of leads as the body of a request, and tells how far it is as it goes. It is a run, as others
@@ -30,6 +108,27 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
     streamed.addContentTypeParser('*', (_request, _body, done) => done(null));
 
     (streamed as typeof app).post(
+      '/imports/preview',
+      {
+        bodyLimit: LARGEST_PREVIEW_BYTES,
+        config: { action: 'import.preview', subject: ['linkId'] },
+        schema: {
+          operationId: 'previewImport',
+          summary: 'Say how a file would be read, with its first rows; takes nothing',
+          description:
+            'The body is the file, or the beginning of one that is text and not packed: enough for ten rows.',
+          querystring: Type.Object({ linkId: Uuid, ...reading }),
+          response: { 200: ImportPreview, ...PROBLEM_ANSWERS },
+        },
+      },
+      async (request) => {
+        const found = await previewImport(connections, request.raw, readingOf(request.query));
+        if (found instanceof Refusal) throw new ProblemError(found.code, problemOf(found));
+        return found;
+      },
+    );
+
+    (streamed as typeof app).post(
       '/imports',
       {
         bodyLimit: LARGEST_BYTES,
@@ -43,7 +142,7 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
           summary:
             'Import a file: CSV, JSON lines or a JSON array, plain or gzip, or xlsx, as the body',
           description:
-            'Answers JSON lines while it reads: {"reading"} how columns and times are read, before anything is taken; {"progress"} every second, {"refused"} for rows that are not taken, then {"result"} or {"error"}. The same row twice changes nothing, so an import that was cut off is sent again.',
+            'Answers JSON lines while it reads: {"reading"} how columns and times are read, before anything is taken; {"progress"} every second, {"refused"} for rows that are not taken, with their cells by column, then {"result"} or {"error"}. The same row twice changes nothing, so an import that was cut off is sent again.',
           querystring: Type.Object({
             linkId: Uuid,
             importId: Type.Optional({
@@ -51,57 +150,39 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
               description:
                 'Of the run, chosen by the sender, who may look how far it is while it sends.',
             }),
-            format: Type.Optional(Format),
-            encoding: Type.Optional(Type.String()),
-            delimiter: Type.Optional(Type.String({ minLength: 1, maxLength: 1 })),
-            sheet: Type.Optional(
-              Type.String({ description: 'Of an Excel file; else the first that is not hidden.' }),
-            ),
-            timeColumn: Type.Optional(Type.String()),
-            timeOffset: Type.Optional(
-              Type.Integer({
-                minimum: -1_080,
-                maximum: 1_080,
-                description: 'Minutes ahead of UTC of times that do not say it.',
-              }),
-            ),
-            timeZone: Type.Optional(
-              Type.String({ description: "The same as an IANA zone; else it is the workspace's." }),
-            ),
-            map: Type.Optional(
-              Type.String({ description: 'column=field, separated by commas; - ignores one.' }),
-            ),
-            lenient: Type.Optional(Type.Boolean()),
+            ...reading,
             dryRun: Type.Optional(Type.Boolean()),
             perSecond: Type.Optional(Type.Integer({ minimum: 1 })),
           }),
-          response: PROBLEM_ANSWERS,
+          response: {
+            200: { content: { 'application/x-ndjson': { schema: Line } } },
+            ...PROBLEM_ANSWERS,
+          },
         },
       },
       async (request, reply) => {
-        const { importId, map, timeZone, timeOffset, ...options } = request.query;
-        if (timeZone !== undefined && !isTimeZone(timeZone))
-          throw new ProblemError('malformed-request');
+        const { importId, ...options } = readingOf(request.query);
         const lines = new PassThrough();
         const tell = (line: object) => lines.write(`${JSON.stringify(line)}\n`);
         let told = 0;
         let refused = 0;
-        const zone = timeOffset ?? timeZone;
+        let columns: readonly string[] = [];
         const started = await startImport(
           connections,
           request.raw,
           {
             ...options,
             ...(importId !== undefined && { id: importId }),
-            ...(zone !== undefined && { timeZone: zone }),
-            ...(map !== undefined && { map: readMap(map) }),
             totalBytes: Number(request.headers['content-length'] ?? Number.NaN) || null,
             keepsRefused: true,
-            onStart: ({ columns, times, dates, sheet, encoding }) =>
-              tell({ reading: { columns, times, dates, sheet, encoding } }),
-            onRefused: ({ number, errors }) => {
+            onStart: ({ columns: found, times, dates, sheet, encoding }) => {
+              columns = (found ?? []).map(({ name }) => name);
+              tell({ reading: { columns: found, times, dates, sheet, encoding } });
+            },
+            onRefused: ({ number, errors, ...row }) => {
               refused += 1;
-              if (refused <= MOST_REFUSED) tell({ refused: { row: number, errors } });
+              if (refused > MOST_REFUSED) return;
+              tell({ refused: { row: number, errors, cells: cellsOf(row, columns) } });
             },
             onProgress: (progress) => {
               if (Date.now() - told < PROGRESS_EVERY_MS) return;

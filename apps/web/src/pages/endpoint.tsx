@@ -8,13 +8,13 @@ import {
   Title,
   UnstyledButton,
 } from '@mantine/core';
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Fragment, lazy, Suspense, useState } from 'react';
 import { useFormatter, useNow, useTranslations } from 'use-intl';
 import { Link, useParams, useSearchParams } from 'wouter';
-import { api, dataOf, faultsOf } from '../api.ts';
+import { api, dataOf } from '../api.ts';
 import { AnswerBadge, EndpointActions, useOutcome, useTook } from '../endpoint-actions.tsx';
-import { type Endpoint, EndpointFields, formOf, settingsOf } from '../endpoint-form.tsx';
+import type { Endpoint } from '../endpoint-form.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { RunProgress } from '../parts/run.tsx';
 import { Failure, Nothing, NotYours, Waiting } from '../parts/standing.tsx';
@@ -44,6 +44,7 @@ export default function EndpointPage() {
 
 /** With the documentation's programs in it. */
 const Verify = lazy(() => import('../verify.tsx'));
+const Settings = lazy(() => import('../endpoint-settings.tsx'));
 
 const TABS = ['tries', 'verify', 'settings'] as const;
 
@@ -90,7 +91,9 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
             </Suspense>
           </Tabs.Panel>
           <Tabs.Panel value="settings">
-            <Settings endpoint={endpoint} />
+            <Suspense fallback={<Waiting />}>
+              <Settings endpoint={endpoint} />
+            </Suspense>
           </Tabs.Panel>
         </Tabs>
       </div>
@@ -323,58 +326,6 @@ function Exchange({ endpoint, one }: { endpoint: Endpoint; one: Try }) {
         </Text>
       </section>
     </div>
-  );
-}
-
-function Settings({ endpoint }: { endpoint: Endpoint }) {
-  const t = useTranslations('endpoint');
-  const { may } = useSession();
-  const queries = useQueryClient();
-  const [form, setForm] = useState(formOf(endpoint));
-  const save = useMutation({
-    mutationFn: () =>
-      dataOf(
-        api.PATCH('/api/endpoints/{endpointId}', {
-          params: { path: { endpointId: endpoint.id } },
-          body: settingsOf(form),
-        }),
-      ),
-    onSuccess: async (saved) => {
-      setForm(formOf(saved));
-      queries.setQueryData(['endpoint', endpoint.id], saved);
-      await queries.invalidateQueries({ queryKey: ['endpoints'] });
-    },
-  });
-  return (
-    <form
-      className="narrow"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
-    >
-      <fieldset className="bare" disabled={!may('administrator', endpoint.workspaceId)}>
-        <EndpointFields
-          workspaceId={endpoint.workspaceId}
-          form={form}
-          change={(changes) => setForm({ ...form, ...changes })}
-          fault={faultsOf(save.error)}
-          known={endpoint}
-        />
-        {save.error !== null && <Failure error={save.error} />}
-        <Group justify="flex-end" mt="md">
-          {save.isSuccess && (
-            <Text size="sm" c="var(--good)" role="status">
-              {t('saved')}
-            </Text>
-          )}
-          <Button type="submit" loading={save.isPending}>
-            {t('save')}
-          </Button>
-        </Group>
-      </fieldset>
-    </form>
   );
 }
 

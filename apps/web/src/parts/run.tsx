@@ -2,7 +2,7 @@ import { Alert, Badge, Button, Group, Progress, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslations } from 'use-intl';
-import { type Answer, api, ApiProblem, dataOf } from '../api.ts';
+import { type Answer, api, dataOf } from '../api.ts';
 import { useSession } from '../session.tsx';
 import { Failure } from './standing.tsx';
 
@@ -11,25 +11,36 @@ export type Run = Answer<'/api/runs/{runId}', 'get'>;
 const LOOK_EVERY_MS = 1_000;
 
 /** A run as it goes on, in whatever process it does. */
-const useRun = (runId: string | null) =>
+export const useRun = (runId: string | null) =>
   useQuery({
     queryKey: ['run', runId],
     enabled: runId !== null,
     queryFn: () =>
       dataOf(api.GET('/api/runs/{runId}', { params: { path: { runId: runId ?? '' } } })),
-    // One whose file is on its way has not begun yet.
-    retry: (count, failure) =>
-      failure instanceof ApiProblem && failure.problem.status === 404 && count < 20,
-    retryDelay: 300,
     refetchInterval: ({ state: { data } }) =>
       data === undefined || data.state === 'running' ? LOOK_EVERY_MS : false,
   });
+
+/** Whether an import has begun whose file is on its way: until then there is no such run. */
+export function useHasBegun(workspaceId: string, runId: string | null): boolean {
+  const { data } = useQuery({
+    queryKey: ['begun', runId],
+    enabled: runId !== null,
+    queryFn: async () => {
+      const query = { workspaceId, kind: 'import', limit: 20 } as const;
+      const runs = await dataOf(api.GET('/api/runs', { params: { query } }));
+      return runs.some(({ id }) => id === runId);
+    },
+    refetchInterval: ({ state }) => (state.data === true ? false : LOOK_EVERY_MS / 2),
+  });
+  return data === true;
+}
 
 const STATES = ['running', 'done', 'stopped', 'failed', 'interrupted'] as const;
 const COLORS: Record<string, string> = { running: 'blue', done: 'pine', failed: 'red' };
 
 /** How a run stands, in its colour. */
-function RunState({ run }: { run: Pick<Run, 'state' | 'stopping'> }) {
+export function RunState({ run }: { run: Pick<Run, 'state' | 'stopping'> }) {
   const t = useTranslations('run');
   const known = STATES.find((one) => one === run.state);
   return (

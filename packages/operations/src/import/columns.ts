@@ -119,6 +119,10 @@ const STANDARD_PATHS = [
   ...ADDRESS_FIELDS.map((field) => `address.${field}`),
   ...ATTRIBUTION_FIELDS.map((field) => `attribution.${field}`),
 ];
+
+/** Where a column can go besides custom fields, as an operator writes it. */
+export const TARGETS: readonly string[] = [...STANDARD_PATHS, 'time'];
+
 const BY_FOLDED_NAME = new Map([
   ...Object.entries(SYNONYMS),
   ...CLICK_IDS.map((id) => [fold(id), `attribution.${id}`] as const),

@@ -174,7 +174,7 @@ interface Targets {
 const MOST_TARGETS = 2_000;
 const MOST_IGNORED = 200;
 
-function createTargets(options: ImportOptions, columns: readonly string[]): Targets {
+export function createTargets(options: ImportOptions, columns: readonly string[]): Targets {
   const isMeta = isMetaExport(columns);
   const known = new Map<string, Target>();
   const ignored = new Set<string>();
@@ -213,7 +213,7 @@ interface DecidedRows extends Rows {
  * one of its rows may stand what decides which of two numbers is the day. Rows that name their columns
  * themselves are read before only if one was said to have times.
  */
-async function decideReading(
+export async function decideReading(
   source: RowSource,
   targets: Targets,
   breathe: () => Promise<void> | undefined,
@@ -330,7 +330,7 @@ async function takeRows(
 
 type RowReading = ({ kind: 'read' } & ReadRow) | { kind: 'refused'; errors: FieldError[] };
 
-function createRowReader(
+export function createRowReader(
   { link, fields, lenient = false }: ImportOptions,
   { of: target, isMeta }: Targets,
   { reading: times, days, isExport }: DecidedRows,

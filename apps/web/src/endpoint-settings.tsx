@@ -1,0 +1,61 @@
+import { Button, Group, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslations } from 'use-intl';
+import { api, dataOf, faultsOf } from './api.ts';
+import { type Endpoint, EndpointFields, formOf, settingsOf } from './endpoint-form.tsx';
+import { Failure } from './parts/standing.tsx';
+import { useSession } from './session.tsx';
+
+/** What an administrator may change of an endpoint. */
+export default function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
+  const t = useTranslations('endpoint');
+  const { may } = useSession();
+  const queries = useQueryClient();
+  const [form, setForm] = useState(formOf(endpoint));
+  const save = useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.PATCH('/api/endpoints/{endpointId}', {
+          params: { path: { endpointId: endpoint.id } },
+          body: settingsOf(form),
+        }),
+      ),
+    onSuccess: async (saved) => {
+      setForm(formOf(saved));
+      queries.setQueryData(['endpoint', endpoint.id], saved);
+      await queries.invalidateQueries({ queryKey: ['endpoints'] });
+    },
+  });
+  return (
+    <form
+      className="narrow"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <fieldset className="bare" disabled={!may('administrator', endpoint.workspaceId)}>
+        <EndpointFields
+          workspaceId={endpoint.workspaceId}
+          form={form}
+          change={(changes) => setForm({ ...form, ...changes })}
+          fault={faultsOf(save.error)}
+          known={endpoint}
+        />
+        {save.error !== null && <Failure error={save.error} />}
+        <Group justify="flex-end" mt="md">
+          {save.isSuccess && (
+            <Text size="sm" c="var(--good)" role="status">
+              {t('saved')}
+            </Text>
+          )}
+          <Button type="submit" loading={save.isPending}>
+            {t('save')}
+          </Button>
+        </Group>
+      </fieldset>
+    </form>
+  );
+}

@@ -1,0 +1,352 @@
+import { Button, Code, Group, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { useTranslations } from 'use-intl';
+import { api, dataOf, faultsOf } from '../api.ts';
+import { Copy } from '../parts/copy.tsx';
+import { FormModal } from '../parts/form-modal.tsx';
+import { Failure, Waiting } from '../parts/standing.tsx';
+import { Time } from '../parts/time.tsx';
+import { useSession } from '../session.tsx';
+import { Password } from '../settings/operators.tsx';
+import { PageHead } from '../shell.tsx';
+
+/** What somebody may change of themselves: password, second factor, sessions. */
+export default function AccountPage() {
+  const t = useTranslations('account');
+  const { me } = useSession();
+  return (
+    <>
+      <PageHead
+        title={t('title')}
+        hint={
+          <Text size="xs" c="var(--soft)">
+            {me.name}
+          </Text>
+        }
+      />
+      <Stack className="page-body narrow" gap="lg">
+        <OwnPassword />
+        <SecondFactor />
+        <Sessions />
+      </Stack>
+    </>
+  );
+}
+
+const Card = ({ title, children }: { title: string; children: ReactNode }) => (
+  <section className="card lead-card">
+    <Title order={2} mb={8}>
+      {title}
+    </Title>
+    {children}
+  </section>
+);
+
+function OwnPassword() {
+  const t = useTranslations('account');
+  const queries = useQueryClient();
+  const [current, setCurrent] = useState('');
+  const [password, setPassword] = useState('');
+  const change = useMutation({
+    mutationFn: () => dataOf(api.POST('/api/me/credentials', { body: { current, password } })),
+    onSuccess: async () => {
+      setCurrent('');
+      setPassword('');
+      await queries.invalidateQueries({ queryKey: ['me', 'sessions'] });
+    },
+  });
+  const fault = faultsOf(change.error);
+  return (
+    <Card title={t('password')}>
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          change.mutate();
+        }}
+      >
+        <Stack gap="sm">
+          <Password
+            label={t('current')}
+            value={current}
+            change={setCurrent}
+            error={fault('/current')}
+            isNew={false}
+          />
+          <Password
+            label={t('newPassword')}
+            value={password}
+            change={setPassword}
+            error={fault('/password')}
+          />
+          {change.error !== null && <Failure error={change.error} />}
+          <Group justify="flex-end">
+            {change.isSuccess && (
+              <Text size="sm" c="var(--good)" role="status">
+                {t('changed')}
+              </Text>
+            )}
+            <Button type="submit" loading={change.isPending}>
+              {t('change')}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Card>
+  );
+}
+
+type Asked = { what: 'authenticator' | 'drop' | 'key' } | { what: 'dropKey'; keyId: string };
+
+/** A code of an authenticator, or a security key: any of them will do. */
+function SecondFactor() {
+  const t = useTranslations('account');
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const { data, error } = useQuery({
+    queryKey: ['me', 'second-factor'],
+    queryFn: () => dataOf(api.GET('/api/me/second-factor')),
+  });
+  if (error !== null) return <Failure error={error} />;
+  if (data === undefined) return <Waiting />;
+  const close = () => setAsked(null);
+  return (
+    <Card title={t('factor')}>
+      <Text size="sm" c="var(--soft)" mb="xs">
+        {t('factorHint')}
+      </Text>
+      <ul className="plain">
+        <li>
+          <span>
+            {t('authenticator')}
+            <span className="from">{t(data.authenticator ? 'inForce' : 'none')}</span>
+          </span>
+          <Group gap={6}>
+            <Button variant="default" onClick={() => setAsked({ what: 'authenticator' })}>
+              {t(data.authenticator ? 'setUpAnother' : 'setUp')}
+            </Button>
+            {data.authenticator && (
+              <Button variant="default" color="red" onClick={() => setAsked({ what: 'drop' })}>
+                {t('drop')}
+              </Button>
+            )}
+          </Group>
+        </li>
+        {data.keys.map(({ id, name, createdAt, lastUsedAt }) => (
+          <li key={id}>
+            <span>
+              {name}
+              <span className="from">
+                {t.rich(lastUsedAt === null ? 'keyUnused' : 'keyUsed', {
+                  since: () => <Time at={createdAt} />,
+                  used: () => <Time at={lastUsedAt ?? createdAt} near />,
+                })}
+              </span>
+            </span>
+            <Button
+              variant="default"
+              aria-label={t('removeKey', { name })}
+              onClick={() => setAsked({ what: 'dropKey', keyId: id })}
+            >
+              {t('remove')}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <Button mt="xs" variant="default" onClick={() => setAsked({ what: 'key' })}>
+        {t('addKey')}
+      </Button>
+      {asked?.what === 'authenticator' && <Authenticator close={close} />}
+      {asked?.what === 'key' && <AddKey close={close} />}
+      {asked?.what === 'drop' && <Drop close={close} keyId={null} />}
+      {asked?.what === 'dropKey' && <Drop close={close} keyId={asked.keyId} />}
+    </Card>
+  );
+}
+
+const useFactorChanged = (): (() => Promise<void>) => {
+  const queries = useQueryClient();
+  return () => queries.invalidateQueries({ queryKey: ['me', 'second-factor'] });
+};
+
+/** Its secret is shown, and counts once a code of it was typed. */
+function Authenticator({ close }: { close: () => void }) {
+  const t = useTranslations('account');
+  const changed = useFactorChanged();
+  const [current, setCurrent] = useState('');
+  const [code, setCode] = useState('');
+  const begin = useMutation({
+    mutationFn: () => dataOf(api.POST('/api/me/second-factor', { body: { current } })),
+  });
+  const confirm = useMutation({
+    mutationFn: () => dataOf(api.POST('/api/me/second-factor/confirm', { body: { code } })),
+    onSuccess: async () => {
+      await changed();
+      close();
+    },
+  });
+  const pending = begin.data;
+  return (
+    <FormModal
+      opened
+      close={close}
+      title={t('authenticator')}
+      label={t(pending === undefined ? 'next' : 'confirm')}
+      act={pending === undefined ? begin : confirm}
+    >
+      {pending === undefined ? (
+        <Password
+          label={t('current')}
+          value={current}
+          change={setCurrent}
+          error={faultsOf(begin.error)('/current')}
+          isNew={false}
+        />
+      ) : (
+        <>
+          <Text size="sm">{t('secretHint')}</Text>
+          <Group gap={6} wrap="nowrap">
+            <Code className="wrap">{pending.secret}</Code>
+            <Copy text={pending.secret} />
+          </Group>
+          <Text size="sm" component="p" m={0}>
+            <a href={pending.uri}>{t('openIn')}</a>
+          </Text>
+          <TextInput
+            label={t('code')}
+            inputMode="numeric"
+            autoComplete="one-time-code"
+            w={160}
+            value={code}
+            error={faultsOf(confirm.error)('/code')}
+            onChange={({ currentTarget: { value } }) => setCode(value)}
+          />
+        </>
+      )}
+    </FormModal>
+  );
+}
+
+function AddKey({ close }: { close: () => void }) {
+  const t = useTranslations('account');
+  const changed = useFactorChanged();
+  const [name, setName] = useState('');
+  const [current, setCurrent] = useState('');
+  const add = useMutation({
+    async mutationFn() {
+      const asked = await dataOf(api.POST('/api/me/security-keys', { body: { current } }));
+      const { startRegistration } = await import('@simplewebauthn/browser');
+      // The API says of it no more than that it is what the browser takes.
+      const optionsJSON = asked as unknown as Parameters<
+        typeof startRegistration
+      >[0]['optionsJSON'];
+      const answer = await startRegistration({ optionsJSON });
+      return dataOf(
+        api.POST('/api/me/security-keys/confirm', {
+          body: { name, answer: { ...answer, clientExtensionResults: {} } },
+        }),
+      );
+    },
+    onSuccess: async () => {
+      await changed();
+      close();
+    },
+  });
+  const fault = faultsOf(add.error);
+  return (
+    <FormModal opened close={close} title={t('addKey')} act={add}>
+      <Text size="sm">{t('addKeyHint')}</Text>
+      <TextInput
+        label={t('keyName')}
+        placeholder="YubiKey"
+        value={name}
+        error={fault('/name')}
+        onChange={({ currentTarget: { value } }) => setName(value)}
+      />
+      <Password
+        label={t('current')}
+        value={current}
+        change={setCurrent}
+        error={fault('/current')}
+        isNew={false}
+      />
+    </FormModal>
+  );
+}
+
+/** `keyId`: of a security key; null: the authenticator. */
+function Drop({ close, keyId }: { close: () => void; keyId: string | null }) {
+  const t = useTranslations('account');
+  const changed = useFactorChanged();
+  const [current, setCurrent] = useState('');
+  const drop = useMutation({
+    mutationFn: () =>
+      dataOf(
+        keyId === null
+          ? api.POST('/api/me/second-factor/drop', { body: { current } })
+          : api.POST('/api/me/security-keys/{keyId}/drop', {
+              params: { path: { keyId } },
+              body: { current },
+            }),
+      ),
+    onSuccess: async () => {
+      await changed();
+      close();
+    },
+  });
+  return (
+    <FormModal opened close={close} title={t('drop')} act={drop} danger>
+      <Text size="sm">{t('dropHint')}</Text>
+      <Password
+        label={t('current')}
+        value={current}
+        change={setCurrent}
+        error={faultsOf(drop.error)('/current')}
+        isNew={false}
+      />
+    </FormModal>
+  );
+}
+
+function Sessions() {
+  const t = useTranslations('account');
+  const queries = useQueryClient();
+  const { data, error } = useQuery({
+    queryKey: ['me', 'sessions'],
+    queryFn: () => dataOf(api.GET('/api/me/sessions')),
+  });
+  const end = useMutation({
+    mutationFn: (sessionId: string) =>
+      dataOf(api.DELETE('/api/me/sessions/{sessionId}', { params: { path: { sessionId } } })),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['me', 'sessions'] }),
+  });
+  if (error !== null) return <Failure error={error} />;
+  if (data === undefined) return <Waiting />;
+  return (
+    <Card title={t('sessions')}>
+      <ul className="plain">
+        {data.map(({ id, browser, createdAt, lastUsedAt, current }) => (
+          <li key={id}>
+            <span>
+              {browser || t('unknownBrowser')}
+              <span className="from">
+                {t.rich('session', {
+                  since: () => <Time at={createdAt} />,
+                  used: () => <Time at={lastUsedAt} near />,
+                })}
+              </span>
+            </span>
+            {current ? (
+              <span className="soft">{t('thisOne')}</span>
+            ) : (
+              <Button variant="default" loading={end.isPending} onClick={() => end.mutate(id)}>
+                {t('end')}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {end.error !== null && <Failure error={end.error} />}
+    </Card>
+  );
+}

@@ -1,0 +1,193 @@
+import { Badge, Button, Group, SegmentedControl, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslations } from 'use-intl';
+import { Link } from 'wouter';
+import { type Answer, api, dataOf } from '../api.ts';
+import { Failure, Nothing, NotYours, Waiting } from '../parts/standing.tsx';
+import { Time } from '../parts/time.tsx';
+import { useSession } from '../session.tsx';
+import { PageHead } from '../shell.tsx';
+
+type Entry = Answer<'/api/audit', 'get'>[number] | Answer<'/api/reads', 'get'>[number];
+
+const A_PAGE = 100;
+
+/** Who did what, and who read what about people. */
+export default function AuditPage() {
+  const t = useTranslations('audit');
+  const { may } = useSession();
+  const [reads, setReads] = useState(false);
+  const [action, setAction] = useState('');
+  const [actor, setActor] = useState('');
+  const [since, setSince] = useState('');
+  const [filter] = useDebouncedValue(
+    {
+      ...(actor.trim() !== '' && { actor: actor.trim() }),
+      ...(since !== '' && { since: new Date(`${since}T00:00`).toISOString() }),
+    },
+    300,
+  );
+  const [named] = useDebouncedValue(action.trim(), 300);
+  const allowed = may('administrator');
+  const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage } =
+    useInfiniteQuery({
+      queryKey: ['audit', reads, filter, named],
+      enabled: allowed,
+      queryFn: async ({ pageParam }): Promise<readonly Entry[]> => {
+        const page = { ...filter, limit: A_PAGE, ...(pageParam !== null && { before: pageParam }) };
+        if (reads) return dataOf(api.GET('/api/reads', { params: { query: page } }));
+        const query = { ...page, ...(named !== '' && { action: named }) };
+        return dataOf(api.GET('/api/audit', { params: { query } }));
+      },
+      initialPageParam: null as number | null,
+      getNextPageParam: (last) => (last.length < A_PAGE ? null : (last.at(-1)?.id ?? null)),
+    });
+  if (!allowed) return <NotYours />;
+  const entries = data?.pages.flat() ?? [];
+  return (
+    <>
+      <PageHead title={t('title')} />
+      <div className="bar">
+        <SegmentedControl
+          aria-label={t('which')}
+          data={[
+            { value: 'done', label: t('done') },
+            { value: 'reads', label: t('reads') },
+          ]}
+          value={reads ? 'reads' : 'done'}
+          onChange={(value) => setReads(value === 'reads')}
+        />
+        {!reads && (
+          <TextInput
+            aria-label={t('action')}
+            placeholder={t('actionExample')}
+            w={190}
+            value={action}
+            onChange={({ currentTarget: { value } }) => setAction(value)}
+          />
+        )}
+        <TextInput
+          aria-label={t('who')}
+          placeholder={t('who')}
+          w={140}
+          value={actor}
+          onChange={({ currentTarget: { value } }) => setActor(value)}
+        />
+        <TextInput
+          type="date"
+          aria-label={t('since')}
+          value={since}
+          onChange={({ currentTarget: { value } }) => setSince(value)}
+        />
+      </div>
+      {error !== null && (
+        <div className="page-body">
+          <Failure error={error} />
+        </div>
+      )}
+      {isPending ? (
+        <Waiting />
+      ) : entries.length === 0 ? (
+        <Nothing icon="audit" title={t('none')} />
+      ) : (
+        <Entries entries={entries} />
+      )}
+      {hasNextPage && (
+        <Group justify="center" p="md">
+          <Button
+            variant="default"
+            loading={isFetchingNextPage}
+            onClick={() => void fetchNextPage()}
+          >
+            {t('older')}
+          </Button>
+        </Group>
+      )}
+    </>
+  );
+}
+
+function Entries({ entries }: { entries: readonly Entry[] }) {
+  const t = useTranslations('audit');
+  const kinds = useTranslations('audit.kind');
+  return (
+    <table className="list">
+      <thead>
+        <tr>
+          <th scope="col">{t('what')}</th>
+          <th scope="col" data-keep>
+            {t('who')}
+          </th>
+          <th scope="col">{t('on')}</th>
+          <th scope="col">{t('outcome')}</th>
+          <th scope="col">{t('when')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {entries.map((entry) => {
+          const { id, at, actor, action } = entry;
+          const kind = KINDS.find((one) => one === actor.kind);
+          return (
+            <tr key={id}>
+              <td>
+                <code>{action}</code>
+                <span className="under">
+                  <Time at={at} />
+                </span>
+              </td>
+              <td data-keep>
+                {actor.name}
+                {kind !== undefined && <span className="second">{kinds(kind)}</span>}
+              </td>
+              <td className="wraps">
+                {'subject' in entry ? (
+                  Object.entries(entry.subject).map(([name, value]) => (
+                    <span key={name} className="subject">
+                      <span className="soft">{name}</span> {value}
+                    </span>
+                  ))
+                ) : (
+                  <Read leadIds={entry.leadIds} />
+                )}
+              </td>
+              <td>{'subject' in entry && <Outcome outcome={entry.outcome} />}</td>
+              <td>
+                <Time at={at} />
+              </td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+const KINDS = ['operator', 'token', 'command-line'] as const;
+const OUTCOMES = ['done', 'refused', 'failed'] as const;
+const COLORS = { done: 'pine', refused: 'yellow', failed: 'red' };
+
+function Outcome({ outcome }: { outcome: string | null }) {
+  const t = useTranslations('audit.outcomes');
+  const known = OUTCOMES.find((one) => one === outcome);
+  return (
+    <Badge color={known === undefined ? 'gray' : COLORS[known]}>{t(known ?? 'unknown')}</Badge>
+  );
+}
+
+const MOST_LEADS = 3;
+
+function Read({ leadIds }: { leadIds: readonly string[] }) {
+  const t = useTranslations('audit');
+  return (
+    <>
+      {leadIds.slice(0, MOST_LEADS).map((id) => (
+        <Link key={id} href={`/leads/${id}`} className="subject">
+          {id.slice(0, 8)}
+        </Link>
+      ))}
+      {leadIds.length > MOST_LEADS && t('andMore', { count: leadIds.length - MOST_LEADS })}
+    </>
+  );
+}

@@ -1,0 +1,213 @@
+import { Button, SegmentedControl, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslations } from 'use-intl';
+import { Link } from 'wouter';
+import { type Answer, api, dataOf } from '../api.ts';
+import { useImportCounts } from '../importing.ts';
+import { useLinks } from '../lead-filters.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { type Run, RunProgress, RunState } from '../parts/run.tsx';
+import { Failure, Nothing } from '../parts/standing.tsx';
+import { Time } from '../parts/time.tsx';
+import { useSession, type Workspace } from '../session.tsx';
+import { PageHead } from '../shell.tsx';
+
+export default function ImportsPage() {
+  const t = useTranslations('imports');
+  const leads = useTranslations('leads');
+  const { workspace, may } = useSession();
+  if (workspace === null) return <Nothing icon="imports" title={leads('noWorkspace')} />;
+  return (
+    <>
+      <PageHead title={t('title')}>
+        {may('operator', workspace.id) && (
+          <>
+            <Button
+              component={Link}
+              href="/imports/replay"
+              variant="default"
+              leftSection={<Icon name="again" size={14} />}
+            >
+              {t('replay')}
+            </Button>
+            <Button
+              component={Link}
+              href="/imports/new"
+              leftSection={<Icon name="plus" size={14} />}
+            >
+              {t('import')}
+            </Button>
+          </>
+        )}
+      </PageHead>
+      <Runs key={workspace.id} workspace={workspace} />
+    </>
+  );
+}
+
+const KINDS = ['import', 'replay', 'resend'] as const satisfies readonly NonNullable<
+  Answer<'/api/runs', 'get'>[number]['kind']
+>[];
+type Kind = (typeof KINDS)[number];
+
+const SOON_MS = 2_000;
+const LATER_MS = 15_000;
+
+/** What takes long, newest first: what goes on above, with what stops it. */
+function Runs({ workspace }: { workspace: Workspace }) {
+  const t = useTranslations('imports');
+  const [kind, setKind] = useState<Kind | null>(null);
+  const describe = useRunText(workspace);
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ['runs', workspace.id, kind],
+    queryFn: () =>
+      dataOf(
+        api.GET('/api/runs', {
+          params: { query: { workspaceId: workspace.id, limit: 100, ...(kind && { kind }) } },
+        }),
+      ),
+    refetchInterval: ({ state }) =>
+      state.data?.some((run) => run.state === 'running') ? SOON_MS : LATER_MS,
+  });
+  if (error !== null)
+    return (
+      <div className="page-body">
+        <Failure error={error} again={() => void refetch()} />
+      </div>
+    );
+  const runs = data ?? [];
+  const open = runs.filter(({ state }) => state === 'running' || state === 'interrupted');
+  return (
+    <>
+      <div className="bar">
+        <SegmentedControl
+          aria-label={t('which')}
+          data={[
+            { value: '', label: t('all') },
+            ...KINDS.map((value) => ({ value, label: t(`kinds.${value}`) })),
+          ]}
+          value={kind ?? ''}
+          onChange={(value) => setKind(KINDS.find((one) => one === value) ?? null)}
+        />
+      </div>
+      {open.length > 0 && (
+        <div className="page-body open-runs">
+          {open.map((run) => (
+            <RunProgress
+              key={run.id}
+              runId={run.id}
+              describe={(one) => `${describe.what(one)}: ${describe.counts(one)}`}
+            />
+          ))}
+        </div>
+      )}
+      {!isPending && runs.length === 0 ? (
+        <Nothing icon="imports" title={t('none')}>
+          {t('noneHint')}
+        </Nothing>
+      ) : (
+        <RunTable runs={runs} isPending={isPending} describe={describe} />
+      )}
+    </>
+  );
+}
+
+interface RunText {
+  what: (run: Run) => string;
+  counts: (run: Run) => string;
+}
+
+/** What a run is and how far it is, in words. */
+function useRunText(workspace: Workspace): RunText {
+  const t = useTranslations('imports');
+  const links = useLinks(workspace.id);
+  const importCounts = useImportCounts();
+  const labelOf = (id: unknown): string => {
+    const link = links.data?.find((one) => one.id === id);
+    return link === undefined ? '' : link.label || link.id.slice(0, 8);
+  };
+  return {
+    what({ kind, parameters }) {
+      const known = KINDS.find((one) => one === kind);
+      const name =
+        kind === 'import' && parameters['dryRun'] === true
+          ? t('kind.try')
+          : known === undefined
+            ? kind
+            : t(`kind.${known}`);
+      return [name, labelOf(parameters['linkId'])].filter(Boolean).join(' · ');
+    },
+    counts(run) {
+      if (run.kind === 'import') return importCounts(run);
+      const count = run.progress['enqueued'] ?? run.progress['resent'] ?? 0;
+      return t('counted', { count });
+    },
+  };
+}
+
+function RunTable({
+  runs,
+  isPending,
+  describe,
+}: {
+  runs: readonly Run[];
+  isPending: boolean;
+  describe: RunText;
+}) {
+  const t = useTranslations('imports');
+  const { may } = useSession();
+  return (
+    <table className="list" aria-busy={isPending}>
+      <thead>
+        <tr>
+          <th scope="col">{t('what')}</th>
+          <th scope="col" data-keep>
+            {t('state')}
+          </th>
+          <th scope="col">{t('came')}</th>
+          <th scope="col">{t('by')}</th>
+          <th scope="col">{t('begun')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {isPending &&
+          [1, 2, 3].map((one) => (
+            <tr key={one}>
+              <td colSpan={5}>
+                <Skeleton height={18} />
+              </td>
+            </tr>
+          ))}
+        {runs.map((run) => (
+          <tr key={run.id}>
+            <td>
+              {describe.what(run)}
+              <span className="under">
+                {describe.counts(run)} · <Time at={run.begunAt} near />
+              </span>
+            </td>
+            <td data-keep>
+              <RunState run={run} />
+            </td>
+            <td>
+              {describe.counts(run)}
+              {run.file !== null && may('operator', run.workspaceId) && (
+                <>
+                  {' '}
+                  <a href={`/api/imports/${run.id}/refused`} download>
+                    {t('refusedRows')}
+                  </a>
+                </>
+              )}
+            </td>
+            <td>{run.begunBy.name}</td>
+            <td>
+              <Time at={run.begunAt} near />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,188 @@
+import { Alert, Button, Group, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useMessages, useTranslations } from 'use-intl';
+import { Link } from 'wouter';
+import { api, dataOf, faultsOf } from '../api.ts';
+import type { paths } from '../generated/api.ts';
+import { useLinks } from '../lead-filters.tsx';
+import { RunProgress } from '../parts/run.tsx';
+import { Failure, Nothing, NotYours } from '../parts/standing.tsx';
+import { useSession, type Workspace } from '../session.tsx';
+import { Back, PageHead } from '../shell.tsx';
+
+type Asked =
+  paths['/api/workspaces/{workspaceId}/replays']['post']['requestBody']['content']['application/json'];
+
+export default function ReplayPage() {
+  const t = useTranslations('replay');
+  const leads = useTranslations('leads');
+  const { workspace, may } = useSession();
+  if (workspace === null) return <Nothing icon="again" title={leads('noWorkspace')} />;
+  if (!may('operator', workspace.id)) return <NotYours />;
+  return (
+    <>
+      <PageHead title={t('title')} before={<Back to="/imports" label={t('back')} />} />
+      <div className="page-body narrow">
+        <Replay key={workspace.id} workspace={workspace} />
+      </div>
+    </>
+  );
+}
+
+const OUTCOMES = ['created', 'updated'] as const;
+
+/** Which stored posts are applied again: what that would change is shown first. */
+function Replay({ workspace }: { workspace: Workspace }) {
+  const t = useTranslations('replay');
+  const links = useLinks(workspace.id);
+  const [asked, setAsked] = useState<Asked>({});
+  const [from, setFrom] = useState('');
+  const [to, setTo] = useState('');
+  const [runId, setRunId] = useState<string | null>(null);
+  const set = (changes: { [N in keyof Asked]?: Asked[N] | null | undefined }) =>
+    setAsked(
+      Object.fromEntries(
+        Object.entries({ ...asked, ...changes }).filter(([, value]) => value != null),
+      ),
+    );
+  const body: Asked = {
+    ...asked,
+    ...(from !== '' && { since: new Date(from).toISOString() }),
+    ...(to !== '' && { until: new Date(to).toISOString() }),
+  };
+  const replay = useMutation({
+    mutationFn: (dryRun: boolean) =>
+      dataOf(
+        api.POST('/api/workspaces/{workspaceId}/replays', {
+          params: { path: { workspaceId: workspace.id } },
+          body: { ...body, dryRun },
+        }),
+      ),
+    onSuccess: (answer) => {
+      if ('id' in answer) setRunId(answer.id);
+    },
+  });
+  const preview = replay.data !== undefined && 'submissions' in replay.data ? replay.data : null;
+  const fault = faultsOf(replay.error);
+  const edited = () => replay.reset();
+  return (
+    <Stack gap="md">
+      <Text size="sm" c="var(--soft)">
+        {t('hint')}
+      </Text>
+      <Select
+        label={t('link')}
+        placeholder={t('every')}
+        clearable
+        searchable
+        data={(links.data ?? []).map(({ id, label }) => ({
+          value: id,
+          label: label || id.slice(0, 8),
+        }))}
+        value={asked.linkId ?? null}
+        onChange={(linkId) => {
+          edited();
+          set({ linkId });
+        }}
+      />
+      <Group grow gap="sm">
+        <TextInput
+          type="datetime-local"
+          label={t('from')}
+          value={from}
+          error={fault('/since')}
+          onChange={({ currentTarget: { value } }) => {
+            edited();
+            setFrom(value);
+          }}
+        />
+        <TextInput
+          type="datetime-local"
+          label={t('to')}
+          value={to}
+          error={fault('/until')}
+          onChange={({ currentTarget: { value } }) => {
+            edited();
+            setTo(value);
+          }}
+        />
+      </Group>
+      <Group grow gap="sm" align="flex-start">
+        <Select
+          label={t('outcome')}
+          placeholder={t('every')}
+          clearable
+          data={OUTCOMES.map((value) => ({ value, label: t(`outcomes.${value}`) }))}
+          value={asked.outcome ?? null}
+          onChange={(value) => {
+            edited();
+            set({ outcome: OUTCOMES.find((one) => one === value) });
+          }}
+        />
+        <Select
+          label={t('note')}
+          placeholder={t('every')}
+          clearable
+          searchable
+          data={Object.entries(useMessages().note).map(([value, label]) => ({ value, label }))}
+          value={asked.note ?? null}
+          onChange={(note) => {
+            edited();
+            set({ note: note as Asked['note'] });
+          }}
+        />
+      </Group>
+      <NumberInput
+        label={t('perSecond')}
+        description={t('perSecondHint')}
+        min={1}
+        value={asked.perSecond ?? ''}
+        error={fault('/perSecond')}
+        onChange={(value) => set({ perSecond: value === '' ? null : Number(value) })}
+      />
+      {replay.error !== null && <Failure error={replay.error} />}
+      {preview !== null && (
+        <Alert
+          color="pine"
+          variant="light"
+          role="status"
+          title={t('would', { count: preview.submissions })}
+        >
+          <Text size="sm">{t('changes', { count: preview.leads })}</Text>
+          <ul className="reasons">
+            {preview.changes.slice(0, 10).map(({ leadId, filled, changed, emptied }) => (
+              <li key={leadId}>
+                <Link href={`/leads/${leadId}`}>{leadId.slice(0, 8)}</Link>{' '}
+                {[...filled, ...changed, ...emptied].join(', ')}
+              </li>
+            ))}
+          </ul>
+        </Alert>
+      )}
+      {runId !== null ? (
+        <RunProgress
+          runId={runId}
+          describe={({ progress }) => t('enqueued', { count: progress['enqueued'] ?? 0 })}
+        />
+      ) : (
+        <Group justify="flex-end">
+          <Button
+            variant={preview === null ? 'filled' : 'default'}
+            loading={replay.isPending && replay.variables}
+            onClick={() => replay.mutate(true)}
+          >
+            {t('preview')}
+          </Button>
+          <Button
+            disabled={preview === null || preview.submissions === 0}
+            loading={replay.isPending && !replay.variables}
+            onClick={() => replay.mutate(false)}
+          >
+            {t('start')}
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  );
+}

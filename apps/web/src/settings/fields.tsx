@@ -1,0 +1,251 @@
+import {
+  ActionIcon,
+  Badge,
+  Button,
+  Group,
+  Menu,
+  Select,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslations } from 'use-intl';
+import { type Answer, api, dataOf, faultsOf } from '../api.ts';
+import type { paths } from '../generated/api.ts';
+import { useFields } from '../lead-filters.tsx';
+import { FormModal } from '../parts/form-modal.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
+import { useSession, type Workspace } from '../session.tsx';
+
+type Field = Answer<'/api/workspaces/{workspaceId}/fields', 'get'>[number];
+type Type =
+  paths['/api/workspaces/{workspaceId}/fields']['post']['requestBody']['content']['application/json']['type'];
+
+const TYPES = [
+  ...(['text', 'number', 'boolean', 'date', 'select', 'multi-select'] as const),
+] as const satisfies readonly Type[];
+const hasOptions = (type: string): boolean => type.endsWith('select');
+
+/** What a workspace keeps of a lead beside the fields that every lead has. */
+export default function Fields({ workspace }: { workspace: Workspace }) {
+  const t = useTranslations('settings.fields');
+  const { may } = useSession();
+  const fields = useFields(workspace.id);
+  const [edited, setEdited] = useState<Field | 'new' | null>(null);
+  const [archived, setArchived] = useState<Field | null>(null);
+  const acts = may('operator', workspace.id);
+  if (fields.error !== null) return <Failure error={fields.error} />;
+  if (fields.isPending) return <Waiting />;
+  return (
+    <>
+      <Group justify="space-between" mb="sm" align="flex-start">
+        <Text size="sm" c="var(--soft)" maw={520}>
+          {t('hint')}
+        </Text>
+        {acts && (
+          <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setEdited('new')}>
+            {t('new')}
+          </Button>
+        )}
+      </Group>
+      {fields.data.length === 0 ? (
+        <Nothing icon="columns" title={t('none')} />
+      ) : (
+        <table className="list inset">
+          <thead>
+            <tr>
+              <th scope="col">{t('label')}</th>
+              <th scope="col">{t('name')}</th>
+              <th scope="col">{t('type')}</th>
+              <th scope="col">{t('options')}</th>
+              <th scope="col" data-keep>
+                <span className="visually-hidden">{t('more')}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {fields.data.map((field) => (
+              <tr key={field.id}>
+                <td>
+                  {field.label} {field.archived && <Badge color="gray">{t('archived')}</Badge>}
+                  <span className="under">{field.name}</span>
+                </td>
+                <td>
+                  <code>{field.name}</code>
+                </td>
+                <td>{typeName(t, field.type)}</td>
+                <td>{field.options.join(', ') || <span className="soft">–</span>}</td>
+                <td data-keep className="number">
+                  {acts && (
+                    <Menu position="bottom-end">
+                      <Menu.Target>
+                        <ActionIcon
+                          variant="subtle"
+                          color="gray"
+                          aria-label={t('moreOf', { name: field.label })}
+                        >
+                          <Icon name="more" />
+                        </ActionIcon>
+                      </Menu.Target>
+                      <Menu.Dropdown>
+                        <Menu.Item onClick={() => setEdited(field)}>{t('rename')}</Menu.Item>
+                        {!field.archived && (
+                          <Menu.Item color="red" onClick={() => setArchived(field)}>
+                            {t('archive')}
+                          </Menu.Item>
+                        )}
+                      </Menu.Dropdown>
+                    </Menu>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {edited !== null && (
+        <Edit
+          workspace={workspace}
+          field={edited === 'new' ? null : edited}
+          close={() => setEdited(null)}
+        />
+      )}
+      {archived !== null && (
+        <Archive workspace={workspace} field={archived} close={() => setArchived(null)} />
+      )}
+    </>
+  );
+}
+
+function typeName(t: ReturnType<typeof useTranslations<'settings.fields'>>, type: string): string {
+  const known = TYPES.find((one) => one === type);
+  return known === undefined ? type : t(`types.${known}`);
+}
+
+/** A field that is made, or has another name. Its type stays. */
+function Edit({
+  workspace,
+  field,
+  close,
+}: {
+  workspace: Workspace;
+  field: Field | null;
+  close: () => void;
+}) {
+  const t = useTranslations('settings.fields');
+  const queries = useQueryClient();
+  const [name, setName] = useState(field?.name ?? '');
+  const [label, setLabel] = useState(field?.label ?? '');
+  const [type, setType] = useState<Type>('text');
+  const [options, setOptions] = useState('');
+  const save = useMutation({
+    mutationFn: () => {
+      const texts = { name: name.trim(), ...(label.trim() !== '' && { label: label.trim() }) };
+      if (field !== null)
+        return dataOf(
+          api.PATCH('/api/fields/{fieldId}', {
+            params: { path: { fieldId: field.id } },
+            body: texts,
+          }),
+        );
+      return dataOf(
+        api.POST('/api/workspaces/{workspaceId}/fields', {
+          params: { path: { workspaceId: workspace.id } },
+          body: {
+            ...texts,
+            type,
+            ...(hasOptions(type) && {
+              options: options
+                .split('\n')
+                .map((line) => line.trim())
+                .filter(Boolean),
+            }),
+          },
+        }),
+      );
+    },
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['fields'] });
+      close();
+    },
+  });
+  const fault = faultsOf(save.error);
+  return (
+    <FormModal
+      opened
+      close={close}
+      title={field === null ? t('new') : t('rename')}
+      label={t('save')}
+      act={save}
+    >
+      <TextInput
+        label={t('name')}
+        description={t('nameHint')}
+        placeholder="plano"
+        spellCheck={false}
+        value={name}
+        error={fault('/name')}
+        onChange={({ currentTarget: { value } }) => setName(value)}
+      />
+      <TextInput
+        label={t('label')}
+        placeholder="Plano de interesse"
+        value={label}
+        error={fault('/label')}
+        onChange={({ currentTarget: { value } }) => setLabel(value)}
+      />
+      {field === null && (
+        <Select
+          label={t('type')}
+          description={t('typeHint')}
+          allowDeselect={false}
+          data={TYPES.map((value) => ({ value, label: t(`types.${value}`) }))}
+          value={type}
+          onChange={(value) => setType(TYPES.find((one) => one === value) ?? 'text')}
+        />
+      )}
+      {field === null && hasOptions(type) && (
+        <Textarea
+          label={t('options')}
+          description={t('optionsHint')}
+          autosize
+          minRows={3}
+          value={options}
+          error={fault('/options')}
+          onChange={({ currentTarget: { value } }) => setOptions(value)}
+        />
+      )}
+    </FormModal>
+  );
+}
+
+function Archive({
+  workspace,
+  field,
+  close,
+}: {
+  workspace: Workspace;
+  field: Field;
+  close: () => void;
+}) {
+  const t = useTranslations('settings.fields');
+  const queries = useQueryClient();
+  const archive = useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.POST('/api/fields/{fieldId}/archive', { params: { path: { fieldId: field.id } } }),
+      ),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['fields', workspace.id] });
+      close();
+    },
+  });
+  return (
+    <FormModal opened close={close} title={t('archive')} act={archive} danger>
+      <Text size="sm">{t('archiveHint', { name: field.label })}</Text>
+    </FormModal>
+  );
+}

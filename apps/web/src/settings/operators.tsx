@@ -1,0 +1,298 @@
+import {
+  ActionIcon,
+  Badge,
+  Button,
+  Group,
+  Menu,
+  PasswordInput,
+  Select,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslations } from 'use-intl';
+import { type Answer, api, dataOf, faultsOf } from '../api.ts';
+import { FormModal } from '../parts/form-modal.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Failure, Waiting } from '../parts/standing.tsx';
+import { Time } from '../parts/time.tsx';
+import { ROLES, type Role, useSession } from '../session.tsx';
+
+type Operator = Answer<'/api/operators', 'get'>[number];
+type Asked = 'access' | 'password' | 'factor' | 'remove';
+
+/** Who may sign in, and what they may do where. */
+export default function Operators() {
+  const t = useTranslations('settings.operators');
+  const { me, workspaces } = useSession();
+  const [asked, setAsked] = useState<{ what: Asked; operator: Operator } | 'add' | null>(null);
+  const { data, error } = useQuery({
+    queryKey: ['operators'],
+    queryFn: () => dataOf(api.GET('/api/operators')),
+  });
+  if (error !== null) return <Failure error={error} />;
+  if (data === undefined) return <Waiting />;
+  const nameOf = (id: string) => workspaces.find((one) => one.id === id)?.name ?? id.slice(0, 8);
+  const close = () => setAsked(null);
+  return (
+    <>
+      <Group justify="space-between" mb="sm" align="flex-start">
+        <Text size="sm" c="var(--soft)" maw={520}>
+          {t('hint')}
+        </Text>
+        <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setAsked('add')}>
+          {t('add')}
+        </Button>
+      </Group>
+      <table className="list inset">
+        <thead>
+          <tr>
+            <th scope="col">{t('name')}</th>
+            <th scope="col" data-keep>
+              {t('roles')}
+            </th>
+            <th scope="col">{t('factor')}</th>
+            <th scope="col">{t('since')}</th>
+            <th scope="col" data-keep>
+              <span className="visually-hidden">{t('more')}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {data.map((operator) => (
+            <tr key={operator.id}>
+              <td>
+                {operator.name}{' '}
+                {operator.name === me.name && <Badge color="gray">{t('you')}</Badge>}
+              </td>
+              <td data-keep className="wraps">
+                {operator.role !== null && <Badge>{t(`role.${operator.role}`)}</Badge>}{' '}
+                {operator.workspaces.map(({ workspaceId, role }) => (
+                  <Badge key={workspaceId} color="blue">
+                    {nameOf(workspaceId)}: {t(`role.${role}`)}
+                  </Badge>
+                ))}
+              </td>
+              <td>{t(operator.hasSecondFactor ? 'hasFactor' : 'noFactor')}</td>
+              <td>
+                <Time at={operator.createdAt} />
+              </td>
+              <td data-keep className="number">
+                <Menu position="bottom-end">
+                  <Menu.Target>
+                    <ActionIcon
+                      variant="subtle"
+                      color="gray"
+                      aria-label={t('moreOf', { name: operator.name })}
+                    >
+                      <Icon name="more" />
+                    </ActionIcon>
+                  </Menu.Target>
+                  <Menu.Dropdown>
+                    <Menu.Item onClick={() => setAsked({ what: 'access', operator })}>
+                      {t('access')}
+                    </Menu.Item>
+                    <Menu.Item onClick={() => setAsked({ what: 'password', operator })}>
+                      {t('newPassword')}
+                    </Menu.Item>
+                    {operator.hasSecondFactor && (
+                      <Menu.Item onClick={() => setAsked({ what: 'factor', operator })}>
+                        {t('dropFactor')}
+                      </Menu.Item>
+                    )}
+                    {operator.name !== me.name && (
+                      <Menu.Item color="red" onClick={() => setAsked({ what: 'remove', operator })}>
+                        {t('remove')}
+                      </Menu.Item>
+                    )}
+                  </Menu.Dropdown>
+                </Menu>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {asked === 'add' && <Add close={close} />}
+      {asked !== null && asked !== 'add' && <Change {...asked} close={close} />}
+    </>
+  );
+}
+
+/** A role, and where it holds. */
+export function RoleFields({
+  role,
+  setRole,
+  workspaceId,
+  setWorkspaceId,
+  none = false,
+}: {
+  role: Role | null;
+  setRole: (role: Role | null) => void;
+  workspaceId: string | null;
+  setWorkspaceId: (workspaceId: string | null) => void;
+  /** Whether it may be none. */
+  none?: boolean;
+}) {
+  const t = useTranslations('settings.operators');
+  const { workspaces } = useSession();
+  return (
+    <Group grow gap="sm" align="flex-start">
+      <Select
+        label={t('roleOf')}
+        allowDeselect={false}
+        data={[
+          ...ROLES.map((value) => ({ value: value, label: t(`role.${value}`) })),
+          ...(none ? [{ value: '', label: t('noRole') }] : []),
+        ]}
+        value={role ?? ''}
+        onChange={(value) => setRole(ROLES.find((one) => one === value) ?? null)}
+      />
+      <Select
+        label={t('where')}
+        allowDeselect={false}
+        data={[
+          { value: '', label: t('everywhere') },
+          ...workspaces.map(({ id, name }) => ({ value: id, label: name })),
+        ]}
+        value={workspaceId ?? ''}
+        onChange={(value) => setWorkspaceId(value || null)}
+      />
+    </Group>
+  );
+}
+
+function Add({ close }: { close: () => void }) {
+  const t = useTranslations('settings.operators');
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const [role, setRole] = useState<Role | null>('operator');
+  const [workspaceId, setWorkspaceId] = useState<string | null>(null);
+  const add = useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.POST('/api/operators', {
+          body: { name, password, role: role ?? 'viewer', ...(workspaceId && { workspaceId }) },
+        }),
+      ),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['operators'] });
+      close();
+    },
+  });
+  const fault = faultsOf(add.error);
+  return (
+    <FormModal opened close={close} title={t('add')} act={add}>
+      <TextInput
+        label={t('name')}
+        autoComplete="off"
+        value={name}
+        error={fault('/name')}
+        onChange={({ currentTarget: { value } }) => setName(value)}
+      />
+      <Password
+        label={t('firstPassword')}
+        value={password}
+        change={setPassword}
+        error={fault('/password')}
+      />
+      <RoleFields {...{ role, setRole, workspaceId, setWorkspaceId }} />
+    </FormModal>
+  );
+}
+
+/** A password that is typed. */
+export function Password({
+  label,
+  value,
+  change,
+  error,
+  isNew = true,
+}: {
+  label: string;
+  value: string;
+  change: (value: string) => void;
+  error: string | undefined;
+  /** Or the one in use. */
+  isNew?: boolean;
+}) {
+  const t = useTranslations('settings.operators');
+  return (
+    <PasswordInput
+      label={label}
+      {...(isNew && { description: t('passwordHint') })}
+      autoComplete={isNew ? 'new-password' : 'current-password'}
+      size="xs"
+      visibilityToggleButtonProps={{ 'aria-label': t('showPassword') }}
+      value={value}
+      error={error}
+      onChange={({ currentTarget: { value: typed } }) => change(typed)}
+    />
+  );
+}
+
+function Change({ what, operator, close }: { what: Asked; operator: Operator; close: () => void }) {
+  const t = useTranslations('settings.operators');
+  const queries = useQueryClient();
+  const [role, setRole] = useState<Role | null>(operator.role);
+  const [workspaceId, setWorkspaceId] = useState<string | null>(null);
+  const [password, setPassword] = useState('');
+  const params = { path: { name: operator.name } };
+  const act = useMutation({
+    async mutationFn(): Promise<unknown> {
+      if (what === 'access')
+        return dataOf(
+          api.PATCH('/api/operators/{name}', {
+            params,
+            body: { role, ...(workspaceId && { workspaceId }) },
+          }),
+        );
+      if (what === 'password')
+        return dataOf(
+          api.POST('/api/operators/{name}/credentials', { params, body: { password } }),
+        );
+      if (what === 'factor')
+        return dataOf(api.DELETE('/api/operators/{name}/second-factor', { params }));
+      return dataOf(api.DELETE('/api/operators/{name}', { params }));
+    },
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['operators'] });
+      close();
+    },
+  });
+  const titles = {
+    access: t('access'),
+    password: t('newPassword'),
+    factor: t('dropFactor'),
+    remove: t('remove'),
+  };
+  return (
+    <FormModal
+      opened
+      close={close}
+      title={`${titles[what]}: ${operator.name}`}
+      label={titles[what]}
+      act={act}
+      danger={what === 'remove' || what === 'factor'}
+    >
+      <Stack gap="sm">
+        {what === 'access' && (
+          <RoleFields {...{ role, setRole, workspaceId, setWorkspaceId }} none />
+        )}
+        {what === 'password' && (
+          <Password
+            label={t('newPassword')}
+            value={password}
+            change={setPassword}
+            error={faultsOf(act.error)('/password')}
+          />
+        )}
+        {what === 'password' && <Text size="sm">{t('newPasswordHint')}</Text>}
+        {what === 'factor' && <Text size="sm">{t('dropFactorHint')}</Text>}
+        {what === 'remove' && <Text size="sm">{t('removeHint')}</Text>}
+      </Stack>
+    </FormModal>
+  );
+}

@@ -1,0 +1,189 @@
+import { Badge, Button, Group, NumberInput, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useNow, useTranslations } from 'use-intl';
+import { type Answer, api, dataOf, faultsOf } from '../api.ts';
+import { FormModal } from '../parts/form-modal.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Secret } from '../parts/secret.tsx';
+import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
+import { Time } from '../parts/time.tsx';
+import { type Role, useSession } from '../session.tsx';
+import { RoleFields } from './operators.tsx';
+
+type Token = Answer<'/api/tokens', 'get'>[number];
+
+/** What programs sign in with: whose, for what, until when. */
+export default function Tokens() {
+  const t = useTranslations('settings.tokens');
+  const roles = useTranslations('settings.operators.role');
+  const { workspaces } = useSession();
+  const now = useNow({ updateInterval: 60_000 });
+  const [making, setMaking] = useState(false);
+  const [revoked, setRevoked] = useState<Token | null>(null);
+  const { data, error } = useQuery({
+    queryKey: ['tokens'],
+    queryFn: () => dataOf(api.GET('/api/tokens')),
+  });
+  if (error !== null) return <Failure error={error} />;
+  if (data === undefined) return <Waiting />;
+  const ended = (token: Token) =>
+    token.revokedAt !== null || new Date(token.expiresAt).getTime() < now.getTime();
+  const whereOf = ({ workspaceId }: Token) =>
+    workspaceId === null
+      ? t('everywhere')
+      : (workspaces.find(({ id }) => id === workspaceId)?.name ?? workspaceId.slice(0, 8));
+  return (
+    <>
+      <Group justify="space-between" mb="sm" align="flex-start">
+        <Text size="sm" c="var(--soft)" maw={520}>
+          {t('hint')}
+        </Text>
+        <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setMaking(true)}>
+          {t('new')}
+        </Button>
+      </Group>
+      {data.length === 0 ? (
+        <Nothing icon="key" title={t('none')} />
+      ) : (
+        <table className="list inset">
+          <thead>
+            <tr>
+              <th scope="col">{t('name')}</th>
+              <th scope="col">{t('role')}</th>
+              <th scope="col">{t('by')}</th>
+              <th scope="col">{t('used')}</th>
+              <th scope="col" data-keep>
+                {t('ends')}
+              </th>
+              <th scope="col" data-keep>
+                <span className="visually-hidden">{t('revoke')}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.map((token) => (
+              <tr key={token.id} data-ended={ended(token) || undefined}>
+                <td>
+                  {token.name}
+                  <span className="under">
+                    {roles(token.role)}, {whereOf(token)}
+                  </span>
+                </td>
+                <td>
+                  {roles(token.role)}, {whereOf(token)}
+                </td>
+                <td>{token.createdBy}</td>
+                <td>
+                  {token.lastUsedAt === null ? (
+                    <span className="soft">{t('never')}</span>
+                  ) : (
+                    <Time at={token.lastUsedAt} near />
+                  )}
+                </td>
+                <td data-keep>
+                  {token.revokedAt !== null ? (
+                    <Badge color="gray">{t('revoked')}</Badge>
+                  ) : ended(token) ? (
+                    <Badge color="gray">{t('over')}</Badge>
+                  ) : (
+                    <Time at={token.expiresAt} />
+                  )}
+                </td>
+                <td data-keep className="number">
+                  {!ended(token) && (
+                    <Button
+                      variant="subtle"
+                      color="red"
+                      aria-label={t('revokeOf', { name: token.name })}
+                      onClick={() => setRevoked(token)}
+                    >
+                      {t('revoke')}
+                    </Button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {making && <New close={() => setMaking(false)} />}
+      {revoked !== null && <Revoke token={revoked} close={() => setRevoked(null)} />}
+    </>
+  );
+}
+
+function New({ close }: { close: () => void }) {
+  const t = useTranslations('settings.tokens');
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<Role | null>('viewer');
+  const [workspaceId, setWorkspaceId] = useState<string | null>(null);
+  const [days, setDays] = useState<number | string>(90);
+  const create = useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.POST('/api/tokens', {
+          body: {
+            ...{ name, role: role ?? 'viewer', days: Number(days) },
+            ...(workspaceId && { workspaceId }),
+          },
+        }),
+      ),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['tokens'] }),
+  });
+  const fault = faultsOf(create.error);
+  return (
+    <FormModal
+      opened
+      close={close}
+      title={t('new')}
+      label={t('create')}
+      act={create}
+      done={create.isSuccess}
+    >
+      {create.data !== undefined ? (
+        <Secret title={create.data.name} text={create.data.secret} hint={t('secretHint')} />
+      ) : (
+        <>
+          <TextInput
+            label={t('name')}
+            placeholder="n8n"
+            autoComplete="off"
+            value={name}
+            error={fault('/name')}
+            onChange={({ currentTarget: { value } }) => setName(value)}
+          />
+          <RoleFields {...{ role, setRole, workspaceId, setWorkspaceId }} />
+          <NumberInput
+            label={t('days')}
+            min={1}
+            max={366}
+            w={140}
+            value={days}
+            error={fault('/days')}
+            onChange={setDays}
+          />
+        </>
+      )}
+    </FormModal>
+  );
+}
+
+function Revoke({ token, close }: { token: Token; close: () => void }) {
+  const t = useTranslations('settings.tokens');
+  const queries = useQueryClient();
+  const revoke = useMutation({
+    mutationFn: () =>
+      dataOf(api.DELETE('/api/tokens/{name}', { params: { path: { name: token.id } } })),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['tokens'] });
+      close();
+    },
+  });
+  return (
+    <FormModal opened close={close} title={t('revoke')} act={revoke} danger>
+      <Text size="sm">{t('revokeHint', { name: token.name })}</Text>
+    </FormModal>
+  );
+}
