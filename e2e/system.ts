@@ -101,7 +101,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const workers: Member[] = [];
   const servers = { DATABASE_URL: database.url, REDIS_URL: redisServer.url, LOG_LEVEL: 'info' };
   const deliveries = {
-    DELIVERY_KEY: 'a key of thirty-two characters or more',
+    SECRETS_KEY: 'a key of thirty-two characters or more',
     DELIVERY_ALLOW_NETWORKS: '127.0.0.0/8',
   };
 
@@ -120,7 +120,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     where: Pick<AppOptions, 'from' | 'address'>,
   ): Promise<Receiver> => {
     const { REDIS_URL, LOG_LEVEL } = servers;
-    const settings = { REDIS_URL, LOG_LEVEL, ...options.receiverEnv, ...env };
+    const { SECRETS_KEY } = deliveries;
+    const settings = { REDIS_URL, LOG_LEVEL, SECRETS_KEY, ...options.receiverEnv, ...env };
     const member = await start('receiver', { env: settings, ...where });
     return { url: member.url, member };
   };

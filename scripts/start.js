@@ -145,18 +145,17 @@ async function launch({ home, ledger, stopping, undo }) {
 
   const worker = await innerAddress(home, 'worker');
   const deliverer = await innerAddress(home, 'deliverer');
-  const delivery = {
-    key: keptSecret(home, 'DELIVERY_KEY', 'deliverer-key.json'),
-    allowNetworks: allowedNetworks(),
-  };
-  const deliverySettings = {
-    DELIVERY_KEY: delivery.key,
-    DELIVERY_ALLOW_NETWORKS: delivery.allowNetworks.join(','),
-  };
+  const allowNetworks = allowedNetworks();
   const secrets = {
+    // Its file's name is of a time when only deliverers had it.
+    secretsKey: keptSecret(home, 'SECRETS_KEY', 'deliverer-key.json'),
     consentKey: keptSecret(home, 'CONSENT_KEY', 'consent-key.json'),
     erasureKey: keptSecret(home, 'ERASURE_KEY', 'erasure-key.json'),
     erasureLedger: process.env['ERASURE_LEDGER']?.trim() || join(home, 'erasures.jsonl'),
+  };
+  const deliverySettings = {
+    SECRETS_KEY: secrets.secretsKey,
+    DELIVERY_ALLOW_NETWORKS: allowNetworks.join(','),
   };
   const erasureSettings = {
     ERASURE_KEY: secrets.erasureKey,
@@ -200,6 +199,7 @@ async function launch({ home, ledger, stopping, undo }) {
         DEMO_LINK: demoCode ?? undefined,
         CONSOLE_URL: operators.url,
         CONSENT_KEY: secrets.consentKey,
+        SECRETS_KEY: secrets.secretsKey,
       },
       onProcess,
     });
@@ -249,7 +249,7 @@ async function launch({ home, ledger, stopping, undo }) {
 
   const demoUrl = demoCode === null ? null : `${receiver.url}/demo`;
   const urls = { receiverUrl: receiver.url, consoleUrl: operators.url, captureUrl, demoUrl };
-  run = { ...urls, databaseUrl, redisUrl, delivery, secrets, pids };
+  run = { ...urls, databaseUrl, redisUrl, allowNetworks, secrets, pids };
   writeRunFile(runFile, run);
   tell({ home, runFile, ...urls });
 }
@@ -296,7 +296,7 @@ async function consoleAddress() {
 
 /**
  * A secret that is made once and the same after a restart: what signs the console's cookies, so that nobody
- * is signed out by one, what secrets of endpoints are encrypted under, and what people are erased under.
+ * is signed out by one, what secrets are encrypted under, and what people are erased under.
  * @param {string} home
  * @param {string} variable
  * @param {string} fileName

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
+import { Keyring } from '@leadgate/boot';
 import { LEAD_EVENTS } from '@leadgate/contract';
 import { newSecret } from '@leadgate/delivery';
-import { createEndpoint, endpointKey, removeEndpoint, setEndpointState } from '@leadgate/store';
+import { createEndpoint, removeEndpoint, setEndpointState } from '@leadgate/store';
 import { countCpu } from '../cpu.js';
 import { spread, told } from '../figures.js';
 import { postLeads } from '../load/load.js';
@@ -15,7 +16,7 @@ import { CORES, startBoth } from './bench.js';
 /** @typedef {Awaited<ReturnType<typeof startEndpoints>>} Endpoints */
 /** @typedef {Awaited<ReturnType<typeof startBoth>>} Both */
 
-const DELIVERY_KEY = 'the key of the benchmark, 32 characters or more';
+const SECRETS_KEY = 'the key of the benchmark, 32 characters or more';
 /** Sends at once to an endpoint, and of the bare sender: Leadgate's default. */
 const CONCURRENCY = 8;
 const LOOK_MS = 50;
@@ -54,7 +55,7 @@ function startDeliverer({ plan, servers, leadgate }) {
     log: servers.log,
     profiles: plan.profiles,
     env: {
-      ...{ DATABASE_URL: leadgate.database.url, DELIVERY_KEY },
+      ...{ DATABASE_URL: leadgate.database.url, SECRETS_KEY },
       DELIVERY_ALLOW_NETWORKS: '127.0.0.0/8',
     },
   });
@@ -85,7 +86,7 @@ async function startEndpoints({ servers, leadgate }) {
           ...{ name, url: urlOf(name), headers: {}, events: [...LEAD_EVENTS], linkIds: [] },
           ...{ mapping: null, perSecond, concurrency: CONCURRENCY },
         },
-        { secret: newSecret(), key: endpointKey(DELIVERY_KEY) },
+        { secret: newSecret(), keyring: new Keyring(SECRETS_KEY) },
       );
       if (made.kind !== 'done') throw new Error(made.kind);
       return made.endpoint.id;

@@ -1,20 +1,15 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Keyring } from '@leadgate/boot';
 import { LEAD_EVENTS } from '@leadgate/contract';
 import { newSecret } from '@leadgate/delivery';
-import {
-  createEndpoint,
-  endpointKey,
-  openStore,
-  setEndpointState,
-  type Store,
-} from '@leadgate/store';
+import { createEndpoint, openStore, setEndpointState, type Store } from '@leadgate/store';
 import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 
 /** What deliverers open the endpoints' secrets with. */
-export const DELIVERY_KEY = 'a key of thirty-two characters or more';
+export const SECRETS_KEY = 'a key of thirty-two characters or more';
 
 /** How an endpoint is broken. */
 const MANNERS = ['down', 'hangs', '500', '429', '410', 'cut'] as const;
@@ -107,7 +102,7 @@ export async function openEndpoint(
         ...{ name, url: `http://127.0.0.1:${port}/`, headers: {}, mapping: null, linkIds: [] },
         ...{ events: [...LEAD_EVENTS], perSecond: null, concurrency: 4 },
       },
-      { secret, key: endpointKey(DELIVERY_KEY) },
+      { secret, keyring: new Keyring(SECRETS_KEY) },
     );
     if (made.kind !== 'done') throw new Error(`endpoint: ${made.kind}`);
     return made.endpoint.id;

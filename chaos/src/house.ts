@@ -26,7 +26,7 @@ import {
 import { endLeftoverServers, makeHome, processLedger } from '../../scripts/servers/private-home.js';
 import { openSilentProxy } from '../../scripts/servers/silent-proxy.js';
 import type { SilentProxy } from '../../scripts/servers/silent-proxy.js';
-import { DELIVERY_KEY, openEndpoint, type Endpoint } from './endpoints.ts';
+import { SECRETS_KEY, openEndpoint, type Endpoint } from './endpoints.ts';
 import { createOlderRedis, type OlderRedis, type Shard } from './older-redis.ts';
 import { startMember, type Ending, type Member } from './member.ts';
 
@@ -151,7 +151,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     start('deliverer', n, {
       DATABASE_URL: networkOfPostgres.url,
       DATABASE_POOL_SIZE: '2',
-      DELIVERY_KEY,
+      SECRETS_KEY,
       DELIVERY_ALLOW_NETWORKS: '127.0.0.0/8',
       DELIVERY_TIMEOUT_MS: '1000',
       LANE_LEASE_MS: '2000',

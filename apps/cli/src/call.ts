@@ -62,7 +62,7 @@ export function connectionsOf(session: Session): Connections {
     redis: session.redis,
     failed: session.failed,
     intake: session.operations,
-    secondFactorKey: null,
+    keyring: session.keyring,
     get erasureLedger() {
       return session.erasureLedger();
     },

@@ -112,6 +112,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/token.ts')).addTokenCommands,
   },
   {
+    name: 'key',
+    summary: 'Have secrets encrypted under another key.',
+    load: async () => (await import('./commands/key.ts')).addKeyCommands,
+  },
+  {
     name: 'audit',
     summary: 'List who did what, when, to what: in the console, its API and at a prompt.',
     load: async () => (await import('./commands/audit.ts')).addAudit,

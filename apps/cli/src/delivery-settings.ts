@@ -1,31 +1,38 @@
-import { readConfig } from '@leadgate/boot';
-import { allowNetworksSetting, deliveryKeySetting } from '@leadgate/delivery';
+import { Keyring, readConfig, secretsKeyBeforeSetting, secretsKeySetting } from '@leadgate/boot';
+import { allowNetworksSetting } from '@leadgate/delivery';
 import type { DeliverySettings } from '@leadgate/operations';
-import { endpointKey } from '@leadgate/store';
-import { Type, type Static } from 'typebox';
+import { Type } from 'typebox';
 import type { Io } from './io.ts';
 import type { Servers } from './servers.ts';
 
 const Environment = Type.Object({
-  DELIVERY_KEY: Type.Optional(deliveryKeySetting()),
+  SECRETS_KEY: Type.Optional(secretsKeySetting()),
+  SECRETS_KEY_BEFORE: secretsKeyBeforeSetting(),
+  // What authenticators were encrypted under before there was a SECRETS_KEY.
+  CONSOLE_SECRET: Type.Optional(
+    Type.String({ description: 'as the console has it', secret: true }),
+  ),
   DELIVERY_ALLOW_NETWORKS: allowNetworksSetting(),
 });
 
 /**
- * What the environment says of deliveries, the same as for deliverers; else what `npm start` runs with. Throws a
- * ConfigError that names what is wrong.
+ * What the environment says of secrets and of deliveries, the same as for the other processes; else what `npm
+ * start` runs with. Throws a ConfigError that names what is wrong.
  */
-export function readDeliverySettings(
+export function readOutward(
   { env }: Pick<Io, 'env'>,
-  { delivery }: Pick<Servers, 'delivery'>,
-): DeliverySettings {
-  const given: Static<typeof Environment> = readConfig(Environment, env);
-  const key = given.DELIVERY_KEY ?? delivery?.key;
+  { allowNetworks, secrets }: Pick<Servers, 'allowNetworks' | 'secrets'>,
+): { keyring: Keyring | null; deliveries: DeliverySettings } {
+  const given = readConfig(Environment, env);
+  const { SECRETS_KEY: key = secrets.secretsKey, SECRETS_KEY_BEFORE: before } = given;
   return {
-    key: key === undefined ? null : endpointKey(key),
-    allowNetworks:
-      given.DELIVERY_KEY === undefined && delivery !== null
-        ? delivery.allowNetworks
-        : given.DELIVERY_ALLOW_NETWORKS,
+    keyring:
+      key === undefined ? null : new Keyring(key, { before, consoleSecret: given.CONSOLE_SECRET }),
+    deliveries: {
+      allowNetworks:
+        given.SECRETS_KEY === undefined && allowNetworks !== null
+          ? allowNetworks
+          : given.DELIVERY_ALLOW_NETWORKS,
+    },
   };
 }

@@ -28,7 +28,7 @@ test('without any of it nothing is known, and that is no error yet', () => {
     databaseUrl: null,
     redisUrl: null,
     receiverUrl: null,
-    delivery: null,
+    allowNetworks: null,
     secrets: {},
   });
 });
@@ -38,7 +38,7 @@ test('the nearest run.json above the current folder is read', async () => {
   await mkdir(cwd, { recursive: true });
   await writeRun(join(folder, '.leadgate'));
   expect(findServers({ env: {}, cwd })).toEqual({
-    ...{ ...RUN, receiverUrl: 'http://127.0.0.1:3000', delivery: null, secrets: {} },
+    ...{ ...RUN, receiverUrl: 'http://127.0.0.1:3000', allowNetworks: null, secrets: {} },
   });
 });
 
@@ -57,7 +57,7 @@ test('one server of the environment is never joined with another of npm start', 
     databaseUrl: env.DATABASE_URL,
     redisUrl: null,
     receiverUrl: null,
-    delivery: null,
+    allowNetworks: null,
     secrets: {},
   });
 });

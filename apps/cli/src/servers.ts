@@ -11,13 +11,14 @@ export interface Servers {
   redisUrl: string | null;
   /** Where senders reach the receiver, without a slash at its end. */
   receiverUrl: string | null;
-  /** What the deliverer of `npm start` runs with. */
-  delivery: { key: string; allowNetworks: string[] } | null;
+  /** The exceptions of the guard in `npm start`. */
+  allowNetworks: string[] | null;
   /** What the other processes of `npm start` run with: as settings say it. */
   secrets: Static<typeof Secrets>;
 }
 
 const Secrets = Type.Object({
+  secretsKey: Type.Optional(Type.String()),
   consentKey: Type.Optional(Type.String()),
   erasureKey: Type.Optional(Type.String()),
   erasureLedger: Type.Optional(Type.String()),
@@ -39,9 +40,7 @@ const RunFile = Type.Object({
   databaseUrl: Type.String(),
   redisUrl: Type.String(),
   receiverUrl: Type.Optional(Type.String()),
-  delivery: Type.Optional(
-    Type.Object({ key: Type.String(), allowNetworks: Type.Array(Type.String()) }),
-  ),
+  allowNetworks: Type.Optional(Type.Array(Type.String())),
   secrets: Type.Optional(Secrets),
 });
 
@@ -59,7 +58,7 @@ export function findServers({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Servers {
     databaseUrl: given.DATABASE_URL ?? run?.databaseUrl ?? null,
     redisUrl: given.REDIS_URL ?? run?.redisUrl ?? null,
     receiverUrl: receiverUrl?.replace(/(?<!\/)\/+$/, '') ?? null,
-    delivery: run?.delivery ?? null,
+    allowNetworks: run?.allowNetworks ?? null,
     secrets: run?.secrets ?? {},
   };
 }

@@ -1,4 +1,4 @@
-import type { RedisConnection } from '@leadgate/boot';
+import type { Keyring, RedisConnection } from '@leadgate/boot';
 import {
   type DeliverySettings,
   Runner,
@@ -28,7 +28,9 @@ export interface Session {
   /** Postgres, and what submissions are reserved and enqueued with. Rejects as `redis` does. */
   operations: () => Promise<OperationServers & { producer: Producer }>;
   failed: () => Promise<FailedJobs>;
-  /** Rejects with a ConfigError when the environment says it wrongly. */
+  /** What secrets are encrypted under, if it is known. Rejects with a ConfigError when the environment says it wrongly. */
+  keyring: () => Promise<Keyring | null>;
+  /** Rejects as `keyring` does. */
   deliveries: () => Promise<DeliverySettings>;
   /** Does what takes long. */
   runner: Runner;
@@ -73,6 +75,8 @@ export function openSession(io: Io): Session {
     return secret === undefined ? {} : { erasureKey: erasureKeyOf(secret) };
   };
 
+  const outward = async () => (await import('./delivery-settings.ts')).readOutward(io, find());
+
   return {
     servers: find,
     databaseUrl,
@@ -95,8 +99,8 @@ export function openSession(io: Io): Session {
       const client = await getRedis();
       return (failed ??= loadRedis().then(({ openFailedJobs }) => openFailedJobs(client)));
     },
-    deliveries: async () =>
-      (await import('./delivery-settings.ts')).readDeliverySettings(io, find()),
+    keyring: async () => (await outward()).keyring,
+    deliveries: async () => (await outward()).deliveries,
     runner,
     close: async () => {
       await runner.close();

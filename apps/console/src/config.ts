@@ -5,9 +5,11 @@ import {
   portSetting,
   redisClusterSetting,
   redisUrlSetting,
+  secretsKeyBeforeSetting,
+  secretsKeySetting,
 } from '@leadgate/boot';
 import { erasureKeySetting, erasureLedgerSetting } from '@leadgate/operations';
-import { allowNetworksSetting, deliveryKeySetting } from '@leadgate/delivery';
+import { allowNetworksSetting } from '@leadgate/delivery';
 import { consentKeySetting } from '@leadgate/intake';
 import { queueShardsSetting } from '@leadgate/queue';
 
@@ -44,7 +46,8 @@ export const ConsoleConfig = Type.Object({
   CONSENT_KEY: consentKeySetting(),
   ERASURE_KEY: erasureKeySetting(),
   ERASURE_LEDGER: erasureLedgerSetting(),
-  DELIVERY_KEY: Type.Optional(deliveryKeySetting()),
+  SECRETS_KEY: secretsKeySetting(),
+  SECRETS_KEY_BEFORE: secretsKeyBeforeSetting(),
   DELIVERY_ALLOW_NETWORKS: allowNetworksSetting(),
   DATABASE_POOL_SIZE: Type.Integer({
     description: 'connections to Postgres at most',

@@ -1,5 +1,5 @@
 import { sign } from '@fastify/cookie';
-import { connectRedis, createLogger, type RedisConnection } from '@leadgate/boot';
+import { connectRedis, createLogger, Keyring, type RedisConnection } from '@leadgate/boot';
 import type { Role } from '@leadgate/contract';
 import { createReserver } from '@leadgate/intake';
 import { Runner } from '@leadgate/operations';
@@ -9,7 +9,7 @@ import {
   openFailedJobs,
   openProducer,
 } from '@leadgate/queue';
-import { createToken, endpointKey, erasureKeyOf, openStore, type Store } from '@leadgate/store';
+import { createToken, erasureKeyOf, openStore, type Store } from '@leadgate/store';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createHash, randomUUID } from 'node:crypto';
 import { consoleApp } from './app.ts';
@@ -75,13 +75,14 @@ export async function consoleUnderTest(servers: {
   });
   const reserver = createReserver(redis);
   const runner = new Runner();
+  const keyring = new Keyring(SECRET);
   const receiverUrl = 'https://leads.example.com';
   await app.register(consoleApp, {
     connections: connectionsOf({
-      ...{ store, redis, reserver, producer, failed, receiverUrl, secret: SECRET, runner },
+      ...{ store, redis, reserver, producer, failed, receiverUrl, keyring, runner },
       erasureLedger: servers.erasureLedger ?? null,
       consentKey: SECRET,
-      deliveries: { key: endpointKey(SECRET), allowNetworks: ['127.0.0.0/8'] },
+      deliveries: { allowNetworks: ['127.0.0.0/8'] },
     }),
     store,
     redis,
@@ -89,6 +90,7 @@ export async function consoleUnderTest(servers: {
     queues,
     metrics: consoleMetrics(redis, store),
     secret: SECRET,
+    keyring,
     receiverUrl,
   });
   await app.ready();

@@ -1,4 +1,5 @@
 import { Runner } from '@leadgate/operations';
+import { Keyring } from '@leadgate/boot';
 import { openStore } from '@leadgate/store';
 import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
@@ -29,13 +30,12 @@ export async function openapiDocument(): Promise<object> {
       close: unused,
     },
   };
-  const deliveries = { key: null, allowNetworks: [] };
   const connections = connectionsOf({
     ...servers,
-    secret: '',
+    keyring: new Keyring('of no use here'),
     erasureLedger: null,
     consentKey: null,
-    deliveries,
+    deliveries: { allowNetworks: [] },
   });
   await addApiRoutes(app, { ...servers, connections });
   await app.ready();

@@ -1,8 +1,8 @@
-import type { MetricsRegistry, RedisConnection } from '@leadgate/boot';
+import type { Keyring, MetricsRegistry, RedisConnection } from '@leadgate/boot';
 import type { Connections, DeliverySettings, Runner } from '@leadgate/operations';
 import type { Reserver } from '@leadgate/intake';
 import type { DashboardQueues, FailedJobs, Producer } from '@leadgate/queue';
-import { secondFactorKey, type Store } from '@leadgate/store';
+import type { Store } from '@leadgate/store';
 
 /** What the API and the pages need from outside. */
 export interface ApiServices {
@@ -21,6 +21,8 @@ export interface ConsoleServices extends ApiServices {
   metrics: MetricsRegistry;
   /** Signs the session cookies. */
   secret: string;
+  /** What secrets are encrypted under. */
+  keyring: Keyring;
 }
 
 /** What operations work on, all of it open already. */
@@ -31,7 +33,7 @@ export function connectionsOf({
   producer,
   failed,
   receiverUrl,
-  secret,
+  keyring,
   erasureLedger,
   consentKey,
   deliveries,
@@ -40,7 +42,7 @@ export function connectionsOf({
   reserver: Reserver;
   producer: Pick<Producer, 'enqueue' | 'replay' | 'counts'>;
   runner: Runner;
-  secret: string;
+  keyring: Keyring;
   erasureLedger: string | null;
   consentKey: string | null;
   deliveries: DeliverySettings;
@@ -50,7 +52,7 @@ export function connectionsOf({
     redis: () => Promise.resolve(redis),
     failed: () => Promise.resolve(failed),
     intake: () => Promise.resolve({ reserver, producer }),
-    secondFactorKey: secondFactorKey(secret),
+    keyring: () => Promise.resolve(keyring),
     erasureLedger,
     consentKey,
     deliveries: () => Promise.resolve(deliveries),

@@ -1,8 +1,8 @@
-import { awaitRedis, connectRedis, type Logger, type Shutdown } from '@leadgate/boot';
+import { awaitRedis, connectRedis, Keyring, type Logger, type Shutdown } from '@leadgate/boot';
 import { createReserver } from '@leadgate/intake';
 import { Runner } from '@leadgate/operations';
 import { openDashboardQueues, openFailedJobs, openProducer } from '@leadgate/queue';
-import { endpointKey, erasureKeyOf, issueFirstCode, openStore, type Store } from '@leadgate/store';
+import { erasureKeyOf, issueFirstCode, openStore, type Store } from '@leadgate/store';
 import type { AddressInfo } from 'node:net';
 import { consoleApp } from './app.ts';
 import type { ConsoleConfig } from './config.ts';
@@ -47,14 +47,15 @@ export async function startConsole(
   const reserver = createReserver(redis);
   const receiverUrl = config.RECEIVER_URL?.replace(/(?<!\/)\/+$/, '') ?? null;
   const secret = config.CONSOLE_SECRET;
+  const keyring = new Keyring(config.SECRETS_KEY, {
+    before: config.SECRETS_KEY_BEFORE,
+    consoleSecret: secret,
+  });
   const connections = connectionsOf({
-    ...{ store, redis, reserver, producer, failed, receiverUrl, secret, runner },
+    ...{ store, redis, reserver, producer, failed, receiverUrl, keyring, runner },
     erasureLedger: config.ERASURE_LEDGER ?? null,
     consentKey: config.CONSENT_KEY ?? null,
-    deliveries: {
-      key: config.DELIVERY_KEY === undefined ? null : endpointKey(config.DELIVERY_KEY),
-      allowNetworks: config.DELIVERY_ALLOW_NETWORKS,
-    },
+    deliveries: { allowNetworks: config.DELIVERY_ALLOW_NETWORKS },
   });
 
   const app = createServer({ trustProxy: config.CONSOLE_TRUST_PROXY }, logger);
@@ -66,6 +67,7 @@ export async function startConsole(
     queues,
     metrics: consoleMetrics(redis, store),
     secret,
+    keyring,
     receiverUrl,
   });
   onClose('server', () => app.close());

@@ -1,3 +1,4 @@
+import { Keyring } from '@leadgate/boot';
 import { LEAD_EVENTS } from '@leadgate/contract';
 import { newSecret } from '@leadgate/delivery';
 import {
@@ -129,7 +130,7 @@ async function furnishEndpoints(workspaceId: string): Promise<void> {
         ...{ name, url, mapping: null, events: [...LEAD_EVENTS], linkIds: [] },
         ...{ perSecond, concurrency: 8, headers: { authorization: 'Bearer x' } },
       },
-      { secret: newSecret(), key: new Uint8Array(32) },
+      { secret: newSecret(), keyring: new Keyring('of pictures only') },
     );
     if (made.kind !== 'done') throw new Error(made.kind);
     if (perSecond === 5) endpointId = made.endpoint.id;

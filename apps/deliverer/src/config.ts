@@ -1,11 +1,18 @@
-import { databaseUrlSetting, logLevelSetting, portSetting } from '@leadgate/boot';
-import { allowNetworksSetting, deliveryKeySetting } from '@leadgate/delivery';
+import {
+  databaseUrlSetting,
+  logLevelSetting,
+  portSetting,
+  secretsKeyBeforeSetting,
+  secretsKeySetting,
+} from '@leadgate/boot';
+import { allowNetworksSetting } from '@leadgate/delivery';
 import { Type, type Static } from 'typebox';
 
 /** Every setting of the deliverer: its environment variable, meaning, default and limits. */
 export const DelivererConfig = Type.Object({
   DATABASE_URL: databaseUrlSetting(),
-  DELIVERY_KEY: deliveryKeySetting(),
+  SECRETS_KEY: secretsKeySetting(),
+  SECRETS_KEY_BEFORE: secretsKeyBeforeSetting(),
   DELIVERY_ALLOW_NETWORKS: allowNetworksSetting(),
   DELIVERY_TIMEOUT_MS: Type.Integer({
     description: 'the milliseconds that an endpoint has to answer',

@@ -1,13 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
-import { createLogger, readConfig } from '@leadgate/boot';
+import { createLogger, Keyring, readConfig } from '@leadgate/boot';
 import { LEAD_EVENTS, type Lead, type Submission } from '@leadgate/contract';
 import { newSecret } from '@leadgate/delivery';
 import {
   applyGroup,
   askEndpointTest,
   createEndpoint,
-  endpointKey,
   findEndpoint,
   openStore,
   rotateEndpointSecret,
@@ -23,8 +22,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DelivererConfig } from './config.ts';
 import { startDeliverer } from './start-deliverer.ts';
 
-const DELIVERY_KEY = 'a key of thirty-two characters or more';
-const key = endpointKey(DELIVERY_KEY);
+const SECRETS_KEY = 'a key of thirty-two characters or more';
+const keyring = new Keyring(SECRETS_KEY);
 
 const closes: (() => unknown)[] = [];
 let databaseUrl: string;
@@ -61,7 +60,7 @@ async function endpoint(url: string, given: Partial<EndpointSettings> = {}) {
     ...{ name: randomUUID().slice(0, 8), url, headers: {}, events: [...LEAD_EVENTS], linkIds: [] },
     ...{ mapping: null, perSecond: null, concurrency: 4, ...given },
   };
-  const made = await createEndpoint(store, workspaceId, settings, { secret, key });
+  const made = await createEndpoint(store, workspaceId, settings, { secret, keyring });
   if (made.kind !== 'done') throw new Error(made.kind);
   return { id: made.endpoint.id, secret };
 }
@@ -72,7 +71,7 @@ async function deliverer(env: Record<string, string> = {}) {
   const config = readConfig(DelivererConfig, {
     ...{
       DATABASE_URL: databaseUrl,
-      DELIVERY_KEY,
+      SECRETS_KEY,
       DELIVERER_HOST: '127.0.0.1',
       DELIVERER_PORT: '0',
     },
@@ -305,8 +304,8 @@ test('after a rotation both secrets verify, and a change of address is followed'
   await post(leads(1));
   await vi.waitFor(() => expect(first.messages).toHaveLength(1));
   const fresh = newSecret();
-  await rotateEndpointSecret(store, id, { secret: fresh, key, overlapSeconds: 3_600 });
-  await updateEndpoint(store, id, { url: second.url }, key);
+  await rotateEndpointSecret(store, id, { secret: fresh, keyring, overlapSeconds: 3_600 });
+  await updateEndpoint(store, id, { url: second.url }, keyring);
   await post(leads(1));
   await vi.waitFor(() => expect(second.messages).toHaveLength(1));
   const [message = expect.fail()] = second.messages;

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createLogger, readConfig } from '@leadgate/boot';
+import { createLogger, Keyring, readConfig } from '@leadgate/boot';
 import { LEAD_EVENTS, type Lead } from '@leadgate/contract';
 import { DESTINATIONS, HUBSPOT_PER_SECOND } from '@leadgate/delivery';
 import {
   applyGroup,
   askEndpointTest,
   createEndpoint,
-  endpointKey,
   erasePerson,
   erasureKeyOf,
   openStore,
@@ -21,7 +20,7 @@ import { DelivererConfig } from './config.ts';
 import { startDeliverer } from './start-deliverer.ts';
 
 const TOKEN = 'pat-na1-token-of-the-tests';
-const DELIVERY_KEY = 'a key of thirty-two characters or more';
+const SECRETS_KEY = 'a key of thirty-two characters or more';
 
 /** Of an account's private app: developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines. */
 const LIMIT = { requests: 50, withinMs: 10_000 };
@@ -161,7 +160,7 @@ async function endpoint(url: string, given: Partial<EndpointSettings> = {}, secr
       ...{ name: 'hub', url, headers: {}, events: [...LEAD_EVENTS], linkIds: [], mapping: null },
       ...{ perSecond: HUBSPOT_PER_SECOND, concurrency: 4, ...given },
     },
-    { kind: 'hubspot', secret, key: endpointKey(DELIVERY_KEY) },
+    { kind: 'hubspot', secret, keyring: new Keyring(SECRETS_KEY) },
   );
   if (made.kind !== 'done') throw new Error(made.kind);
   return made.endpoint.id;
@@ -169,7 +168,7 @@ async function endpoint(url: string, given: Partial<EndpointSettings> = {}, secr
 
 async function deliverer(env: Record<string, string> = {}): Promise<void> {
   const config = readConfig(DelivererConfig, {
-    ...{ DATABASE_URL: databaseUrl, DELIVERY_KEY, DELIVERER_HOST: '127.0.0.1' },
+    ...{ DATABASE_URL: databaseUrl, SECRETS_KEY, DELIVERER_HOST: '127.0.0.1' },
     ...{ DELIVERER_PORT: '0', DELIVERY_ALLOW_NETWORKS: '127.0.0.0/8', ...env },
   });
   await startDeliverer(config, {

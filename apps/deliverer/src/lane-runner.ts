@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '@leadgate/boot';
+import type { Keyring, Logger } from '@leadgate/boot';
 import {
   backoffMs,
   createSender,
@@ -33,7 +33,7 @@ export interface LaneOptions {
   heldUntil: () => number;
   guard: Guard;
   /** What the endpoint's secrets are encrypted under. */
-  key: Uint8Array;
+  keyring: Keyring;
   timeoutMs: number;
   metrics: Pick<DelivererMetrics, 'observe'>;
   logger: Logger;
@@ -378,15 +378,15 @@ export class LaneRunner {
   }
 
   #openDestination(): void {
-    const { key, logger } = this.#options;
+    const { keyring, logger } = this.#options;
     try {
-      this.#destination = openDestination(this.#lane, key);
+      this.#destination = openDestination(this.#lane, keyring);
     } catch {
       this.#destination = null;
       const { endpointId } = this.#lane;
       logger.error(
         { endpointId },
-        'the secret of an endpoint was encrypted under another DELIVERY_KEY, or its kind is of a newer version: nothing is sent to it',
+        'the secret of an endpoint was encrypted under a key that is not SECRETS_KEY, or its kind is of a newer version: nothing is sent to it',
       );
     }
   }

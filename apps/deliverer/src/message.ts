@@ -1,5 +1,6 @@
+import type { Keyring } from '@leadgate/boot';
 import { DESTINATIONS, DESTINATION_KINDS, messageId, type Destination } from '@leadgate/delivery';
-import { openSealed, type DueDelivery, type Lane, type LeadContent } from '@leadgate/store';
+import type { DueDelivery, Lane, LeadContent } from '@leadgate/store';
 
 /**
  * What sends to the endpoint of a lane. Throws if its secrets were encrypted under another key, or it is of a
@@ -7,15 +8,17 @@ import { openSealed, type DueDelivery, type Lane, type LeadContent } from '@lead
  */
 export function openDestination(
   { endpointId, kind: wanted, url, mapping, headers, secrets }: Lane,
-  key: Uint8Array,
+  keyring: Keyring,
 ): Destination {
   const kind = DESTINATION_KINDS.find((one) => one === wanted);
   if (kind === undefined) throw new Error(`unknown kind ${wanted}`);
   return DESTINATIONS[kind]({
     ...{ endpointId, url, mapping },
     headers:
-      headers === null ? {} : (JSON.parse(openSealed(headers, key)) as Record<string, string>),
-    secrets: secrets.map((secret) => openSealed(secret, key)),
+      headers === null
+        ? {}
+        : (JSON.parse(keyring.open(headers).toString()) as Record<string, string>),
+    secrets: secrets.map((secret) => keyring.open(secret).toString()),
   });
 }
 

@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { answerWithin, startHealthServer, type HealthChecks, type Logger } from '@leadgate/boot';
+import {
+  answerWithin,
+  Keyring,
+  startHealthServer,
+  type HealthChecks,
+  type Logger,
+} from '@leadgate/boot';
 import { createGuard } from '@leadgate/delivery';
 import {
   deliveryFigures,
-  endpointKey,
   keepLanes,
   listenForDeliveries,
   openStore,
@@ -49,7 +54,7 @@ export async function startDeliverer(
   { logger, onClose }: DelivererOptions,
 ): Promise<{ port: number }> {
   const guard = createGuard({ allowNetworks: config.DELIVERY_ALLOW_NETWORKS });
-  const key = endpointKey(config.DELIVERY_KEY);
+  const keyring = new Keyring(config.SECRETS_KEY, { before: config.SECRETS_KEY_BEFORE });
   const store = openStore({
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
@@ -100,7 +105,7 @@ export async function startDeliverer(
       const runner =
         known ??
         new LaneRunner(lane, {
-          ...{ store, owner, guard, key, metrics, logger },
+          ...{ store, owner, guard, keyring, metrics, logger },
           heldUntil: () => heldUntil.get(endpointId) ?? 0,
           timeoutMs: config.DELIVERY_TIMEOUT_MS,
         });

@@ -25,16 +25,19 @@ import type { VerifyCaptcha } from './captcha.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
 import type { BodyText } from './body.ts';
 import { provenBody } from './proof.ts';
+import type { OpenSecret } from './secrets.ts';
 import { checkForSpam, type Verdict } from './spam.ts';
 
 /** What went wrong: told to operators, and not to the sender in so many words. */
-export type Trouble = AcceptTrouble | 'link-not-looked-up' | 'rejected-not-kept';
+export type Trouble =
+  AcceptTrouble | 'link-not-looked-up' | 'rejected-not-kept' | 'secret-not-read';
 
 /** What a lead is handed to, on its way to being durable. */
 export interface Intake extends IntakeWithSpool {
   /** Whether a process that starts without Redis would know a code: others are not spooled. */
   isOnDisk: (code: string) => boolean;
   verifyCaptcha: VerifyCaptcha;
+  openSecret: OpenSecret;
   /** Keeps a refused body for an operator. Best effort. */
   pushRejected: (rejected: RejectedBody) => Promise<void>;
   onTrouble: (trouble: Trouble, error: unknown) => void;
@@ -96,9 +99,16 @@ export async function acceptLead(
   within: WithinDeadline,
   post: Post,
 ): Promise<Outcome> {
-  const proven = prove(post);
+  const { proof } = post.link;
+  if (proof === undefined) return acceptProven(intake, within, post);
+  const secret = intake.openSecret(proof.secret);
+  // Its sender tries again, and an operator is told.
+  if (secret === null) return refused('unavailable');
+  const { body, headers, receivedAt: now } = post;
+  const proven = provenBody({ ...proof, secret }, { body, headers, now });
+  // What is not proven is not kept.
   if (proven === null) return refused('sender-not-proven');
-  return acceptProven(intake, within, proven);
+  return acceptProven(intake, within, { ...post, body: proven });
 }
 
 async function acceptProven(intake: Intake, within: WithinDeadline, post: Post): Promise<Outcome> {
@@ -106,14 +116,6 @@ async function acceptProven(intake: Intake, within: WithinDeadline, post: Post):
   if (reading.kind === 'read') return store(intake, within, post, reading);
   if (reading.kept !== null) keepRejected(intake, post, reading, reading.kept);
   return refused(reading.code, reading.errors.length > 0 ? { errors: reading.errors } : {});
-}
-
-/** The post, if its sender is who may send to its link. What is not proven is not kept. */
-function prove(post: Post): Post | null {
-  const { link, body, headers, receivedAt: now } = post;
-  if (link.proof === undefined) return post;
-  const proven = provenBody(link.proof, { body, headers, now });
-  return proven && { ...post, body: proven };
 }
 
 function refused(code: ProblemCode, details: ProblemDetails = {}): Outcome {

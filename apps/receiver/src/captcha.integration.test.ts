@@ -37,7 +37,11 @@ async function standIn(answer: string | null, status = 200, location = ''): Prom
 const here = createGuard({ allowNetworks: ['127.0.0.0/8'] });
 
 const ask = ({ verifyUrl }: { verifyUrl: string }, guard = here) =>
-  createVerifyCaptcha([verifyUrl], guard)({ verifyUrl, secret: 's3cret' }, 'token & more');
+  createVerifyCaptcha(
+    [verifyUrl],
+    guard,
+    (stored) => stored,
+  )({ verifyUrl, secret: 's3cret' }, 'token & more');
 
 test('a service is asked as all three are, and told neither who nor where the visitor is', async () => {
   const service = await standIn('{"success":true,"hostname":"x"}');
@@ -96,7 +100,7 @@ test.each([
 
 test('an address that is none of the services, nor named by the environment, is not asked', async () => {
   const inside = await standIn('{"success":true}');
-  const verify = createVerifyCaptcha(['https://captcha.example.com/'], here);
+  const verify = createVerifyCaptcha(['https://captcha.example.com/'], here, (stored) => stored);
   expect(await verify({ verifyUrl: inside.verifyUrl, secret: 's3cret' }, 'token')).toBe(
     'unreachable',
   );

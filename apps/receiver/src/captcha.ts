@@ -1,5 +1,6 @@
 import { CAPTCHA_URLS, type LinkGuard } from '@leadgate/contract';
 import { createSender, type Guard } from '@leadgate/delivery';
+import type { OpenSecret } from './secrets.ts';
 
 type Captcha = NonNullable<LinkGuard['captcha']>;
 
@@ -22,16 +23,22 @@ const CONNECTIONS = 64;
  * address, which they may be told, stays here. Redirects are not followed: the address is an
  * operator's, and what it points to is not.
  */
-export function createVerifyCaptcha(furtherUrls: readonly string[], guard: Guard): VerifyCaptcha {
+export function createVerifyCaptcha(
+  furtherUrls: readonly string[],
+  guard: Guard,
+  openSecret: OpenSecret,
+): VerifyCaptcha {
   const urls = new Set([...CAPTCHA_URLS, ...furtherUrls]);
   const sender = createSender(guard, { connections: CONNECTIONS, timeoutMs: ANSWER_WITHIN_MS });
   const headers = {
     accept: 'application/json',
     'content-type': 'application/x-www-form-urlencoded;charset=UTF-8',
   };
-  return async ({ verifyUrl, secret }, token) => {
+  return async ({ verifyUrl, secret: stored }, token) => {
     // What an operator typed reaches no other place; what it resolves to, the guard judges.
     if (!urls.has(verifyUrl) || guard.faultOf(verifyUrl) !== null) return 'unreachable';
+    const secret = openSecret(stored);
+    if (secret === null) return 'unreachable';
     const body = new URLSearchParams({ secret, response: token }).toString();
     const result = await sender.post(verifyUrl, headers, body);
     return result.kind === 'answered' ? verdictOf(result.answer) : 'unreachable';

@@ -6,6 +6,8 @@ import {
   portSetting,
   redisClusterSetting,
   redisUrlSetting,
+  secretsKeyBeforeSetting,
+  secretsKeySetting,
   urlSetting,
 } from '@leadgate/boot';
 import { consentKeyBeforeSetting, consentKeySetting } from '@leadgate/intake';
@@ -123,6 +125,8 @@ export const ReceiverConfig = Type.Object({
     minimum: 0,
     maximum: 60_000,
   }),
+  SECRETS_KEY: Type.Optional(secretsKeySetting()),
+  SECRETS_KEY_BEFORE: secretsKeyBeforeSetting(),
   CONSENT_KEY: consentKeySetting(),
   CONSENT_KEY_BEFORE: consentKeyBeforeSetting(),
   DEMO_LINK: Type.Optional(

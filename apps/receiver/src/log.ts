@@ -27,6 +27,8 @@ const SENTENCES: Record<Trouble, string> = {
   spooled: 'a lead could not be enqueued: it is in the spool',
   'not-enqueued': 'a lead could not be enqueued: answered 503',
   'not-spooled': 'a lead could not be kept in the spool',
+  'secret-not-read':
+    'a secret of a link was encrypted under a key that is not SECRETS_KEY: its posts are not checked',
   'rejected-not-kept': 'a refused body could not be kept for the operators',
 };
 

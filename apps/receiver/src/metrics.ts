@@ -18,6 +18,7 @@ const TROUBLES = [
   'not-enqueued',
   'not-spooled',
   'rejected-not-kept',
+  'secret-not-read',
 ] as const satisfies readonly Trouble[];
 
 /** What monitoring sees of a receiver: its answers, how long they took, and what went wrong. */

@@ -42,6 +42,7 @@ const NO_SERVICES: ReceiverServices = {
   isOnDisk: unused,
   pushRejected: unused,
   verifyCaptcha: unused,
+  openSecret: unused,
   limits: { count: unused, spend: unused },
   linkCounter: { count: unused },
   health: { readiness: unused, stop: unused },

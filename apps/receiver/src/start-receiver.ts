@@ -22,6 +22,7 @@ import {
   pushRejected,
 } from '@leadgate/intake';
 import { openProducer } from '@leadgate/queue';
+import type { Trouble } from './accept-lead.ts';
 import { receiverApp } from './app.ts';
 import { watchBackpressure } from './backpressure.ts';
 import { createGuard } from '@leadgate/delivery';
@@ -32,6 +33,7 @@ import { createHealth } from './health.ts';
 import { createTally, createTroubleLog, type Tally } from './log.ts';
 import { createReceiverMetrics } from './metrics.ts';
 import { createServer } from './server.ts';
+import { secretOpener } from './secrets.ts';
 import { readSnippet } from './snippet.ts';
 import { openSpoolDir } from './spool.ts';
 
@@ -122,6 +124,11 @@ export async function startReceiver(
   const linkCounter = countLinks(redis);
   onClose('counts of links', () => linkCounter.close());
   const logTrouble = createTroubleLog(logger, () => performance.now());
+  const onTrouble = (trouble: Trouble, error: unknown): void => {
+    metrics.troubled(trouble);
+    logTrouble(trouble, error);
+  };
+  const openSecret = secretOpener(config, onTrouble);
   const tally = createTally();
   logCounts(logger, tally, onClose);
   const app = createServer(config, logger);
@@ -136,19 +143,18 @@ export async function startReceiver(
     backpressure: () => backpressure.current(),
     spool: spoolDir?.spool ?? null,
     isOnDisk: (code) => spoolDir?.links.has(code) === true,
+    openSecret,
     verifyCaptcha: createVerifyCaptcha(
       config.CAPTCHA_URLS,
       createGuard({ allowNetworks: config.DELIVERY_ALLOW_NETWORKS }),
+      openSecret,
     ),
     pushRejected: (rejected) => pushRejected(redis, rejected),
     health,
     snippet,
     demo: demoOf(config),
     clock: clock.now,
-    onTrouble: (trouble, error) => {
-      metrics.troubled(trouble);
-      logTrouble(trouble, error);
-    },
+    onTrouble,
     onAnswer: (answer, ms) => {
       tally.count(answer);
       metrics.answered(answer, ms);

@@ -239,6 +239,7 @@ export async function openApp(options: AppOptions = {}): Promise<ReceiverApp> {
     spool: null,
     isOnDisk: () => true,
     verifyCaptcha: () => Promise.resolve('passed'),
+    openSecret: (stored) => stored,
     async pushRejected(body) {
       rejected.push(body);
       await pushRejected(redis, body);

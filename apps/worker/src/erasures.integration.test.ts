@@ -91,7 +91,7 @@ test('a dump from before an erasure is rid of the person before the first job, w
     { workspaceId, email: marked.email, reason: 'ticket 4711' },
     {
       ...{ store, redis: () => Promise.resolve(redis), erasureLedger: ledger, receiverUrl: null },
-      ...{ secondFactorKey: null, consentKey: null, runner: new Runner() },
+      ...{ keyring: () => Promise.resolve(null), consentKey: null, runner: new Runner() },
       deliveries: () => Promise.reject(new Error('not asked for')),
       failed: () => Promise.reject(new Error('not asked for')),
       intake: () => Promise.reject(new Error('not asked for')),

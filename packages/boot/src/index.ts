@@ -26,6 +26,7 @@ export {
 } from './redis-durability.ts';
 export { redisScript, type RedisScript } from './redis-script.ts';
 export { awaitRedis, connectRedis, type ConnectRedisOptions, type RedisRole } from './redis.ts';
+export { Keyring, sealedIn, secretsKeyBeforeSetting, secretsKeySetting } from './secrets.ts';
 export {
   databaseUrlSetting,
   logLevelSetting,

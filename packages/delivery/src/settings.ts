@@ -1,16 +1,6 @@
 import { Type } from 'typebox';
 import { isNetwork } from './guard.ts';
 
-/** `DELIVERY_KEY`: what secrets of endpoints are encrypted under. */
-export const deliveryKeySetting = () =>
-  Type.String({
-    description:
-      'the key that secrets of endpoints are encrypted under in Postgres, the same for every process',
-    examples: ['the output of: openssl rand -base64 32'],
-    secret: true,
-    minLength: 32,
-  });
-
 /** `DELIVERY_ALLOW_NETWORKS`: the exceptions of the guard. */
 export const allowNetworksSetting = () =>
   Type.Array(

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createWorkspace, endpointKey, listAudit, openStore, type Store } from '@leadgate/store';
+import { Keyring } from '@leadgate/boot';
+import { createWorkspace, listAudit, openStore, type Store } from '@leadgate/store';
 import { testDatabase } from '@leadgate/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { endpoint } from './endpoint.ts';
@@ -11,6 +12,7 @@ let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;
 let workspaceId: string;
 let deliveries: DeliverySettings;
+let keyring: Keyring | null;
 beforeAll(async () => {
   database = await testDatabase();
   store = openStore({ url: database.url, poolSize: 2 });
@@ -20,7 +22,8 @@ afterAll(async () => {
   await database.drop();
 });
 beforeEach(async () => {
-  deliveries = { key: endpointKey('a key of thirty-two characters or more'), allowNetworks: [] };
+  deliveries = { allowNetworks: [] };
+  keyring = new Keyring('a key of thirty-two characters or more');
   const name = randomUUID().replaceAll('-', ' ');
   const made = await createWorkspace(store, { name, country: 'BR', dummyPhones: [] });
   if (made.kind !== 'created') throw new Error(made.kind);
@@ -30,7 +33,13 @@ beforeEach(async () => {
 const unused = () => Promise.reject(new Error('not used'));
 const connections = (): Connections => ({
   store,
-  ...{ redis: unused, failed: unused, intake: unused, secondFactorKey: null, receiverUrl: null },
+  ...{
+    redis: unused,
+    failed: unused,
+    intake: unused,
+    keyring: () => Promise.resolve(keyring),
+    receiverUrl: null,
+  },
   ...{ erasureLedger: null, consentKey: null, runner: new Runner() },
   deliveries: () => Promise.resolve(deliveries),
 });
@@ -140,7 +149,7 @@ test('what is named changes, the rest stays, and a taken name is refused', async
 });
 
 test('without a key nothing is encrypted, and nothing is made', async () => {
-  deliveries = { ...deliveries, key: null };
+  keyring = null;
   expect(await create()).toMatchObject({ code: 'unavailable' });
 });
 

@@ -29,6 +29,7 @@ import { Type, type Static } from 'typebox';
 import {
   invalid,
   NOTHING,
+  NO_KEY,
   NOTHING_NAMED,
   operation,
   Refusal,
@@ -207,11 +208,6 @@ function settingsOf({ headers, token: _, ...given }: Settings): Partial<Endpoint
   return { ...given, ...(headers !== undefined && { headers: lowerCased(headers) }) };
 }
 
-const NO_KEY = new Refusal(
-  'unavailable',
-  'Secrets of endpoints need a key: set DELIVERY_KEY here, as deliverers have it.',
-);
-
 const setState = (verb: 'pause' | 'resume', state: 'active' | 'paused', summary: string) =>
   operation({
     name: `endpoint.${verb}`,
@@ -266,12 +262,11 @@ export const endpoint = {
     output: WithSecret,
     status: 201,
     run: async ({ workspaceId, kind = 'webhook', ...given }, connections) => {
-      const deliveries = await connections.deliveries();
-      const { key } = deliveries;
-      if (key === null) return NO_KEY;
+      const keyring = await connections.keyring();
+      if (keyring === null) return NO_KEY;
       const isWebhook = kind === 'webhook';
       const { url = isWebhook ? null : HUBSPOT_URL, token } = given;
-      const errors = faultsOf(kind, given, deliveries);
+      const errors = faultsOf(kind, given, await connections.deliveries());
       const required = (name: string, detail: string): void => {
         errors.push({ pointer: `/${name}`, code: 'required', detail });
       };
@@ -289,7 +284,7 @@ export const endpoint = {
           ...settingsOf(given),
           ...{ name: given.name, url },
         },
-        { kind, secret, key },
+        { kind, secret, keyring },
       );
       const shown = isWebhook ? secret : null;
       return viewOf(outcome, UNKNOWN_WORKSPACE, (one) => ({ ...one, secret: shown }));
@@ -322,17 +317,16 @@ export const endpoint = {
     run: async ({ endpointId, ...given }, connections) => {
       if (Object.keys(given).length === 0) return NOTHING_NAMED;
       const { store } = connections;
-      const deliveries = await connections.deliveries();
-      const { key } = deliveries;
       const { headers, token } = given;
-      if ((headers ?? token) !== undefined && key === null) return NO_KEY;
+      const keyring = (headers ?? token) === undefined ? null : await connections.keyring();
+      if ((headers ?? token) !== undefined && keyring === null) return NO_KEY;
       const known = await findEndpoint(store, endpointId);
       if (known === null) return UNKNOWN;
-      const errors = faultsOf(known.kind, given, deliveries);
+      const errors = faultsOf(known.kind, given, await connections.deliveries());
       if (errors.length > 0) return invalid(errors);
-      const changed = await updateEndpoint(store, endpointId, settingsOf(given), key);
-      if (changed.kind === 'done' && token !== undefined && key !== null)
-        await setEndpointToken(store, endpointId, token, key);
+      const changed = await updateEndpoint(store, endpointId, settingsOf(given), keyring);
+      if (changed.kind === 'done' && token !== undefined && keyring !== null)
+        await setEndpointToken(store, endpointId, token, keyring);
       return viewOf(changed, UNKNOWN, (one) => one);
     },
   }),
@@ -361,13 +355,13 @@ export const endpoint = {
     }),
     output: WithSecret,
     run: async ({ endpointId, overlapSeconds = WEEK_SECONDS }, connections) => {
-      const { key } = await connections.deliveries();
-      if (key === null) return NO_KEY;
+      const keyring = await connections.keyring();
+      if (keyring === null) return NO_KEY;
       const known = await findEndpoint(connections.store, endpointId);
       if (known !== null && known.kind !== 'webhook')
         return new Refusal('conflict', 'It is called with a token: change that one.');
       const secret = newSecret();
-      const rotation = { secret, key, overlapSeconds };
+      const rotation = { secret, keyring, overlapSeconds };
       const one = await rotateEndpointSecret(connections.store, endpointId, rotation);
       return one === null ? UNKNOWN : { ...one, secret };
     },
@@ -401,7 +395,7 @@ export const endpoint = {
       }
       return new Refusal(
         'unavailable',
-        'No deliverer has sent the test: is one running, and has it the same DELIVERY_KEY?',
+        'No deliverer has sent the test: is one running, and has it the same SECRETS_KEY?',
       );
     },
   }),

@@ -29,6 +29,7 @@ import {
 import { Type } from 'typebox';
 import {
   invalid,
+  NO_KEY,
   NOTHING_NAMED,
   operation,
   Refusal,
@@ -123,6 +124,14 @@ function pastEnd(pointer: string, end: Date | null): Refusal | null {
 const dateOf = (text: string | null | undefined): Date | null =>
   typeof text === 'string' ? new Date(text) : null;
 
+/** What a secret is stored under, if there is one. */
+async function keyringFor(
+  holder: { secret?: string } | null | undefined,
+  { keyring }: Connections,
+): Promise<Awaited<ReturnType<Connections['keyring']>> | Refusal> {
+  return holder?.secret === undefined ? null : ((await keyring()) ?? NO_KEY);
+}
+
 /** A link that was changed, once receivers were told of it. */
 async function changed(
   link: Link | null,
@@ -199,12 +208,10 @@ export const link = {
       const expiresAt = dateOf(end);
       const past = pastEnd('/expiresAt', expiresAt);
       if (past !== null) return past;
-      const outcome = await createLink(connections.store, workspaceId, {
-        ...LINK_DEFAULTS,
-        ...settings,
-        expiresAt,
-        guard: wholeGuard(guard),
-      });
+      const keyring = await keyringFor(guard?.captcha, connections);
+      if (keyring instanceof Refusal) return keyring;
+      const wanted = { ...LINK_DEFAULTS, ...settings, expiresAt, guard: wholeGuard(guard) };
+      const outcome = await createLink(connections.store, workspaceId, wanted, keyring);
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
       if (outcome.kind === 'unknown-workspace')
         return new Refusal('not-found', 'There is no such workspace.');
@@ -240,7 +247,9 @@ export const link = {
     output: LinkOutput,
     run: async ({ linkId, ...settings }, connections, call) => {
       if (Object.keys(settings).length === 0) return NOTHING_NAMED;
-      const outcome = await updateLink(connections.store, linkId, settings);
+      const keyring = await keyringFor(settings.guard?.captcha, connections);
+      if (keyring instanceof Refusal) return keyring;
+      const outcome = await updateLink(connections.store, linkId, settings, keyring);
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
       warnOfCaptcha(settings.guard?.captcha?.verifyUrl, call);
       return changed(outcome.kind === 'updated' ? outcome.link : null, connections, call);
@@ -257,7 +266,9 @@ export const link = {
     input: Type.Object({ linkId: Uuid, proof: Nullable(LinkProof) }),
     output: LinkOutput,
     run: async ({ linkId, proof }, connections, call) => {
-      const outcome = await updateLink(connections.store, linkId, { proof });
+      const keyring = await keyringFor(proof, connections);
+      if (keyring instanceof Refusal) return keyring;
+      const outcome = await updateLink(connections.store, linkId, { proof }, keyring);
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
       return changed(outcome.kind === 'updated' ? outcome.link : null, connections, call);
     },

@@ -14,7 +14,15 @@ import {
   removeSecurityKey,
 } from '@leadgate/store';
 import { Type } from 'typebox';
-import { invalid, NOTHING, operation, Refusal, type Call, type SignedIn } from './operation.ts';
+import {
+  invalid,
+  NO_KEY,
+  NOTHING,
+  operation,
+  Refusal,
+  type Call,
+  type SignedIn,
+} from './operation.ts';
 import { At, Nullable, open, Uuid } from './schema.ts';
 
 const password = Type.String({ maxLength: 1_000 });
@@ -224,11 +232,11 @@ export const me = {
     scope: 'own',
     input: Type.Object({ current: password }),
     output: Type.Object({ uri: Type.String(), secret: Type.String() }),
-    run: async ({ current }, { store, secondFactorKey }, call) => {
+    run: async ({ current }, { store, keyring }, call) => {
       const person = await provenPerson(call, store, current);
       if (person instanceof Refusal) return person;
-      if (secondFactorKey === null) return NOBODY;
-      return beginSecondFactor(store, person.name, secondFactorKey);
+      const keys = await keyring();
+      return keys === null ? NO_KEY : beginSecondFactor(store, person.name, keys);
     },
   }),
 
@@ -242,11 +250,12 @@ export const me = {
     scope: 'own',
     input: Type.Object({ code: Type.String({ maxLength: 20 }) }),
     output: NOTHING,
-    run: async ({ code }, { store, secondFactorKey }, call) => {
+    run: async ({ code }, { store, keyring }, call) => {
       const person = personOf(call);
       if (person instanceof Refusal) return person;
-      if (secondFactorKey === null) return NOBODY;
-      if (await confirmSecondFactor(store, person.name, code, secondFactorKey)) return null;
+      const keys = await keyring();
+      if (keys === null) return NO_KEY;
+      if (await confirmSecondFactor(store, person.name, code, keys)) return null;
       const detail =
         'That is not a code of the authenticator now. Is the clock of the phone right?';
       return invalid([{ pointer: '/code', code: 'invalid', detail }]);

@@ -1,4 +1,4 @@
-import type { RedisConnection } from '@leadgate/boot';
+import type { Keyring, RedisConnection } from '@leadgate/boot';
 import type { Access, FieldError, Role } from '@leadgate/contract';
 import type { Reserver } from '@leadgate/intake';
 import type { FailedJobs, Producer } from '@leadgate/queue';
@@ -21,20 +21,19 @@ export interface Connections {
   }>;
   /** Does what takes long, in this process. */
   runner: Runner;
-  /** What second factors are encrypted under; null if nobody signs in. */
-  secondFactorKey: Uint8Array | null;
+  /** What secrets are encrypted under; null: not known here. */
+  keyring: () => Promise<Keyring | null>;
   /** The file where erasures are written down; null: nowhere outside of Postgres. */
   erasureLedger: string | null;
   /** What links that withdraw a consent are signed with; null: there are none. */
   consentKey: string | null;
-  /** What secrets of endpoints are encrypted under (null: not known here), and the guard's exceptions. */
+  /** The guard's exceptions. */
   deliveries: () => Promise<DeliverySettings>;
   /** Where senders reach the receiver, without a slash at its end; null if it is not known. */
   receiverUrl: string | null;
 }
 
 export interface DeliverySettings {
-  key: Uint8Array | null;
   allowNetworks: readonly string[];
 }
 
@@ -89,6 +88,12 @@ export function invalid(errors: readonly FieldError[]): Refusal {
 export const NOTHING_NAMED = new Refusal('invalid', 'Say what to change.', [
   { pointer: '', code: 'minProperties', detail: 'Say what to change.' },
 ]);
+
+/** The refusal of what needs secrets to be written or read. */
+export const NO_KEY = new Refusal(
+  'unavailable',
+  'Secrets are encrypted: set SECRETS_KEY here, as the other processes have it.',
+);
 
 /** The refusal of what needs all of a workspace in Redis, while a worker refills it. */
 export function refilling(): Refusal {

@@ -5,6 +5,7 @@ import type { endpoint } from './endpoint.ts';
 import type { failed } from './failed.ts';
 import type { field } from './field.ts';
 import type { held } from './held.ts';
+import type { key } from './key.ts';
 import type { lead } from './lead.ts';
 import type { ledger } from './ledger.ts';
 import type { link } from './link.ts';
@@ -33,6 +34,7 @@ export interface Nouns {
   retention: typeof retention;
   failed: typeof failed;
   held: typeof held;
+  key: typeof key;
   queue: typeof queue;
   run: typeof run;
   alarm: typeof alarm;
@@ -58,6 +60,7 @@ const LOADERS: { [N in keyof Nouns]: () => Promise<Nouns[N]> } = {
   failed: async () => (await import('./failed.ts')).failed,
   held: async () => (await import('./held.ts')).held,
   run: async () => (await import('./runs.ts')).run,
+  key: async () => (await import('./key.ts')).key,
   queue: async () => (await import('./queue.ts')).queue,
   alarm: async () => (await import('./alarm.ts')).alarm,
   ledger: async () => (await import('./ledger.ts')).ledger,

@@ -1,14 +1,7 @@
+import type { Keyring } from '@leadgate/boot';
 import type { FieldError } from '@leadgate/contract';
 import { Secret, TOTP } from 'otpauth';
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  hkdfSync,
-  randomBytes,
-  scrypt,
-  timingSafeEqual,
-} from 'node:crypto';
+import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import type { Store } from './open-store.ts';
 
 const SHORTEST = 10;
@@ -124,11 +117,6 @@ function scryptOf(password: string, salt: Buffer, { log2N, r, p }: Parameters): 
 const STEP_SECONDS = 30;
 const STEPS_AROUND = 1;
 
-/** What second factors are encrypted under in Postgres: derived from the console's secret. */
-export function secondFactorKey(consoleSecret: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', consoleSecret, '', 'leadgate second factor', 32));
-}
-
 /**
  * Makes the secret of an authenticator for an operator, to be confirmed with its first code; one that
  * is in force stays until then. Returns the address that authenticators read as a QR code, which
@@ -137,12 +125,12 @@ export function secondFactorKey(consoleSecret: string): Uint8Array {
 export async function beginSecondFactor(
   store: Store,
   name: string,
-  key: Uint8Array,
+  keyring: Keyring,
 ): Promise<{ uri: string; secret: string }> {
   const secret = new Secret({ size: 20 });
   await store.prisma.operator.update({
     where: { name },
-    data: { totpPending: seal(secret.bytes, key) },
+    data: { totpPending: keyring.seal(secret.bytes) },
   });
   const uri = new TOTP({ issuer: 'Leadgate', label: name, secret }).toString();
   return { uri, secret: secret.base32 };
@@ -153,12 +141,12 @@ export async function confirmSecondFactor(
   store: Store,
   name: string,
   code: string,
-  key: Uint8Array,
+  keyring: Keyring,
 ): Promise<boolean> {
   const row = await store.prisma.operator.findUnique({ where: { name } });
   const pending = row?.totpPending ?? null;
   if (pending === null) return false;
-  const step = stepOf(code, open(pending, key));
+  const step = stepOf(code, keyring.open(pending));
   if (step === null) return false;
   const { count } = await store.prisma.operator.updateMany({
     where: { name, totpPending: pending },
@@ -172,9 +160,9 @@ export async function takeCode(
   store: Store,
   { id, totpSecret }: { id: string; totpSecret: Uint8Array },
   code: string,
-  key: Uint8Array,
+  keyring: Keyring,
 ): Promise<boolean> {
-  const step = stepOf(code, open(totpSecret, key));
+  const step = stepOf(code, keyring.open(totpSecret));
   if (step === null) return false;
   const { count } = await store.prisma.operator.updateMany({
     where: { id, totpStep: { lt: step } },
@@ -199,8 +187,9 @@ export async function removeSecondFactor(store: Store, name: string): Promise<bo
 }
 
 /** The time step of a code; null if it is none of this secret. `validate` compares in constant time. */
-function stepOf(code: string, secret: Uint8Array<ArrayBuffer>): number | null {
-  const totp = new TOTP({ secret: new Secret({ buffer: secret.buffer }), period: STEP_SECONDS });
+function stepOf(code: string, secret: Uint8Array): number | null {
+  const { buffer } = new Uint8Array(secret);
+  const totp = new TOTP({ secret: new Secret({ buffer }), period: STEP_SECONDS });
   const now = Date.now();
   const delta = totp.validate({
     token: code.replaceAll(/\s/g, ''),
@@ -208,25 +197,6 @@ function stepOf(code: string, secret: Uint8Array<ArrayBuffer>): number | null {
     window: STEPS_AROUND,
   });
   return delta === null ? null : Math.floor(now / 1_000 / STEP_SECONDS) + delta;
-}
-
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-
-/** AES-256-GCM: nonce, tag, text. */
-export function seal(text: Uint8Array, key: Uint8Array): Uint8Array<ArrayBuffer> {
-  const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce);
-  const sealed = Buffer.concat([cipher.update(text), cipher.final()]);
-  return new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), sealed]));
-}
-
-/** Throws if it was sealed under another key. */
-export function open(sealed: Uint8Array, key: Uint8Array): Uint8Array<ArrayBuffer> {
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES));
-  decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-  const text = sealed.subarray(NONCE_BYTES + TAG_BYTES);
-  return new Uint8Array(Buffer.concat([decipher.update(text), decipher.final()]));
 }
 
 /** 256 random bits, for URLs and headers. */

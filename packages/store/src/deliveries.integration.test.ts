@@ -1,3 +1,4 @@
+import { Keyring } from '@leadgate/boot';
 import { LEAD_EVENTS, type Lead } from '@leadgate/contract';
 import { testDatabase } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
@@ -27,11 +28,9 @@ import {
   askEndpointTest,
   createEndpoint,
   type Endpoint,
-  endpointKey,
   type EndpointSettings,
   findEndpoint,
   listEndpoints,
-  openSealed,
   removeEndpoint,
   rotateEndpointSecret,
   setEndpointState,
@@ -39,7 +38,7 @@ import {
 } from './endpoints.ts';
 import { openStore, type Store } from './open-store.ts';
 
-const key = endpointKey('a key of thirty-two characters or more');
+const keyring = new Keyring('a key of thirty-two characters or more');
 const LEASE = { leaseMs: 60_000, limit: 100 };
 const WELL = { failures: 0, quietMs: null, disabled: null };
 
@@ -75,7 +74,7 @@ const settings = (given: Partial<EndpointSettings> = {}): EndpointSettings => ({
 async function endpoint(given: Partial<EndpointSettings> = {}): Promise<Endpoint> {
   const made = await createEndpoint(store, workspaceId, settings(given), {
     secret: 'whsec_b2xk',
-    key,
+    keyring,
   });
   if (made.kind !== 'done') throw new Error(made.kind);
   return made.endpoint;
@@ -319,7 +318,7 @@ test('a paused endpoint is sent nothing but a test, and the test is in the log',
 test('secrets and headers are encrypted where they lie, and both secrets sign during a rotation', async () => {
   const { id, headers } = await endpoint({ headers: { authorization: 'Bearer hunter2' } });
   expect(headers).toEqual(['authorization']);
-  await rotateEndpointSecret(store, id, { secret: 'whsec_bmV3', key, overlapSeconds: 60 });
+  await rotateEndpointSecret(store, id, { secret: 'whsec_bmV3', keyring, overlapSeconds: 60 });
   const row = await store.prisma.endpoint.findUniqueOrThrow({ where: { id } });
   const lying = Buffer.concat(
     [row.secret, row.oldSecret ?? [], row.headers ?? []].map(Buffer.from),
@@ -330,16 +329,16 @@ test('secrets and headers are encrypted where they lie, and both secrets sign du
   const owner = randomUUID();
   await takeLanes(store, owner, LEASE);
   const [lane] = await readLanes(store, owner);
-  expect(lane?.secrets.map((secret) => openSealed(secret, key))).toEqual([
+  expect(lane?.secrets.map((secret) => keyring.open(secret).toString())).toEqual([
     'whsec_bmV3',
     'whsec_b2xk',
   ]);
-  expect(JSON.parse(openSealed(lane?.headers ?? expect.fail(), key))).toEqual({
+  expect(JSON.parse(keyring.open(lane?.headers ?? expect.fail()).toString())).toEqual({
     authorization: 'Bearer hunter2',
   });
-  expect(() => openSealed(row.secret, endpointKey('another key'))).toThrow();
+  expect(() => new Keyring('another key').open(row.secret)).toThrow();
 
-  await rotateEndpointSecret(store, id, { secret: 'whsec_bmV4', key, overlapSeconds: 0 });
+  await rotateEndpointSecret(store, id, { secret: 'whsec_bmV4', keyring, overlapSeconds: 0 });
   expect((await readLanes(store, owner))[0]?.secrets).toHaveLength(1);
 });
 
@@ -358,7 +357,7 @@ test('what failed and waits for its next try is due when the endpoint is resumed
 
 test('names are unique in a workspace, and links of another are refused', async () => {
   const { id, name } = await endpoint();
-  const secret = { secret: 'whsec_b2xk', key };
+  const secret = { secret: 'whsec_b2xk', keyring };
   expect(await createEndpoint(store, workspaceId, settings({ name }), secret)).toEqual({
     ...{ kind: 'name-taken', name },
   });

@@ -1,7 +1,7 @@
+import type { Keyring } from '@leadgate/boot';
 import type { FieldError, LeadEventType } from '@leadgate/contract';
-import { hkdfSync, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
-import { open, seal } from './credentials.ts';
 import { isUniqueViolation } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
@@ -50,18 +50,6 @@ export interface EndpointSettings extends Pick<
   headers: Record<string, string>;
 }
 
-/** What secrets of endpoints are encrypted under in Postgres, derived from `DELIVERY_KEY`. */
-export function endpointKey(deliveryKey: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', deliveryKey, '', 'leadgate endpoint', 32));
-}
-
-/** A sealed text of an endpoint. Throws if it was sealed under another key. */
-export function openSealed(sealed: Uint8Array, key: Uint8Array): string {
-  return Buffer.from(open(sealed, key)).toString('utf8');
-}
-
-const sealText = (text: string, key: Uint8Array) => seal(Buffer.from(text, 'utf8'), key);
-
 type EndpointChange =
   | { kind: 'done'; endpoint: Endpoint }
   | { kind: 'unknown' }
@@ -73,7 +61,7 @@ export async function createEndpoint(
   store: Store,
   workspaceId: string,
   settings: EndpointSettings,
-  { kind = 'webhook', secret, key }: { kind?: string; secret: string; key: Uint8Array },
+  { kind = 'webhook', secret, keyring }: { kind?: string; secret: string; keyring: Keyring },
 ): Promise<EndpointChange> {
   const errors = await settingErrors(store, workspaceId, settings);
   if (errors.length > 0) return { kind: 'invalid', errors };
@@ -84,8 +72,8 @@ export async function createEndpoint(
       data: {
         id: randomUUID(),
         workspaceId,
-        ...columnsOf(settings, key),
-        ...{ kind, secret: sealText(secret, key) },
+        ...columnsOf(settings, keyring),
+        ...{ kind, secret: keyring.seal(secret) },
         concurrency: settings.concurrency,
         name: displayText(settings.name),
         url: settings.url,
@@ -102,14 +90,14 @@ export async function updateEndpoint(
   store: Store,
   id: string,
   changes: Partial<EndpointSettings>,
-  key: Uint8Array | null,
+  keyring: Keyring | null,
 ): Promise<EndpointChange> {
   const known = await store.prisma.endpoint.findUnique({ where: { id } });
   if (known === null) return { kind: 'unknown' };
   const errors = await settingErrors(store, known.workspaceId, changes);
   if (errors.length > 0) return { kind: 'invalid', errors };
   return keepName(changes.name ?? known.name, async () => {
-    const data = columnsOf(changes, key);
+    const data = columnsOf(changes, keyring);
     const { count } = await store.prisma.endpoint.updateMany({ where: { id }, data });
     return count === 0 ? { kind: 'unknown' } : found(await findEndpoint(store, id));
   });
@@ -130,13 +118,14 @@ async function keepName(
 const found = (endpoint: Endpoint | null): EndpointChange =>
   endpoint === null ? { kind: 'unknown' } : { kind: 'done', endpoint };
 
-/** `key`: null if no headers are named. */
+/** `keyring`: null if no headers are named. */
 function columnsOf(
   { headers, name, mapping, ...settings }: Partial<EndpointSettings>,
-  key: Uint8Array | null,
+  keyring: Keyring | null,
 ): Partial<Omit<Prisma.EndpointUncheckedCreateInput, 'id' | 'workspaceId' | 'secret'>> {
   const names = Object.keys(headers ?? {});
-  const sealed = names.length === 0 || key === null ? null : sealText(JSON.stringify(headers), key);
+  const sealed =
+    names.length === 0 || keyring === null ? null : keyring.seal(JSON.stringify(headers));
   return {
     ...settings,
     ...(mapping !== undefined && { mapping: mapping ?? Prisma.DbNull }),
@@ -232,10 +221,10 @@ async function hasten(store: Store, id: string): Promise<void> {
 export async function rotateEndpointSecret(
   store: Store,
   id: string,
-  { secret, key, overlapSeconds }: { secret: string; key: Uint8Array; overlapSeconds: number },
+  { secret, keyring, overlapSeconds }: { secret: string; keyring: Keyring; overlapSeconds: number },
 ): Promise<Endpoint | null> {
   await store.prisma.$executeRaw`
-    UPDATE endpoint SET old_secret = secret, secret = ${sealText(secret, key)},
+    UPDATE endpoint SET old_secret = secret, secret = ${keyring.seal(secret)},
       old_secret_until = now() + make_interval(secs => ${overlapSeconds}::float8)
     WHERE id = ${id}::uuid`;
   return findEndpoint(store, id);
@@ -246,9 +235,9 @@ export async function setEndpointToken(
   store: Store,
   id: string,
   token: string,
-  key: Uint8Array,
+  keyring: Keyring,
 ): Promise<void> {
-  await store.prisma.endpoint.updateMany({ where: { id }, data: { secret: sealText(token, key) } });
+  await store.prisma.endpoint.updateMany({ where: { id }, data: { secret: keyring.seal(token) } });
 }
 
 /** Asks for a test, which a deliverer sends, whatever the endpoint's state. False if there is no endpoint. */

@@ -16,7 +16,6 @@ export {
   confirmSecondFactor,
   removeAuthenticator,
   removeSecondFactor,
-  secondFactorKey,
 } from './credentials.ts';
 export {
   type ErasedCounts,
@@ -62,11 +61,9 @@ export {
   askEndpointTest,
   createEndpoint,
   type Endpoint,
-  endpointKey,
   type EndpointSettings,
   findEndpoint,
   listEndpoints,
-  openSealed,
   removeEndpoint,
   rotateEndpointSecret,
   setEndpointState,
@@ -285,3 +282,10 @@ export {
   workspaceOf,
 } from './workspaces.ts';
 export { databaseTime } from './time.ts';
+export {
+  BEFORE_ALL_IDS,
+  renewSecrets,
+  SECRET_HOLDERS,
+  type SecretCounts,
+  type SecretHolder,
+} from './secrets.ts';

@@ -1,3 +1,4 @@
+import type { Keyring } from '@leadgate/boot';
 import {
   type FieldError,
   type LinkGuardChanges,
@@ -76,6 +77,7 @@ export async function createLink(
   store: Store,
   workspaceId: string,
   input: LinkSettings & { expiresAt: Date | null; guard?: LinkGuardSettings },
+  keyring: Keyring | null = null,
 ): Promise<LinkCreation> {
   const { expiresAt, guard = NO_GUARD, ...settings } = input;
   const checked = checkLinkSettings(settings);
@@ -88,12 +90,18 @@ export async function createLink(
       id: randomUUID(),
       workspaceId,
       ...columnsOf(checked.settings),
-      ...guardColumns(guard),
+      ...guardColumns({ ...guard, captcha: guard.captcha && sealed(guard.captcha, keyring) }),
       codes: { create: { code: captureCode(), expiresAt } },
     },
     include: linkParts,
   });
   return { kind: 'created', link: readLink(row) };
+}
+
+/** Throws if there is a secret, and no key. */
+function sealed<T extends { secret: string }>(holder: T, keyring: Keyring | null): T {
+  if (keyring === null) throw new TypeError('a secret is not stored without a key');
+  return { ...holder, secret: keyring.sealText(holder.secret) };
 }
 
 const NO_GUARD: LinkGuardSettings = { honeypot: null, minFillSeconds: null, captcha: null };
@@ -110,11 +118,15 @@ type LinkUpdate =
   | { kind: 'unknown-link' }
   | { kind: 'invalid'; errors: FieldError[] };
 
-/** Changes settings of a link. Its entry in Redis is the caller's to put, as with `createLink`. */
+/**
+ * Changes settings of a link. Its entry in Redis is the caller's to put, as with `createLink`. `keyring`: null if
+ * no secret is named.
+ */
 export async function updateLink(
   store: Store,
   linkId: string,
   { guard = {}, proof, ...changes }: LinkChanges,
+  keyring: Keyring | null = null,
 ): Promise<LinkUpdate> {
   const outcome = await store.prisma.$transaction(async (tx): Promise<LinkUpdate | null> => {
     // Locked: two changes at once are checked one after the other.
@@ -122,14 +134,15 @@ export async function updateLink(
     const row = await tx.captureLink.findUnique({ where: { id: linkId } });
     if (row === null) return { kind: 'unknown-link' };
     const { captcha: asked, ...simple } = guard;
-    const isKept = (url: string | undefined) => url === undefined || url === row.captchaUrl;
+    // The secret that is kept goes to the address it was given for, and to no other.
+    const isSame = asked?.verifyUrl === undefined || asked.verifyUrl === row.captchaUrl;
+    const kept = isSame ? row.captchaSecret : null;
     const captcha =
       asked === undefined || asked === null
         ? asked
         : {
             verifyUrl: asked.verifyUrl ?? row.captchaUrl ?? '',
-            // The secret that is kept goes to the address it was given for, and to no other.
-            secret: asked.secret ?? (isKept(asked.verifyUrl) ? (row.captchaSecret ?? '') : ''),
+            secret: asked.secret ?? (kept === null ? '' : 'kept'),
             fail:
               asked.fail ??
               (row.captchaFail === 'closed' ? ('closed' as const) : ('open' as const)),
@@ -145,12 +158,16 @@ export async function updateLink(
       }),
     ];
     if (checked.kind === 'invalid' || errors.length > 0) return { kind: 'invalid', errors };
+    const stored =
+      captcha && asked?.secret === undefined
+        ? { ...captcha, secret: kept ?? '' }
+        : captcha && sealed(captcha, keyring);
     await tx.captureLink.update({
       where: { id: linkId },
       data: {
         ...columnsOf(checked.settings),
-        ...(proof !== undefined && { proof: proof ?? Prisma.DbNull }),
-        ...guardColumns({ ...simple, ...(captcha !== undefined && { captcha }) }),
+        ...(proof !== undefined && { proof: proof ? sealed(proof, keyring) : Prisma.DbNull }),
+        ...guardColumns({ ...simple, ...(stored !== undefined && { captcha: stored }) }),
       },
     });
     return null;

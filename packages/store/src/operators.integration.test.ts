@@ -1,8 +1,9 @@
+import { Keyring } from '@leadgate/boot';
 import { testDatabase } from '@leadgate/testkit';
 import { type TOTP, URI } from 'otpauth';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
-import { beginSecondFactor, confirmSecondFactor, secondFactorKey } from './credentials.ts';
+import { beginSecondFactor, confirmSecondFactor } from './credentials.ts';
 import { openStore, type Store } from './open-store.ts';
 import {
   addOperator,
@@ -37,7 +38,7 @@ beforeEach(async () => {
 const PASSWORD = 'correct horse battery';
 const ADDRESS = '198.51.100.7';
 const ORIGIN = 'https://console.example.com';
-const KEY = secondFactorKey('a secret of the tests, long enough to sign');
+const KEYS = new Keyring('a secret of the tests, long enough to sign');
 const add = (name: string) =>
   addOperator(store, { name, password: PASSWORD, role: 'operator', workspaceId: null });
 const make = (token: Pick<NewToken, 'name'> & Partial<NewToken>) =>
@@ -56,7 +57,7 @@ const enter = (
   signIn(
     store,
     { name, password, address, device, browser: 'Firefox', secondFactor, origin: ORIGIN },
-    KEY,
+    KEYS,
   );
 
 async function tokenOf(name: string): Promise<string> {
@@ -308,11 +309,11 @@ test('a session that nobody uses for an hour has ended, and one can be ended fro
 
 test('a second factor counts once it is confirmed, and a code is taken once', async () => {
   await add('Ana');
-  const { uri, secret } = await beginSecondFactor(store, 'Ana', KEY);
+  const { uri, secret } = await beginSecondFactor(store, 'Ana', KEYS);
   expect(await enter('Ana')).toMatchObject({ kind: 'signed-in' });
   const totp = URI.parse(uri) as TOTP;
-  expect(await confirmSecondFactor(store, 'Ana', '000000', KEY)).toBe(false);
-  expect(await confirmSecondFactor(store, 'Ana', totp.generate(), KEY)).toBe(true);
+  expect(await confirmSecondFactor(store, 'Ana', '000000', KEYS)).toBe(false);
+  expect(await confirmSecondFactor(store, 'Ana', totp.generate(), KEYS)).toBe(true);
   const withCode = (code: string) => enter('Ana', PASSWORD, ADDRESS, null, code);
   expect(await withCode('')).toEqual({ kind: 'code-needed' });
   expect(await withCode('12 34 56')).toEqual({ kind: 'refused' });

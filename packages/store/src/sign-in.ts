@@ -1,3 +1,4 @@
+import type { Keyring } from '@leadgate/boot';
 import type { FieldError } from '@leadgate/contract';
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { isIPv6 } from 'node:net';
@@ -66,12 +67,12 @@ export async function provePassword(
 
 /**
  * Opens a session for a name, its password, and a code if it has a second factor, which is encrypted
- * under `key`. Attempts are slowed by name and address, or by device.
+ * under `keyring`. Attempts are slowed by name and address, or by device.
  */
 export async function signIn(
   store: Store,
   request: SignInRequest,
-  key: Uint8Array,
+  keyring: Keyring,
 ): Promise<SignIn> {
   const { password, address, device, browser, secondFactor, origin } = request;
   const name = displayText(request.name);
@@ -91,7 +92,8 @@ export async function signIn(
   }
   if (totpSecret !== null) {
     if (secondFactor === '') return { kind: 'code-needed' };
-    if (!(await takeCode(store, { id, totpSecret }, secondFactor, key))) return { kind: 'refused' };
+    if (!(await takeCode(store, { id, totpSecret }, secondFactor, keyring)))
+      return { kind: 'refused' };
   } else if (row._count.keys > 0) return { kind: 'refused' };
   await forgetAttempts(store, { name, address, device });
   const session = await openSession(store, id, browser);

@@ -6,6 +6,7 @@ import {
   type AuditEntry,
   type Store,
 } from '@leadgate/store';
+import { Keyring } from '@leadgate/boot';
 import { testDatabase } from '@leadgate/testkit';
 import type { Command } from 'commander';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -59,7 +60,7 @@ const enter = (name: string, password: string) =>
       ...{ name, password, address: '127.0.0.1', device: null, browser: '' },
       ...{ secondFactor: '', origin: 'http://localhost:3001' },
     },
-    new Uint8Array(32),
+    new Keyring('of nobody here'),
   );
 
 test('an operator is added with a password that is printed once, and signs in with it', async () => {

@@ -1,12 +1,15 @@
 import {
+  BEFORE_ALL_IDS,
   directoryRevision,
   doubtfulPhones,
   type DoubtfulPhones,
   listWorkspaces,
   migrationState,
   openAlarms,
+  renewSecrets,
   retentionStandings,
   type RetentionStanding,
+  SECRET_HOLDERS,
   unrecognisedPosts,
 } from '@leadgate/store';
 import { explain, whereIs } from '../explain.ts';
@@ -35,6 +38,7 @@ export async function examinePostgres(
         ...[reachable, migrations, retentionFinding(standings), phones],
         unrecognisedFinding(await unrecognisedPosts(session.store())),
         alarmsFinding(await openAlarms(session.store())),
+        await secretsFinding(session),
       ],
       facts: await readPostgresFacts(session),
     };
@@ -153,6 +157,37 @@ function alarmsFinding(counts: Record<string, number>): Finding {
     found: `open: ${open.join(', ')}`,
     todo: 'See leadgate alarm list.',
   };
+}
+
+/** Whether every secret is under SECRETS_KEY. */
+async function secretsFinding(session: Session): Promise<Finding> {
+  const check = 'secrets';
+  const keyring = await session.keyring();
+  if (keyring === null)
+    return { check, status: 'ok', found: 'not looked at: SECRETS_KEY is not set here', todo: null };
+  const counts = { renewed: 0, unreadable: 0 };
+  for (const holder of SECRET_HOLDERS)
+    for (let after: string | null = BEFORE_ALL_IDS; after !== null;) {
+      const step = await renewSecrets(session.store(), keyring, holder, { after, dryRun: true });
+      counts.renewed += step.renewed;
+      counts.unreadable += step.unreadable;
+      after = step.last;
+    }
+  if (counts.unreadable > 0)
+    return {
+      check,
+      status: 'fail',
+      found: `${counts.unreadable} are under a key that is not SECRETS_KEY`,
+      todo: 'Set SECRETS_KEY_BEFORE to the key that encrypted them, then leadgate key rotate.',
+    };
+  if (counts.renewed > 0)
+    return {
+      check,
+      status: 'warn',
+      found: `${counts.renewed} are plain, or under the key before`,
+      todo: 'Run leadgate key rotate.',
+    };
+  return { check, status: 'ok', found: 'all are encrypted under SECRETS_KEY', todo: null };
 }
 
 async function readPostgresFacts(session: Session): Promise<PostgresFacts> {

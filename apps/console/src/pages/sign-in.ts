@@ -8,7 +8,6 @@ import {
   hasOperators,
   recordAction,
   recordOutcome,
-  secondFactorKey,
   signIn,
   signInFirst,
   signInWithKey,
@@ -66,8 +65,7 @@ const KEY_SCRIPT_TEXT = [
 
 /** GET and POST /sign-in, POST /sign-in/key, POST /sign-out. */
 export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, services) => {
-  const { store, metrics } = services;
-  const key = secondFactorKey(services.secret);
+  const { store, metrics, keyring } = services;
   const count = metrics.counters({
     name: 'leadgate_sign_ins_total',
     help: 'Tries to sign in to the console by what they came to.',
@@ -95,7 +93,7 @@ export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (a
       const first = code.trim() !== '';
       const outcome: FirstSignIn = first
         ? await signInFirst(store, { ...asked, code })
-        : await signIn(store, asked, key);
+        : await signIn(store, asked, keyring);
       return settle(reply, outcome, first);
     },
   );

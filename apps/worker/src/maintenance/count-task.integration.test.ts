@@ -135,7 +135,12 @@ test('the books close but for what was accepted and is nowhere, and name it; a r
   const [stored, poison, lost] = [post(1), post(2), post(3)];
   const connections: Connections = {
     ...{ store, redis: () => Promise.resolve(redis), failed: notAsked, intake: notAsked },
-    ...{ deliveries: notAsked, secondFactorKey: null, erasureLedger: null, receiverUrl: null },
+    ...{
+      deliveries: notAsked,
+      keyring: () => Promise.resolve(null),
+      erasureLedger: null,
+      receiverUrl: null,
+    },
     consentKey: null,
     get runner(): never {
       throw new Error('not asked for');

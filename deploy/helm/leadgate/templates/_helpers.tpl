@@ -56,6 +56,14 @@ securityContext:
       key: {{ (index . 1).key }}
 {{- end -}}
 
+{{/* What secrets are encrypted under, and while it is changed, the key before. */}}
+{{- define "leadgate.secretsKeys" -}}
+{{ include "leadgate.secretVariable" (list "SECRETS_KEY" .Values.secrets.secretsKey) }}
+{{- with .Values.secrets.secretsKeyBefore }}
+{{ include "leadgate.secretVariable" (list "SECRETS_KEY_BEFORE" .) }}
+{{- end }}
+{{- end -}}
+
 {{/* Redis; for what puts leads in the queue, `shards` as well: a list of the root and whether it does. */}}
 {{- define "leadgate.redisVariables" -}}
 {{- $root := index . 0 -}}

@@ -43,7 +43,7 @@ const unused = () => Promise.reject(new Error('not used'));
 /** What operations have in a process of their own. */
 const processOf = (store = house.store): Connections => ({
   ...{ store, runner: new Runner(), redis: () => Promise.resolve(house.redis) },
-  ...{ failed: unused, deliveries: unused, secondFactorKey: null, consentKey: null },
+  ...{ failed: unused, deliveries: unused, keyring: () => Promise.resolve(null), consentKey: null },
   ...{ erasureLedger: null, receiverUrl: null },
   intake: () => Promise.resolve({ reserver: house.reserver, producer: house.producer }),
 });

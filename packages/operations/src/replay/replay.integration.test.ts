@@ -68,7 +68,7 @@ function processOf(producer: Partial<OperationsUnderTest['producer']> = {}): Con
     ...{ store: house.store, runner: new Runner(), redis: unused, failed: unused },
     ...{
       deliveries: unused,
-      secondFactorKey: null,
+      keyring: () => Promise.resolve(null),
       consentKey: null,
       erasureLedger: null,
       receiverUrl: null,
