@@ -5,7 +5,7 @@ import {
   type RedisConnection,
   startHealthServer,
 } from '@leadgate/boot';
-import { moveIdentities } from '@leadgate/intake';
+import { moveIdentities, onRefillRequest } from '@leadgate/intake';
 import { shardStandings, startApplyWorker } from '@leadgate/queue';
 import {
   applyGroup,
@@ -45,8 +45,8 @@ export interface WorkerOptions {
   onClose: (name: string, close: () => Promise<void> | void) => void;
 }
 
-/** Someone waits for what a receiver found behind. Between two looks only Redis is asked. */
-const CARETAKER_PAUSE_MS = 200;
+/** What somebody waits for wakes it: a workspace that a receiver found behind, a Redis that is back. */
+const CARETAKER_PAUSE_MS = 1_000;
 /** Another worker goes on this long after the one that looked after Redis is gone. */
 const UPKEEP_LEASE_MS = 5_000;
 /** Of each of its tasks: longer than what any statement or command may take. */
@@ -87,6 +87,12 @@ export async function startWorker(
   });
   onClose('redis of upkeep', () => upkeepRedis.disconnect());
   const warnings = await requireRedis(upkeepRedis, logger);
+  const listener = connectRedis(config.REDIS_URL, {
+    role: 'subscriber',
+    cluster,
+    connectionName: 'leadgate-worker-listener',
+  });
+  onClose('redis of refills', () => listener.disconnect());
 
   const store = openStore({
     url: config.DATABASE_URL,
@@ -138,6 +144,8 @@ export async function startWorker(
     logger,
   });
   onClose('maintenance', maintenance.close);
+  upkeepRedis.on('ready', maintenance.wake);
+  onRefillRequest(listener, maintenance.wake);
 
   const metrics = createWorkerMetrics({
     redis: upkeepRedis,

@@ -21,6 +21,7 @@ export { putLinks } from './links/put-links.ts';
 export {
   closedWorkspaces,
   confirmWorkspaces,
+  onRefillRequest,
   redisIdentity,
   requestedWorkspaces,
 } from './refill/confirm-workspaces.ts';

@@ -15,6 +15,8 @@ export const RELOAD = '*';
 
 /** Set: workspaces that a receiver found behind. A hint; the markers are the truth. */
 export const REFILL_REQUESTS = 'leadgate:refill';
+/** Channel: a workspace that was added to them. */
+export const REFILL_CHANNEL = 'leadgate:refill:asked';
 
 /** Hash: link id → bytes in its stream of refused bodies; and their sum. */
 export const REJECTED_BYTES = 'leadgate:{rejected}:bytes';

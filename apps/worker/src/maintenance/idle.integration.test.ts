@@ -57,6 +57,8 @@ test(`${WORKSPACES} workspaces are open soon after Redis starts again, and ${WOR
   const confirmedMs = Math.round(performance.now() - restarted);
   expect(await closedWorkspaces(redis, ids)).toEqual([]);
 
+  const commands = async () =>
+    Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
   const transactions = async () => {
     const { rows } = await admin.query<{ many: number }>(
       `SELECT (xact_commit + xact_rollback)::int AS many FROM pg_stat_database
@@ -67,12 +69,17 @@ test(`${WORKSPACES} workspaces are open soon after Redis starts again, and ${WOR
   // What the start cost is counted by then.
   await delay(WATCH_MS);
   const before = await transactions();
+  const [commandsBefore, started] = [await commands(), performance.now()];
   await delay(WATCH_MS);
   const asked = (await transactions()) - before;
   const rate = (asked * 1_000) / WATCH_MS / WORKERS;
+  // What scripts call counts as well.
+  const toRedis = (await commands()) - commandsBefore;
+  const redisRate = (toRedis * 1_000) / (performance.now() - started) / WORKERS;
   process.stdout.write(
-    `confirmed in ${confirmedMs} ms; ${rate.toFixed(2)} transactions a second and worker\n`,
+    `confirmed in ${confirmedMs} ms; ${rate.toFixed(2)} transactions and ${redisRate.toFixed(1)} Redis commands a second and worker\n`,
   );
+  expect(redisRate).toBeLessThan(25);
   expect(asked).toBeGreaterThan(0);
   expect(rate).toBeLessThan(2);
 }, 120_000);

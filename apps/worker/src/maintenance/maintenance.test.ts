@@ -42,6 +42,33 @@ test('a task that keeps failing is logged once, keeps no other from running, and
   expect(other.mock.calls.length).toBeGreaterThanOrEqual(5);
 });
 
+test('what wakes it while it waits begins a round, and while a round is under way the next one', async () => {
+  const run = vi.fn(() => Promise.resolve(null));
+  const waits: AbortSignal[] = [];
+  const maintenance = startMaintenance({
+    tasks: [{ name: 'refill', run }],
+    pauseMs: 1_000,
+    deadlineMs: 20,
+    wait: (_, signal) => {
+      waits.push(signal);
+      return new Promise((_resolve, reject) => {
+        if (signal.aborted) reject(new Error('woken'));
+        signal.addEventListener('abort', () => reject(new Error('woken')));
+      });
+    },
+    logger: { info: vi.fn(), warn: vi.fn() },
+  });
+  await vi.waitFor(() => expect(waits).toHaveLength(1));
+  run.mockImplementationOnce(() => {
+    maintenance.wake();
+    return Promise.resolve(null);
+  });
+  maintenance.wake();
+  await vi.waitFor(() => expect(waits).toHaveLength(3));
+  expect(run).toHaveBeenCalledTimes(3);
+  await maintenance.close();
+});
+
 test('only a task that did something is in the log', async () => {
   const logger = await runRounds(
     [

@@ -10,6 +10,12 @@ export interface MaintenanceTask {
   run: () => Promise<Record<string, unknown> | null>;
 }
 
+export interface Maintenance {
+  /** Begins a round at once, or the next one when that which is under way has ended. */
+  wake(): void;
+  close(): Promise<void>;
+}
+
 /** A long refill is not worth a slow shutdown: cut off, it leaves the markers as they were. */
 const PATIENCE_MS = 2_000;
 
@@ -17,7 +23,7 @@ const PATIENCE_MS = 2_000;
 const LOST_AFTER = 20;
 
 /**
- * Runs the tasks one after the other, and again after `pauseMs`, until closed. A task that fails
+ * Runs the tasks one after the other, and again after `pauseMs` or once woken, until closed. A task that fails
  * is logged when it begins to fail and when it works again, and keeps no other from running. Nor does
  * one that takes longer than `deadlineMs`: the others go on, and it is not begun again before it ends.
  */
@@ -33,11 +39,12 @@ export function startMaintenance({
   deadlineMs: number;
   wait: Wait;
   logger: Pick<Logger, 'info' | 'warn'>;
-}): { close(): Promise<void> } {
+}): Maintenance {
   const closing = new AbortController();
   const failing = new Set<string>();
   const underWay = new Map<string, { since: number }>();
   const dueAt = new Map<string, number>();
+  let woken = new AbortController();
 
   async function runInTime(task: MaintenanceTask): Promise<void> {
     const { name, everyMs = 0 } = task;
@@ -77,13 +84,16 @@ export function startMaintenance({
 
   async function loop(): Promise<void> {
     while (!closing.signal.aborted) {
+      woken = new AbortController();
+      const ended = AbortSignal.any([closing.signal, woken.signal]);
       for (const task of tasks) if (!closing.signal.aborted) await runInTime(task);
-      await wait(pauseMs, closing.signal).catch(() => {});
+      await wait(pauseMs, ended).catch(() => {});
     }
   }
 
   const looping = loop();
   return {
+    wake: () => woken.abort(),
     async close() {
       closing.abort();
       await Promise.race([looping, delay(PATIENCE_MS, undefined, { ref: false })]);

@@ -1,6 +1,6 @@
 import { mastersOf, type RedisConnection } from '@leadgate/boot';
 import type { RefillSource } from '@leadgate/contract';
-import { REFILL_REQUESTS, stateKey } from '../keys.ts';
+import { REFILL_CHANNEL, REFILL_REQUESTS, stateKey } from '../keys.ts';
 import { HERE, OPEN_WORKSPACE } from '../reservation/open-workspace.ts';
 import { script } from '../script.ts';
 
@@ -52,6 +52,13 @@ export async function redisIdentity(redis: RedisConnection): Promise<string> {
 /** The workspaces that receivers found behind. */
 export function requestedWorkspaces(redis: RedisConnection): Promise<string[]> {
   return redis.smembers(REFILL_REQUESTS);
+}
+
+/** Calls `tell` when a receiver asks for one of them, by a connection that does nothing else. */
+export function onRefillRequest(subscriber: RedisConnection, tell: () => void): void {
+  subscriber.on('message', tell);
+  // It is tried again, and kept over reconnections, by the connection.
+  subscriber.subscribe(REFILL_CHANNEL).catch(() => undefined);
 }
 
 /** Those of the workspaces that may not be claimed on. */

@@ -1,5 +1,5 @@
 import { groupCalls, type RedisConnection } from '@leadgate/boot';
-import { REFILL_REQUESTS } from '../keys.ts';
+import { REFILL_CHANNEL, REFILL_REQUESTS } from '../keys.ts';
 import { decodeGroup, encodeGroup, prepareRequest, type PreparedRequest } from './group.ts';
 import { createLimits, type Limits } from './limits.ts';
 import { ReservationError, type Reservation, type ReservationRequest } from './reservation.ts';
@@ -86,6 +86,9 @@ function refillRequests(redis: RedisConnection): (workspaceId: string) => void {
     const now = Date.now();
     if (now - (asked.get(workspaceId) ?? 0) < REQUEST_REFILL_EVERY_MS) return;
     asked.set(workspaceId, now);
-    redis.sadd(REFILL_REQUESTS, workspaceId).catch(() => undefined);
+    redis
+      .sadd(REFILL_REQUESTS, workspaceId)
+      .then(() => redis.publish(REFILL_CHANNEL, workspaceId))
+      .catch(() => undefined);
   };
 }
