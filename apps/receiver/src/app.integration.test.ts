@@ -191,6 +191,7 @@ describe('health', () => {
     const { app } = await openApp({
       services: {
         health: {
+          cutOffMs: () => null,
           readiness: () => Promise.resolve({ ready: true, reasons: [], warnings: ['weak'] }),
           stop: () => undefined,
         },
@@ -205,6 +206,7 @@ describe('health', () => {
     const { app } = await openApp({
       services: {
         health: {
+          cutOffMs: () => null,
           readiness: () => Promise.resolve({ ready: false, reasons: ['away'], warnings: [] }),
           stop: () => undefined,
         },

@@ -23,6 +23,12 @@ export const ReceiverConfig = Type.Object({
     default: '0.0.0.0',
   }),
   RECEIVER_PORT: portSetting('the port the receiver listens on', 3000),
+  LIVENESS_WINDOW_MS: Type.Integer({
+    description:
+      'the milliseconds for which Redis answers a new connection and none of this process’s own, after which /live says 503',
+    default: 45_000,
+    minimum: 100,
+  }),
   LOG_LEVEL: logLevelSetting(),
   TRUST_PROXY: Type.Refine(
     Type.Array(Type.String(), {

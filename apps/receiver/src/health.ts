@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { durabilityFindings, inspectRedis, type RedisConnection, withinTime } from '@leadgate/boot';
 import type { Backpressure } from '@leadgate/intake';
+import type { Liveness } from './liveness.ts';
 import type { SpoolDir } from './spool.ts';
 
 interface Readiness {
@@ -12,7 +13,7 @@ interface Readiness {
   warnings: string[];
 }
 
-export interface Health {
+export interface Health extends Pick<Liveness, 'cutOffMs'> {
   readiness(): Promise<Readiness>;
   /** Not ready from now on: the process is about to stop. */
   stop(): void;
@@ -32,9 +33,11 @@ export function createHealth({
   directoryIsComplete,
   backpressure,
   spoolDir,
+  liveness,
   clock,
 }: {
   redis: RedisConnection;
+  liveness: Pick<Liveness, 'cutOffMs'>;
   directoryIsComplete: () => boolean;
   backpressure: () => Backpressure | null;
   spoolDir: Pick<SpoolDir, 'isUsable' | 'warnings'> | null;
@@ -45,6 +48,7 @@ export function createHealth({
   let findings = Promise.resolve<Findings>({ fatal: [], warnings: [] });
 
   return {
+    cutOffMs: liveness.cutOffMs,
     stop: () => void (stopping = true),
     async readiness() {
       if (clock() - askedAt >= KEPT_MS) {
@@ -85,6 +89,10 @@ async function inspect(redis: RedisConnection): Promise<Findings> {
 }
 
 const Live = Type.Object({ status: Type.Literal('live') }, { description: 'It runs.' });
+const CutOff = Type.Object(
+  { status: Type.Literal('cut-off'), forMs: Type.Integer() },
+  { description: 'Redis answers others and not this process: start it again.' },
+);
 
 const ready = (status: 'ready' | 'not-ready', description: string) =>
   Type.Object(
@@ -98,15 +106,26 @@ const ready = (status: 'ready' | 'not-ready', description: string) =>
     { description },
   );
 
-/** GET /live: the event loop turns. GET /ready: leads can be taken. */
+/** GET /live: the event loop turns, and a start would mend nothing. GET /ready: leads can be taken. */
 export const healthRoutes: FastifyPluginAsyncTypebox<{ health: Health }> = async (
   app,
   { health },
 ) => {
   app.get(
     '/live',
-    { schema: { operationId: 'live', summary: 'Whether it runs', response: { 200: Live } } },
-    () => ({ status: 'live' as const }),
+    {
+      schema: {
+        operationId: 'live',
+        summary: 'Whether it runs',
+        response: { 200: Live, 503: CutOff },
+      },
+    },
+    async (_request, reply) => {
+      const forMs = health.cutOffMs();
+      return forMs === null
+        ? reply.code(200).send({ status: 'live' })
+        : reply.code(503).send({ status: 'cut-off', forMs });
+    },
   );
 
   app.get(

@@ -45,7 +45,7 @@ const NO_SERVICES: ReceiverServices = {
   openSecret: unused,
   limits: { count: unused, spend: unused },
   linkCounter: { count: unused },
-  health: { readiness: unused, stop: unused },
+  health: { cutOffMs: unused, readiness: unused, stop: unused },
   demo: null,
   snippet: makeAsset(Buffer.alloc(0), ''),
   onTrouble: unused,

@@ -2,10 +2,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { awaitRedis, type RedisConnection } from '@leadgate/boot';
 import { type RejectedBody, takeRejected } from '@leadgate/intake';
 import { queueCounts } from '@leadgate/queue';
-import { type OwnServer, startRedisServer, testRedis } from '@leadgate/testkit';
+import { type OwnServer, startRedisServer, startSilentProxy, testRedis } from '@leadgate/testkit';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Answered,
   closeAll,
+  closes,
   confirm,
   connectTo,
   LINK,
@@ -258,6 +260,35 @@ describe('on a Redis that fails', () => {
       interval: 50,
     });
   });
+
+  test('a receiver that is cut off without a word is not live though others are answered, and is again once it is', async () => {
+    const proxy = await startSilentProxy(server.url);
+    closes.push(proxy.close);
+    const receiver = await startOn(proxy.url, { LIVENESS_WINDOW_MS: '200' });
+    const live = async () => (await fetch(`${receiver.url}/live`)).status;
+    expect((await receiver.post({})).status).toBe(202);
+    // To start again does not help while Redis answers nobody.
+    proxy.silence();
+    const away = performance.now();
+    while (performance.now() - away < 1_500) {
+      expect(await live()).toBe(200);
+      await delay(50);
+    }
+    proxy.admit();
+    await vi.waitFor(async () => expect((await receiver.post({})).status).toBe(202), {
+      timeout: 15_000,
+      interval: 50,
+    });
+    // One that answers others, and this process alone not.
+    proxy.silence();
+    proxy.admit();
+    await vi.waitFor(async () => expect(await live()).toBe(503), { timeout: 5_000, interval: 20 });
+    await vi.waitFor(async () => expect((await receiver.post({})).status).toBe(202), {
+      timeout: 15_000,
+      interval: 50,
+    });
+    await vi.waitFor(async () => expect(await live()).toBe(200), { timeout: 5_000, interval: 20 });
+  }, 60_000);
 
   test('a receiver that starts without Redis is not ready, and becomes so by itself', async () => {
     await server.kill();

@@ -31,6 +31,7 @@ import type { ReceiverConfig } from './config.ts';
 import { type Demo, readDemo } from './demo.ts';
 import { createHealth } from './health.ts';
 import { createTally, createTroubleLog, type Tally } from './log.ts';
+import { watchLiveness } from './liveness.ts';
 import { createReceiverMetrics } from './metrics.ts';
 import { createServer } from './server.ts';
 import { secretOpener } from './secrets.ts';
@@ -103,8 +104,11 @@ export async function startReceiver(
     { reserver, producer },
     () => redis.status === 'ready' && backpressure.current() === null,
   );
+  const liveness = watchLiveness({ redis, subscriber }, config);
+  onClose('liveness', liveness.close);
   const health = createHealth({
     redis,
+    liveness,
     directoryIsComplete: () => directory.complete,
     backpressure: () => backpressure.current(),
     spoolDir,

@@ -245,6 +245,7 @@ export async function openApp(options: AppOptions = {}): Promise<ReceiverApp> {
       await pushRejected(redis, body);
     },
     health: {
+      cutOffMs: () => null,
       readiness: () => Promise.resolve({ ready: true, reasons: [], warnings: [] }),
       stop: () => undefined,
     },

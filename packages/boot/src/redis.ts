@@ -29,7 +29,8 @@ const ROLES = {
   producer: {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: 500,
+    // Longer than a request waits, whose own time hears what came in while the process stood still.
+    commandTimeout: 800,
     socketTimeout: 2_000,
   },
   // No commandTimeout: it breaks blocking reads. They must not last as long as socketTimeout.

@@ -1,7 +1,9 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createRedisDeadline, RedisLate } from './redis-deadline.ts';
 
-beforeEach(() => void vi.useFakeTimers());
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
 const after = <T>(ms: number, value: T) =>
@@ -46,4 +48,19 @@ test('an answer that fails after the deadline is nobody’s unhandled rejection'
   const answer = expect(within(failing)).rejects.toThrow(RedisLate);
   await vi.advanceTimersByTimeAsync(30);
   await answer;
+});
+
+test('an answer that came while the process stood still is in time, though its timer is first', async () => {
+  vi.useRealTimers();
+  const server = createServer((socket) => socket.end('PONG'));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const answer = once(socket, 'data').then(() => 'PONG');
+  await once(server, 'connection');
+  const within = createRedisDeadline(30);
+  const heard = within(answer);
+  const start = performance.now();
+  while (performance.now() - start < 200);
+  await expect(heard).resolves.toBe('PONG');
+  server.close();
 });

@@ -22,7 +22,8 @@ export function createRedisDeadline(allowanceMs: number): WithinDeadline {
     const start = performance.now();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () => reject(new RedisLate()),
+        // After what has come in meanwhile: timers are first after the process stood still for a moment.
+        () => setImmediate(() => reject(new RedisLate())),
         Math.ceil(leftMs / STEP_MS) * STEP_MS,
       );
       timer.unref();
