@@ -100,7 +100,7 @@ test('a posted lead reaches an endpoint, signed; one that was down or whose deli
   });
 
   // What its owner lost is told once more, under an id of its own.
-  expect(await system.cli('endpoint', 'resend', name, '--lead', leadId)).toMatchObject({
+  expect(await system.cli('delivery', 'resend', leadId, '--endpoint', name)).toMatchObject({
     resent: 1,
   });
   await vi.waitFor(() => expect(endpoint.messages).toHaveLength(6), 10_000);
@@ -118,6 +118,9 @@ test('a posted lead reaches an endpoint, signed; one that was down or whose deli
   );
   expect(await system.cli('endpoint', 'tries', name, '--limit', '1')).toMatchObject([
     { leadId, outcome: 'delivered', status: 200 },
+  ]);
+  expect(await system.cli('delivery', 'list', '--endpoint', name)).toMatchObject([
+    { leadId, state: 'delivered', deliveredVersion: 3 },
   ]);
   endpoint.verify(secret);
   expect(await deliverer.stop()).toBe(0);

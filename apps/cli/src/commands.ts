@@ -32,6 +32,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/endpoint.ts')).addEndpointCommands,
   },
   {
+    name: 'delivery',
+    summary: 'See how endpoints stand with leads, and send one again.',
+    load: async () => (await import('./commands/delivery.ts')).addDeliveryCommands,
+  },
+  {
     name: 'lead',
     summary: 'Show, find and merge the people who were captured.',
     load: async () => (await import('./commands/lead.ts')).addLeadCommands,

@@ -11,7 +11,7 @@ export const LOOKS: ReadonlySet<string> = new Set([
 /** Nouns whose commands run operations, which put themselves on record. */
 export const RUN: ReadonlySet<string> = new Set([
   ...['workspace', 'field', 'link', 'lead', 'submission', 'held', 'rejected', 'failed', 'queue'],
-  ...['operator', 'token', 'endpoint', 'consent', 'retention', 'run', 'replay'],
+  ...['operator', 'token', 'endpoint', 'delivery', 'consent', 'retention', 'run', 'replay'],
 ]);
 
 /**

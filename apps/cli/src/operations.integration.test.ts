@@ -6,7 +6,7 @@ import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
 import { startApplyWorker, type ApplyWorker, type Outcome } from '@leadgate/queue';
 import { addUpTallies, applyGroup, openStore, saveRejected, type Store } from '@leadgate/store';
-import { testDatabase, testRedis } from '@leadgate/testkit';
+import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { run } from './run.ts';
 
@@ -51,7 +51,7 @@ async function leadgate(argv: string[], signal?: AbortSignal) {
   ran.status = await run(argv, {
     out: (text) => (ran.out += text),
     err: (text) => (ran.err += text),
-    env: { DATABASE_URL: database.url, REDIS_URL: redisServer.url },
+    env: { DATABASE_URL: database.url, REDIS_URL: redisServer.url, DELIVERY_KEY },
     cwd: folder,
     ...(signal && { signal }),
   });
@@ -63,6 +63,8 @@ async function json<T>(...argv: string[]): Promise<T> {
   if (status !== 0) throw new Error(`${argv.join(' ')}: ${err}`);
   return JSON.parse(out) as T;
 }
+
+const DELIVERY_KEY = 'a key of thirty-two characters or more';
 
 let workspace: string;
 let link: { id: string; workspaceId: string; code: string };
@@ -337,4 +339,54 @@ test('what came is told over time and compared, and the books close', async () =
   expect((await leadgate(['link', 'quiet', link.code, '--until', '2d'])).out).toContain(
     'Quiet until',
   );
+});
+
+test('HubSpot by its flags: a token from a file, rules, rate; what waits for it is listed, shown and sent again', async () => {
+  const token = join(folder, 'token.txt');
+  writeFileSync(token, 'pat-na1-secret\n');
+  const hub = ['--kind', 'hubspot', '--token-file', token];
+  const missing = await leadgate(['endpoint', 'create', workspace, 'hub', '--kind', 'hubspot']);
+  expect(missing).toMatchObject({ status: 2, out: '' });
+  expect(missing.err).toContain('access token of a private app');
+  const rules = [
+    '--rule',
+    'email=$.email',
+    '--rule',
+    'lastname=$.name',
+    '--rule',
+    'lastname=$.city',
+  ];
+  const made = await json<{ id: string }>('endpoint', 'create', workspace, 'hub', ...hub, ...rules);
+  expect(made).toMatchObject({
+    ...{ kind: 'hubspot', url: 'https://api.hubapi.com', perSecond: 5, secret: null },
+    mapping: { email: ['$.email'], lastname: ['$.name', '$.city'] },
+  });
+  expect(await json('endpoint', 'set', made.id, '--own-rules', '--rate', '0.5')).toMatchObject({
+    ...{ mapping: null, perSecond: 0.5 },
+  });
+  const noEmail = await leadgate(['endpoint', 'set', made.id, '--rule', 'lastname=$.name']);
+  expect(noEmail.err).toContain('Contacts are found by their email');
+  const rotated = await leadgate(['endpoint', 'rotate', made.id]);
+  expect(rotated.err).toContain('called with a token');
+  const webhook = ['endpoint', 'create', workspace, 'crm', 'https://crm.example/hook'];
+  expect((await leadgate([...webhook, '--token-file', token])).err).toContain('A webhook has none');
+
+  const submission = sampleSubmission(1, {
+    ...{ id: randomUUID(), workspaceId: link.workspaceId, linkId: link.id, leadId: randomUUID() },
+    ...{ identities: [], lead: { email: 'ana@example.com' } },
+  });
+  await applyGroup(store, [{ submission, replay: false }]);
+  const { leadId } = submission;
+  const list = ['delivery', 'list', '--endpoint', made.id];
+  expect(await json(...list, '--state', 'waiting')).toMatchObject([
+    { leadId, state: 'waiting', event: 'lead.created', deliveredVersion: 0, attempts: 0 },
+  ]);
+  expect(await json(...list, '--state', 'set-aside')).toEqual([]);
+  const text = await leadgate(['delivery', 'show', leadId, '--endpoint', made.id]);
+  expect(text.out).toMatch(/State +waiting/);
+  const again = ['delivery', 'resend', leadId, '--endpoint', made.id];
+  expect(await json(...again)).toMatchObject({ resent: 1 });
+  const unknown = await leadgate(['delivery', 'show', randomUUID(), '--endpoint', made.id]);
+  expect(unknown).toMatchObject({ status: 1 });
+  expect(unknown.err).toContain('never to be told');
 });

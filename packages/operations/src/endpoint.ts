@@ -26,6 +26,7 @@ import {
   type EndpointSettings,
 } from '@leadgate/store';
 import { Type, type Static } from 'typebox';
+import { TryView } from './delivery.ts';
 import {
   invalid,
   NOTHING,
@@ -438,20 +439,7 @@ export const endpoint = {
       ),
       limit: Limit,
     }),
-    output: Type.Array(
-      Type.Object({
-        id: Type.String(),
-        at: At,
-        leadId: Nullable(Uuid),
-        version: Nullable(Type.Integer()),
-        event: Type.String(),
-        messageId: Type.String(),
-        outcome: Type.String(),
-        status: Nullable(Type.Integer()),
-        detail: Type.String(),
-        durationMs: Type.Integer(),
-      }),
-    ),
+    output: Type.Array(TryView),
     run: ({ endpointId, limit = 50, ...filter }, { store }) =>
       listTries(store, endpointId, { ...filter, limit }),
   }),

@@ -1,6 +1,7 @@
 import type { alarm } from './alarm.ts';
 import type { audit } from './audit.ts';
 import type { consent } from './consent.ts';
+import type { delivery } from './delivery.ts';
 import type { endpoint } from './endpoint.ts';
 import type { failed } from './failed.ts';
 import type { field } from './field.ts';
@@ -27,6 +28,7 @@ export interface Nouns {
   field: typeof field;
   link: typeof link;
   endpoint: typeof endpoint;
+  delivery: typeof delivery;
   lead: typeof lead;
   consent: typeof consent;
   submission: typeof submission;
@@ -52,6 +54,7 @@ const LOADERS: { [N in keyof Nouns]: () => Promise<Nouns[N]> } = {
   field: async () => (await import('./field.ts')).field,
   link: async () => (await import('./link.ts')).link,
   endpoint: async () => (await import('./endpoint.ts')).endpoint,
+  delivery: async () => (await import('./delivery.ts')).delivery,
   lead: async () => (await import('./lead.ts')).lead,
   consent: async () => (await import('./consent.ts')).consent,
   submission: async () => (await import('./submission.ts')).submission,

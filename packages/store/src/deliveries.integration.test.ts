@@ -9,10 +9,7 @@ import { mergeLeads } from './apply/merge-leads.ts';
 import { sampleSubmission } from './apply/sample-submission.ts';
 import { splitLead } from './apply/split-lead.ts';
 import {
-  deliveryFigures,
   dueDeliveries,
-  endpointBacklog,
-  listTries,
   resendSteps,
   keepLanes,
   listenForDeliveries,
@@ -24,6 +21,7 @@ import {
   sweepDeliveries,
   takeLanes,
 } from './deliveries.ts';
+import { deliveryFigures, endpointBacklog, listDeliveries, listTries } from './delivery-list.ts';
 import {
   askEndpointTest,
   createEndpoint,
@@ -453,10 +451,22 @@ test('what an endpoint was told of is told again, by lead, by time, and what was
     data: { failedAt: new Date(), dueAt: null },
   });
   expect(await endpointBacklog(store, id)).toMatchObject({ waiting: 0, setAside: 1 });
+  const listed = async (filter: Partial<Parameters<typeof listDeliveries>[2]>) =>
+    (await listDeliveries(store, id, { limit: 10, ...filter })).map((one) => [
+      one.leadId,
+      one.state,
+    ]);
+  expect(await listed({ state: 'set-aside' })).toEqual([[b, 'set-aside']]);
+  expect(await listed({ state: 'delivered' })).toEqual([[a, 'delivered']]);
+  expect(await listed({ state: 'waiting' })).toEqual([]);
+  const [first = '', second] = [a, b].toSorted();
+  expect((await listed({ limit: 1 })).flat()).toContain(first);
+  expect((await listed({ after: first })).flat()).toContain(second);
   expect(await resend(id, { setAside: true })).toBe(1);
   expect(await sendAll()).toEqual([[b, 1]]);
   expect(await resend(id, { since: new Date(Date.now() - 60_000) })).toBe(2);
   expect(await endpointBacklog(store, id)).toMatchObject({ waiting: 2, setAside: 0 });
+  expect(await listed({ state: 'waiting' })).toHaveLength(2);
   // With the two of the other endpoint.
   expect(await deliveryFigures(store)).toMatchObject({ waiting: 4 });
   expect(await deliveryFigures(store, 3)).toMatchObject({ waiting: 3 });

@@ -28,19 +28,15 @@ export {
   matcherOf,
 } from './erase.ts';
 export {
-  deliveryFigures,
-  type DeliveryFigures,
   type DeliveryTry,
   type DueDelivery,
   dueDeliveries,
-  endpointBacklog,
   type EndpointStanding,
   findTest,
   keepLanes,
   type Lane,
   type LeadContent,
   listenForDeliveries,
-  listTries,
   readLanes,
   recordTest,
   recordTries,
@@ -50,6 +46,16 @@ export {
   sweepDeliveries,
   takeLanes,
 } from './deliveries.ts';
+export {
+  DELIVERY_STATES,
+  type DeliveryState,
+  deliveryFigures,
+  type DeliveryFigures,
+  endpointBacklog,
+  listDeliveries,
+  type ListedDelivery,
+  listTries,
+} from './delivery-list.ts';
 export {
   type ChangesPage,
   CursorError,

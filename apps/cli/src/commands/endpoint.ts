@@ -32,10 +32,9 @@ interface TriesOptions extends JsonOption {
 }
 
 interface ResendOptions extends JsonOption {
-  lead?: string;
-  setAside?: true;
-  since?: Date;
-  until?: Date;
+  setAside?: true | undefined;
+  since?: Date | undefined;
+  until?: Date | undefined;
   all?: true;
 }
 
@@ -181,30 +180,21 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
       const leadId = lead && readId(lead, 'lead');
       const input = { endpointId, leadId, failed, before, limit };
       const tries = await call(context, (await loadNoun('endpoint')).tries, input);
-      answer(context.io, options, tries, () =>
-        table(
-          ['at', 'event', 'lead', 'version', 'outcome', 'status', 'answer', 'id'],
-          tries.map((one) => [
-            ...[shortTime(one.at), one.event, one.leadId, one.version],
-            ...[one.outcome, one.status, showable(one.detail.slice(0, 60)), one.id],
-          ]),
-        ),
-      );
+      answer(context.io, options, tries, () => triesText(tries));
     });
 
   addCommand(endpoint, 'resend', {
-    summary: 'Send deliveries again: of a lead, those set aside, or those of a time on.',
+    summary:
+      'Send deliveries again: those set aside, or those of a time on; delivery resend sends one.',
     details:
       'Each is sent with its lead as it stands, under a new message id, at the pace of the endpoint. It is a run: see leadgate run.',
     examples: [
       'endpoint resend crm --set-aside',
       'endpoint resend crm --since 1d',
-      'endpoint resend crm --lead 7c9e6679-7425-40de-944b-e07fc1f90ae7',
       'endpoint resend crm --all',
     ],
   })
     .argument('<endpoint>', ENDPOINT)
-    .option('--lead <id>', 'of this lead')
     .option('--set-aside', 'those that it refused for three days while it took others')
     .option(
       '--since <time>',
@@ -213,16 +203,13 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
     )
     .option('--until <time>', 'those last delivered before then, or never', past)
     .option('--all', 'all that it was ever told of')
-    .action(async (named: string, { lead, all, ...given }: ResendOptions) => {
+    .action(async (named: string, { all, ...given }: ResendOptions) => {
       const { setAside, since, until, ...options } = given;
-      if ([lead, setAside, since, until, all].every((one) => one === undefined))
-        throw new Failure('Say which: --lead, --set-aside, --since, --until or --all.', EXIT.usage);
+      if ([setAside, since, until, all].every((one) => one === undefined))
+        throw new Failure('Say which: --set-aside, --since, --until or --all.', EXIT.usage);
       const { id: endpointId } = await findEndpointNamed(context, named);
-      const input = { endpointId, setAside, since, until, leadId: lead && readId(lead, 'lead') };
-      const { id } = await call(context, (await loadNoun('endpoint')).resend, input);
-      const { progress } = await followRun(context, id);
-      const resent = progress['resent'] ?? 0;
-      answer(context.io, options, { resent, run: id }, () => pairs([['Sent again', resent]]));
+      const input = { endpointId, setAside, since, until };
+      await resend(context, input, options);
     });
 
   addCommand(endpoint, 'remove', {
@@ -236,6 +223,38 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
       answer(context.io, options, { removed: endpointId }, () => pairs([['Removed', name]]));
     });
 }
+
+/** Has deliveries sent again, which is a run, and follows it to its end. */
+export async function resend(
+  context: Context,
+  which: { endpointId: string; leadId?: string } & Omit<ResendOptions, 'all' | 'json'>,
+  options: JsonOption,
+): Promise<void> {
+  const { id } = await call(context, (await loadNoun('endpoint')).resend, which);
+  const { progress } = await followRun(context, id);
+  const resent = progress['resent'] ?? 0;
+  answer(context.io, options, { resent, run: id }, () => pairs([['Sent again', resent]]));
+}
+
+interface Tried {
+  id: string;
+  at: Date | string;
+  leadId: string | null;
+  version: number | null;
+  event: string;
+  outcome: string;
+  status: number | null;
+  detail: string;
+}
+
+export const triesText = (tries: readonly Tried[]): string =>
+  table(
+    ['at', 'event', 'lead', 'version', 'outcome', 'status', 'answer', 'id'],
+    tries.map((one) => [
+      ...[shortTime(one.at), one.event, one.leadId, one.version],
+      ...[one.outcome, one.status, showable(one.detail.slice(0, 60)), one.id],
+    ]),
+  );
 
 /** A command that takes an endpoint and shows it. */
 function addVerb(
