@@ -4,6 +4,7 @@ import { createLogger, Keyring, readConfig } from '@leadgate/boot';
 import { LEAD_EVENTS, type Lead, type Submission } from '@leadgate/contract';
 import { newSecret } from '@leadgate/delivery';
 import {
+  ALARM_KINDS,
   applyGroup,
   askEndpointTest,
   createEndpoint,
@@ -11,6 +12,7 @@ import {
   openStore,
   rotateEndpointSecret,
   setEndpointState,
+  settleAlarms,
   updateEndpoint,
   type EndpointSettings,
   type Store,
@@ -378,4 +380,33 @@ test('Postgres goes away and comes back: what was sent is written, and the rest 
   expect(log()).not.toContain('"level":60');
   expect((await fetch(`${health}/ready`)).status).toBe(200);
   expect((await fetch(`${health}/live`)).status).toBe(200);
+});
+
+test('an alarm is told to endpoints that ask for it, signed, as it stands, and not of itself', async () => {
+  const { url, messages } = await receiver();
+  const { secret } = await endpoint(url, { events: ['alarm.opened', 'alarm.closed'] });
+  await endpoint(url);
+  const { id: own } = await endpoint(url, { events: ['alarm.opened'] });
+  const linkId = randomUUID();
+  await store.prisma.captureLink.create({ data: { id: linkId, workspaceId, label: 'Spring' } });
+  const other = (await endpoint(url, { events: ['alarm.opened'], linkIds: [linkId] })).id;
+  await deliverer();
+  const alarm = { kind: 'deliveries', subject: own, workspaceId, facts: { hours: 40 } } as const;
+  await settleAlarms(store, ALARM_KINDS, [alarm]);
+  await settleAlarms(store, ALARM_KINDS, [alarm]);
+  await vi.waitFor(() => expect(messages).toHaveLength(1), { interval: 5 });
+  await settleAlarms(store, ALARM_KINDS, []);
+  await vi.waitFor(() => expect(messages).toHaveLength(2), { interval: 5 });
+  await nothingWaits();
+  expect(messages.map(({ content }) => content)).toMatchObject([
+    { type: 'alarm.opened', data: { kind: 'deliveries', subject: own, closedAt: null } },
+    {
+      type: 'alarm.closed',
+      data: { facts: { hours: 40 }, closedAt: expect.any(String) as string },
+    },
+  ]);
+  for (const { body, headers, content } of messages)
+    expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toEqual(content);
+  expect(await tries(own)).toEqual([]);
+  expect(await tries(other)).toEqual([]);
 });

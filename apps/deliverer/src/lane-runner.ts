@@ -23,7 +23,7 @@ import {
   type SentDelivery,
   type Store,
 } from '@leadgate/store';
-import { newsOf, openDestination, valuesOf } from './message.ts';
+import { openDestination, requestOf, valuesOf } from './message.ts';
 import { SHARES, type DelivererMetrics } from './metrics.ts';
 
 export interface LaneOptions {
@@ -223,12 +223,11 @@ export class LaneRunner {
 
   async #send(due: DueDelivery): Promise<void> {
     if (this.#destination === null) return;
-    const { leadId, event, resends, lead } = due;
+    const { leadId, event, resends, version } = due;
     const startedAt = now();
     const { confirmAfterMs } = this.#destination;
-    const news = newsOf(this.#lane.endpointId, due);
-    const request = this.#destination.lead(news);
-    const of = { leadId, event, resends, version: lead.version, messageId: news.id };
+    const { id, request } = requestOf(this.#destination, this.#lane.endpointId, due);
+    const of = { leadId, event, resends, version, messageId: id };
     this.#inHand.add(leadId);
     if (request.kind === 'skip') {
       const facts = { outcome: 'skipped', status: null, detail: request.detail } as const;
@@ -243,7 +242,7 @@ export class LaneRunner {
     if (!this.#givenUp) {
       const { verdict, remoteId } = request.read(result, Date.now());
       const retryMs = this.#judge(verdict, result, due, startedAt);
-      const facts = factsOf(result, verdict, () => valuesOf(lead));
+      const facts = factsOf(result, verdict, () => valuesOf(due));
       const confirmMs = due.attempts > 0 ? confirmAfterMs : null;
       this.#finish({ ...of, ...facts, retryMs, confirmMs, remoteId });
     }

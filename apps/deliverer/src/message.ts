@@ -1,6 +1,6 @@
 import type { Keyring } from '@leadgate/boot';
 import { DESTINATIONS, DESTINATION_KINDS, messageId, type Destination } from '@leadgate/delivery';
-import type { DueDelivery, Lane, LeadContent } from '@leadgate/store';
+import type { DueDelivery, Lane } from '@leadgate/store';
 
 /**
  * What sends to the endpoint of a lane. Throws if its secrets were encrypted under another key, or it is of a
@@ -22,20 +22,27 @@ export function openDestination(
   });
 }
 
-/** The lead as it stands: under the same id for as long as it stands so. */
-export function newsOf(
+/** The lead or the alarm as it stands, under the same id for as long as it stands so: what is sent of it. */
+export function requestOf(
+  destination: Destination,
   endpointId: string,
-  { leadId, event, resends, remoteId, lead }: DueDelivery,
-): Parameters<Destination['lead']>[0] {
-  const { version, updatedAt } = lead;
+  due: DueDelivery,
+): { id: string; request: ReturnType<Destination['lead']> } {
+  const { leadId, event, resends, remoteId, version } = due;
   const id = messageId({ endpointId, leadId, version, resends });
-  return { id, leadId, event, version, timestamp: updatedAt, data: lead, remoteId };
+  const of = { id, event, timestamp: due.changedAt };
+  const request =
+    due.lead === null
+      ? destination.alarm({ ...of, data: due.alarm })
+      : destination.lead({ ...of, leadId, version, data: due.lead, remoteId });
+  return { id, request };
 }
 
 const NO_VALUES = new Set(['leadId', 'workspaceId', 'createdAt', 'updatedAt']);
 
-/** The values of a lead that an answer may repeat, and the words of its name. */
-export function valuesOf(lead: LeadContent): string[] {
+/** The values of a lead that an answer may repeat, and the words of its name. An alarm has none. */
+export function valuesOf({ lead }: DueDelivery): string[] {
+  if (lead === null) return [];
   const values: string[] = lead.name?.split(/\s+/) ?? [];
   JSON.stringify(lead, (name, value: unknown) => {
     if (NO_VALUES.has(name)) return undefined;

@@ -41,7 +41,12 @@ export {
   type Touch,
   type UtmField,
 } from './lead.ts';
-export { LEAD_EVENTS, type LeadEventType } from './lead-event.ts';
+export {
+  ENDPOINT_EVENTS,
+  type EndpointEvent,
+  LEAD_EVENTS,
+  type LeadEventType,
+} from './lead-event.ts';
 export { CAPTCHA_URLS, type LinkGuard } from './link-guard.ts';
 export { LinkProof, LinkProofView } from './link-proof.ts';
 export { LinkMapping, type MappingRule } from './link-mapping.ts';

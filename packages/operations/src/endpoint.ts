@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LEAD_EVENTS, type FieldError } from '@leadgate/contract';
+import { ENDPOINT_EVENTS, LEAD_EVENTS, type FieldError } from '@leadgate/contract';
 import {
   createGuard,
   DESTINATION_KINDS,
@@ -76,11 +76,11 @@ const WithSecret = Type.Object({
   ),
 });
 
-const Events = Type.Array(Type.Enum([...LEAD_EVENTS]), {
+const Events = Type.Array(Type.Enum([...ENDPOINT_EVENTS]), {
   minItems: 1,
-  maxItems: LEAD_EVENTS.length,
+  maxItems: ENDPOINT_EVENTS.length,
   uniqueItems: true,
-  description: 'What it is told of; everything if left out.',
+  description: 'What it is told of; all of leads, and no alarms, if left out.',
 });
 
 const settings = {

@@ -1,3 +1,4 @@
+import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 
@@ -33,7 +34,7 @@ export interface Alarm extends FoundAlarm {
 
 /**
  * Opens the alarms that are found and were not open, and closes those of these kinds that are not found any
- * more. Two workers at once open none twice.
+ * more; endpoints that ask for alarms are told, with the same statement. Two workers at once open none twice.
  */
 export async function settleAlarms(
   store: Store,
@@ -42,21 +43,46 @@ export async function settleAlarms(
 ): Promise<{ opened: FoundAlarm[]; closed: FoundAlarm[] }> {
   const columns = Prisma.sql`kind, subject, workspace_id AS "workspaceId", facts`;
   const opened = await store.prisma.$queryRaw<FoundAlarm[]>`
-    INSERT INTO alarm (kind, subject, workspace_id, facts)
-    SELECT kind, subject, "workspaceId", facts
+    WITH settled AS (
+      INSERT INTO alarm (kind, subject, workspace_id, facts)
+      SELECT kind, subject, "workspaceId", facts
     FROM jsonb_to_recordset(${JSON.stringify(found)}::jsonb) AS new (
       kind text, subject text, "workspaceId" uuid, facts jsonb)
     ON CONFLICT (kind, subject) WHERE closed_at IS NULL DO NOTHING
-    RETURNING ${columns}`;
+      RETURNING *
+    ), told AS (${tellEndpoints('alarm.opened', 1)})
+    SELECT ${columns}, (SELECT count(pg_notify(${DELIVERIES_CHANNEL}, '')) FROM told)::integer AS told
+    FROM settled`;
   const closed = await store.prisma.$queryRaw<FoundAlarm[]>`
-    UPDATE alarm SET closed_at = now()
-    WHERE closed_at IS NULL AND kind = ANY (${kinds})
+    WITH settled AS (
+      UPDATE alarm SET closed_at = now()
+      WHERE closed_at IS NULL AND kind = ANY (${kinds})
       AND (kind, subject) NOT IN (
         SELECT * FROM unnest(${found.map(({ kind }) => kind)}::text[],
                              ${found.map(({ subject }) => subject)}::text[]))
-    RETURNING ${columns}`;
+      RETURNING *
+    ), told AS (${tellEndpoints('alarm.closed', 2)})
+    SELECT ${columns}, (SELECT count(pg_notify(${DELIVERIES_CHANNEL}, '')) FROM told)::integer AS told
+    FROM settled`;
   return { opened, closed };
 }
+
+/**
+ * What waits for an endpoint and an alarm is one delivery, as of a lead. Not of an endpoint to itself; one for some
+ * links hears of these only.
+ */
+const tellEndpoints = (event: 'alarm.opened' | 'alarm.closed', version: number) => Prisma.sql`
+  INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, due_at)
+  SELECT e.id, settled.id, e.workspace_id, ${event}, ${version}, now()
+  FROM settled JOIN endpoint e
+    ON settled.workspace_id IS NULL OR e.workspace_id = settled.workspace_id
+  WHERE ${event} = ANY (e.events) AND e.id::text <> settled.subject
+    AND (e.link_ids = '{}' OR settled.subject = ANY (e.link_ids::text[]))
+  ORDER BY e.id, settled.id
+  ON CONFLICT (endpoint_id, lead_id) DO UPDATE SET
+    event = excluded.event, version = excluded.version, failed_at = NULL,
+    due_at = coalesce(delivery.due_at, excluded.due_at)
+  RETURNING 1`;
 
 /** Alarms, the newest first: those that are open, or all of them. */
 export async function listAlarms(

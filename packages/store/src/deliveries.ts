@@ -1,4 +1,4 @@
-import type { LeadEventType } from '@leadgate/contract';
+import type { EndpointEvent } from '@leadgate/contract';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
@@ -110,17 +110,34 @@ export interface LeadContent extends Omit<LeadSummary, 'workspace' | 'erased'> {
   mergedLeads: { leadId: string; version: number }[];
 }
 
-export interface DueDelivery {
+/** What is told of an alarm: counts and names of fields, nothing of a person. */
+export interface AlarmContent {
+  alarmId: string;
+  kind: string;
+  subject: string;
+  label: string;
+  workspaceId: string | null;
+  facts: Record<string, number | string>;
+  openedAt: string;
+  closedAt: string | null;
+}
+
+/** The lead or the alarm as it stands now. */
+type DueContent = { lead: LeadContent; alarm: null } | { lead: null; alarm: AlarmContent };
+
+export type DueDelivery = DueContent & {
+  /** The id of the lead, or of the alarm. */
   leadId: string;
-  event: LeadEventType;
+  event: EndpointEvent;
   resends: number;
   /** How often it has failed. */
   attempts: number;
   /** What the destination calls the lead, if it said so. */
   remoteId: string | null;
-  /** As the lead stands now. */
-  lead: LeadContent;
-}
+  version: number;
+  /** ISO 8601: when it became what it is. */
+  changedAt: string;
+};
 
 /** A row of `contentColumns`. */
 export interface LeadContentRow extends ListedLeadRow {
@@ -148,11 +165,26 @@ export function readLeadContent(
 }
 
 interface DueRow extends LeadContentRow {
-  event: LeadEventType;
+  /** Null: it is of a lead. Else nothing of one is there. */
+  alarm: AlarmContent | null;
+  dueId: string;
+  event: EndpointEvent;
   resends: number;
   attempts: number;
   remoteId: string | null;
 }
+
+const iso = (column: Prisma.Sql) => Prisma.sql`
+  to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** An `AlarmContent` of the table `alarm`. */
+const alarmContent = Prisma.sql`
+  jsonb_build_object(
+    'alarmId', alarm.id, 'kind', alarm.kind, 'subject', alarm.subject, 'facts', alarm.facts,
+    'workspaceId', alarm.workspace_id,
+    'label', coalesce((SELECT label FROM capture_link k WHERE k.id::text = alarm.subject),
+                      (SELECT name FROM endpoint e WHERE e.id::text = alarm.subject), ''),
+    'openedAt', ${iso(Prisma.sql`alarm.opened_at`)}, 'closedAt', ${iso(Prisma.sql`alarm.closed_at`)})`;
 
 /**
  * What a lane is to send now, what has waited longest first, with the lead as it stands. Nothing once the
@@ -173,19 +205,28 @@ export async function dueDeliveries(
         AND EXISTS (SELECT FROM endpoint e WHERE e.id = ${lane.endpointId}::uuid AND e.state = 'active'
                     AND e.lane_owner = ${lane.owner}::uuid AND e.lane_until > clock_timestamp())
       ORDER BY ${order} LIMIT ${limit}::int)
-    SELECT due.event, due.resends, due.attempts, due.remote_id AS "remoteId", ${contentColumns}
+    SELECT due.event, due.resends, due.attempts, due.remote_id AS "remoteId", ${contentColumns},
+      due.lead_id AS "dueId", CASE WHEN alarm.id IS NOT NULL THEN ${alarmContent} END AS alarm
     FROM due
-    JOIN lead ON lead.workspace_id = due.workspace_id AND lead.id = due.lead_id
     JOIN workspace w ON w.id = due.workspace_id
+    LEFT JOIN lead ON lead.workspace_id = due.workspace_id AND lead.id = due.lead_id
+    LEFT JOIN alarm ON due.event LIKE 'alarm.%' AND alarm.id = due.lead_id
+    WHERE lead.id IS NOT NULL OR alarm.id IS NOT NULL
     ORDER BY ${order}`;
   const fields = await fieldsOfWorkspaces(
     store,
-    rows.map(({ workspaceId }) => workspaceId),
+    rows.flatMap(({ alarm, workspaceId }) => (alarm === null ? [workspaceId] : [])),
   );
   return rows.map((row) => {
-    const { event, resends, attempts, remoteId } = row;
+    const { event, resends, attempts, remoteId, alarm } = row;
+    const of = { leadId: row.dueId, event, resends, attempts, remoteId };
+    if (alarm !== null) {
+      const { openedAt, closedAt } = alarm;
+      const changedAt = closedAt ?? openedAt;
+      return { ...of, version: closedAt === null ? 1 : 2, changedAt, lead: null, alarm };
+    }
     const lead = readLeadContent(row, fields);
-    return { leadId: row.id, event, resends, attempts, remoteId, lead };
+    return { ...of, version: lead.version, changedAt: lead.updatedAt, lead, alarm: null };
   });
 }
 
@@ -194,7 +235,7 @@ export interface DeliveryTry {
   /** Null: a test. */
   leadId: string | null;
   version: number | null;
-  event: LeadEventType | 'endpoint.test';
+  event: EndpointEvent | 'endpoint.test';
   messageId: string;
   outcome:
     | 'delivered'

@@ -1,5 +1,5 @@
 import type { Keyring } from '@leadgate/boot';
-import type { FieldError, LeadEventType } from '@leadgate/contract';
+import type { EndpointEvent, FieldError } from '@leadgate/contract';
 import { randomUUID } from 'node:crypto';
 import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
 import { isUniqueViolation } from './failure-of.ts';
@@ -21,7 +21,7 @@ export interface Endpoint {
   mapping: Record<string, string[]> | null;
   /** Names of the headers that are sent with it; their values are not shown. */
   headers: string[];
-  events: LeadEventType[];
+  events: EndpointEvent[];
   /** It is told of leads that came by one of these; none: by any link. */
   linkIds: string[];
   /** Sends a second; null: no limit. */
@@ -285,7 +285,7 @@ function readEndpoint(row: EndpointRow): Endpoint {
     mapping: row.mapping as Endpoint['mapping'],
     headers: row.headerNames,
     // The table's checks allow these only.
-    events: row.events as LeadEventType[],
+    events: row.events as EndpointEvent[],
     state: row.state as Endpoint['state'],
     linkIds: row.linkIds,
     perSecond: row.perSecond,

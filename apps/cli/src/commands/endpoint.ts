@@ -1,4 +1,4 @@
-import { LEAD_EVENTS, type LeadEventType } from '@leadgate/contract';
+import { ENDPOINT_EVENTS, type EndpointEvent } from '@leadgate/contract';
 import { DESTINATION_KINDS, type DestinationKind } from '@leadgate/delivery';
 import { loadNoun } from '@leadgate/operations';
 import { isUuid, listEndpoints, type Endpoint } from '@leadgate/store';
@@ -13,7 +13,7 @@ import { followRun } from './run.ts';
 import { past, readDuration, readId, readSecret, rulesOf, wholeNumber } from '../read.ts';
 
 interface SettingOptions extends JsonOption {
-  event?: LeadEventType[];
+  event?: EndpointEvent[];
   link?: string[];
   anyLink?: boolean;
   rate?: number | false;
@@ -275,9 +275,12 @@ function addVerb(
 function addSettings(command: Command): Command {
   return command
     .addOption(
-      new Option('--event <event>', 'told of this; may be repeated; of all if not named')
-        .choices(LEAD_EVENTS)
-        .argParser((value: string, before?: LeadEventType[]) => [...(before ?? []), event(value)]),
+      new Option(
+        '--event <event>',
+        'told of this; may be repeated; of all of leads, and no alarms, if not named',
+      )
+        .choices(ENDPOINT_EVENTS)
+        .argParser((value: string, before?: EndpointEvent[]) => [...(before ?? []), event(value)]),
     )
     .option(
       '--link <link>',
@@ -394,10 +397,10 @@ const withSecret = (one: Endpoint & { secret: string | null }): string =>
     ? endpointText(one)
     : `${endpointText(one)}${pairs([['Secret', `${one.secret}  (shown this once)`]])}`;
 
-function event(text: string): LeadEventType {
-  const found = LEAD_EVENTS.find((one) => one === text);
+function event(text: string): EndpointEvent {
+  const found = ENDPOINT_EVENTS.find((one) => one === text);
   if (found !== undefined) return found;
-  throw new InvalidArgumentError(`It is one of ${LEAD_EVENTS.join(', ')}.`);
+  throw new InvalidArgumentError(`It is one of ${ENDPOINT_EVENTS.join(', ')}.`);
 }
 
 function rate(text: string): number {

@@ -2,17 +2,21 @@ import type { SendResult, Verdict } from '../verdict.ts';
 import { hubspot } from './hubspot.ts';
 import { webhook } from './webhook.ts';
 
-/** A lead as it stands, to be told to an endpoint. */
-export interface LeadNews {
+/** An alarm as it stands, to be told to an endpoint. */
+export interface News {
   /** The same through all tries of one version. */
   id: string;
-  leadId: string;
   event: string;
-  version: number;
   /** ISO 8601: when it became what it is. */
   timestamp: string;
   /** As in a message of a webhook. */
   data: object;
+}
+
+/** A lead as it stands. */
+export interface LeadNews extends News {
+  leadId: string;
+  version: number;
   /** What the destination calls the lead, if it said so when it was told before. */
   remoteId: string | null;
 }
@@ -30,6 +34,8 @@ export interface Request {
 export interface Destination {
   /** `skip`: it has no place for such a lead, and why. */
   lead: (news: LeadNews) => Request | { kind: 'skip'; detail: string };
+  /** The same of an alarm. */
+  alarm: (news: News) => Request | { kind: 'skip'; detail: string };
   /** What shows that it can be reached and takes the credentials, without data of anybody. */
   test: (id: string) => Request;
   /**

@@ -69,6 +69,7 @@ export function hubspot({
         readUpsert,
       );
     },
+    alarm: () => ({ kind: 'skip', detail: 'it has no place for an alarm' }),
     // Finds nobody: the domain cannot exist (RFC 2606).
     test: () =>
       request(

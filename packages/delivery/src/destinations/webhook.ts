@@ -1,6 +1,6 @@
 import { signedHeaders, signingKey } from '../signature.ts';
 import { verdictOn } from '../verdict.ts';
-import type { Destination, DestinationSettings, Request } from './destination.ts';
+import type { Destination, DestinationSettings, News, Request } from './destination.ts';
 
 /** An address that is posted signed messages (Standard Webhooks), and keeps the highest version. */
 export function webhook({
@@ -26,8 +26,11 @@ export function webhook({
       read: (result, now) => ({ verdict: verdictOn(result, now), remoteId: null }),
     };
   };
+  const news = ({ id, event, timestamp, data }: News) =>
+    message(id, { type: event, timestamp, data });
   return {
-    lead: ({ id, event, timestamp, data }) => message(id, { type: event, timestamp, data }),
+    lead: news,
+    alarm: news,
     test: (id) =>
       message(id, {
         ...{ type: 'endpoint.test', timestamp: new Date().toISOString(), data: { endpointId } },

@@ -95,10 +95,10 @@ async function send(
   fate: Fate,
 ): Promise<boolean> {
   const due = await dueDeliveries(store, lane, { limit: 2, except: [], freshFirst: false });
-  const tries = due.map(({ leadId, event, resends, lead }): SentDelivery => {
-    if (fate !== 'failed') receiver.take(lead);
+  const tries = due.map(({ leadId, event, resends, version, lead }): SentDelivery => {
+    if (fate !== 'failed' && lead !== null) receiver.take(lead);
     return {
-      ...{ leadId, event, resends, version: lead.version, messageId: 'msg', status: null },
+      ...{ leadId, event, resends, version, messageId: 'msg', status: null },
       ...{ detail: '', durationMs: 1, retryMs: 0, confirmMs: null, remoteId: null },
       outcome: fate === 'delivered' ? 'delivered' : 'timeout',
     };
