@@ -20,6 +20,7 @@
  * @property {{ leads: number[], waiting: number, identities: number, rounds: number }} size
  * @property {{ sends: number, burst: number, limitSeconds: number, idle: number }} deliveries sends in a
  *   measurement, leads that change at once, for how long a limit is watched, and posts with nothing else to do
+ * @property {{ links: number, rounds: number }} series
  * @property {{ seconds: number }} soak at full rate, for the slope of memory
  */
 
@@ -36,7 +37,7 @@ const STAGES = [
     'soak',
     'spool',
   ],
-  ...['mapping', 'deliveries', 'start', 'npm-start'],
+  ...['mapping', 'deliveries', 'series', 'start', 'npm-start'],
 ];
 
 /** Half of the bodies are of people that the servers know: this many of them. */
@@ -57,6 +58,7 @@ const FULL = {
   burst: { seconds: 20 },
   import: { rows: 100_000 },
   size: { leads: [1_000_000, 5_000_000], waiting: 1_000_000, identities: 5_000_000, rounds: 3 },
+  series: { links: 10_000, rounds: 25 },
   deliveries: { sends: 10_000, burst: 5_000, limitSeconds: 60, idle: 100 },
   soak: { seconds: 600 },
 };
@@ -76,6 +78,7 @@ const QUICK = {
   burst: { seconds: 8 },
   import: { rows: 10_000 },
   size: { leads: [100_000], waiting: 50_000, identities: 200_000, rounds: 2 },
+  series: { links: 500, rounds: 8 },
   deliveries: { sends: 5_000, burst: 5_000, limitSeconds: 15, idle: 30 },
   soak: { seconds: 20 },
 };

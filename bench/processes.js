@@ -14,7 +14,7 @@ const STOP_MS = 60_000;
 
 /**
  * Starts one of Leadgate's processes as it runs in production, from dist/, and waits for /ready.
- * @param {'receiver' | 'worker' | 'deliverer'} name
+ * @param {'receiver' | 'worker' | 'deliverer' | 'console'} name
  * @param {{ log: string, env: Record<string, string>, profiles?: string | null }} options
  * @returns {Promise<Running>}
  */

@@ -104,6 +104,7 @@ async function measure(bench) {
   const { measureSpool } = await import('./stages/spool.js');
   const { measureMapping } = await import('./stages/mapping.js');
   const { measureDeliveries } = await import('./stages/deliveries.js');
+  const { measureSeries } = await import('./stages/series.js');
   const { measureStart } = await import('./stages/start.js');
   const { measureNpmStart } = await import('./stages/npm-start.js');
   /**
@@ -138,11 +139,12 @@ async function measure(bench) {
     ),
   );
   const deliveries = await stage('deliveries', () => measureDeliveries(bench));
+  const series = await stage('series', () => measureSeries(bench));
   const start = await stage('start', () => measureStart(bench));
   const npmStart = await stage('npm-start', () => measureNpmStart(bench));
   return {
     ...{ receivers, workers, endToEnd, spike, quiet, burst, import: imported },
-    ...{ size, soak, spool, mapping, deliveries, start, npmStart },
+    ...{ size, soak, spool, mapping, series, deliveries, start, npmStart },
   };
 }
 

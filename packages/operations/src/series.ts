@@ -15,7 +15,8 @@ const DAY_MS = 86_400_000;
 /** What is shown unless it is said, and what may be asked for at once. */
 const RANGES = {
   minute: { usual: DAY_MS / 24, most: 2 * DAY_MS },
-  hour: { usual: DAY_MS, most: 732 * DAY_MS },
+  // More than two thousand times are no chart: of a longer range days.
+  hour: { usual: DAY_MS, most: 100 * DAY_MS },
   day: { usual: 30 * DAY_MS, most: 764 * DAY_MS },
   link: { usual: 30 * DAY_MS, most: 764 * DAY_MS },
   campaign: { usual: 30 * DAY_MS, most: 764 * DAY_MS },
@@ -73,7 +74,7 @@ export const series = {
     path: '/series',
     summary: 'What came, over time or by link, campaign, source or code',
     description:
-      'By minute (of the last two days), hour or day: of the workspace, or of one link, campaign or source. By link, campaign or source: the 200 with most. By code: what was refused. Times without counts are left out. A range of more than a month is compared by whole months.',
+      'By minute (of the last two days), hour (of 100 days at most, in the last two years) or day: of the workspace, or of one link, campaign or source. By link, campaign or source: the 200 with most. By code: what was refused. Times without counts are left out. A range of more than a month is compared by whole months.',
     scope: 'workspaceId',
     input: Type.Object({
       workspaceId: Uuid,
