@@ -1,17 +1,57 @@
 /** @import { RolldownOptions, Plugin } from 'rolldown' */
 
+const COMPILER = '@prisma/client/runtime/query_compiler_small_bg.postgresql';
+const COMPILER_FILE = 'query-compiler.wasm';
+
 /**
- * Prisma's query compiler in half the size: for the few queries of a command, loading it is most of the
- * work.
+ * Prisma's query compiler, a WebAssembly: in half the size, as a file beside the code, and loaded with
+ * the first query that it compiles. Most commands that look ask in SQL, and never do.
  * @type {Plugin}
  */
-const smallCompiler = {
-  name: 'small-query-compiler',
+const lateCompiler = {
+  name: 'late-query-compiler',
+  async buildStart() {
+    /** @type {{ wasm: string }} */
+    const { wasm } = await import(`${COMPILER}.wasm-base64.mjs`);
+    const source = Buffer.from(wasm, 'base64');
+    this.emitFile({ type: 'asset', fileName: COMPILER_FILE, source });
+  },
   transform: {
     filter: { id: /generated\/internal\/class\.js$/ },
-    handler: (code) => code.replaceAll('query_compiler_fast_bg', 'query_compiler_small_bg'),
+    handler(code) {
+      const late = code.replace(/config\.compilerWasm = \{.*?\n\}/s, LATE_COMPILER);
+      if (late === code) throw new Error('the code that Prisma generates has changed');
+      return `import * as compiler from '${COMPILER}.mjs';\nimport { readFileSync } from 'node:fs';\n${late}`;
+    },
   },
 };
+
+/** In the place of what Prisma connects with: an empty WebAssembly, and a compiler that loads the real one. */
+const LATE_COMPILER = `
+class QueryCompiler {
+  constructor(options) { this.options = options; }
+  get real() { return (this.loaded ??= new (loadCompiler())(this.options)); }
+  compile(query) { return this.real.compile(query); }
+  compileBatch(batch) { return this.real.compileBatch(batch); }
+  free() { this.loaded?.free(); }
+}
+function loadCompiler() {
+  const bytes = readFileSync(new URL('${COMPILER_FILE}', import.meta.url));
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), {
+    './query_compiler_small_bg.js': compiler,
+  });
+  compiler.__wbg_set_wasm(exports);
+  exports.__wbindgen_start();
+  return compiler.QueryCompiler;
+}
+// (module (func (export "__wbindgen_start")))
+const EMPTY = 'AGFzbQEAAAABBAFgAAADAgEABxQBEF9fd2JpbmRnZW5fc3RhcnQAAAoEAQIACw==';
+config.compilerWasm = {
+  getRuntime: () => Promise.resolve({ QueryCompiler, __wbg_set_wasm: () => {} }),
+  getQueryCompilerWasmModule: () =>
+    Promise.resolve(new WebAssembly.Module(Buffer.from(EMPTY, 'base64'))),
+  importName: './query_compiler_small_bg.js',
+}`;
 
 /**
  * The command line with all that it imports, in a file a command: Node takes longer to find and read
@@ -24,8 +64,9 @@ export default {
   platform: 'node',
   // Optional, and used by nothing here.
   external: ['pg-native', 'pino-pretty'],
-  plugins: [smallCompiler],
+  plugins: [lateCompiler],
   // pg asks it whether it runs on Cloudflare, and Node 20 loads its whole HTTP client to answer.
   transform: { define: { Response: 'undefined' } },
-  output: { dir: 'dist', format: 'esm', cleanDir: true },
+  // A command reads all of a file, and runs little of it. Names stay, as stack traces and classes have them.
+  output: { dir: 'dist', format: 'esm', cleanDir: true, minify: { compress: true, mangle: false } },
 };

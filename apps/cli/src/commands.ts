@@ -159,7 +159,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'erase',
     summary: 'Erase again what an older dump brought back.',
-    load: async () => (await import('./commands/person.ts')).addEraseFromLedger,
+    load: async () => (await import('./commands/erase.ts')).addEraseFromLedger,
   },
   {
     name: 'migrate',

@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { ownersInRedis, takeOrder } from '@leadgate/intake';
 import { contactKeys, contactsIn } from '@leadgate/leads';
 import { erasureKeyState, findWorkspace, showLead, type Workspace } from '@leadgate/store';
 import { Type } from 'typebox';
-import { eraseEverywhere } from './erasure.ts';
-import { appendErasure } from './erasure-ledger.ts';
 import { invalid, operation, Refusal, type Connections } from './operation.ts';
 import { Uuid } from './schema.ts';
 
@@ -73,6 +70,12 @@ export const eraseLead = operation({
     if (whom instanceof Refusal) return whom;
     if (await saysWho(connections, workspace, { ...whom, reason })) return SAYS_WHO;
     const redis = await connections.redis();
+    // With the queue behind them: loaded by who erases, not with every command about leads.
+    const [{ takeOrder }, { eraseEverywhere }, { appendErasure }] = await Promise.all([
+      import('@leadgate/intake'),
+      import('./erasure.ts'),
+      import('./erasure-ledger.ts'),
+    ]);
     const { erasure, counts, others } = await eraseEverywhere(
       { store, redis },
       {
@@ -130,6 +133,7 @@ async function findPerson(
   );
   if (keys === null) return refuse(kind, `It is not a whole ${kind}.`);
   const identities = keys.identities.map(({ key }) => key);
+  const { ownersInRedis } = await import('@leadgate/intake');
   // Whose jobs wait may be no lead yet.
   return { leadIds: await ownersInRedis(await redis(), workspaceId, identities), identities };
 }

@@ -1,4 +1,3 @@
-import { failedSubmissions } from '@leadgate/queue';
 import { knownOfPerson, listReads } from '@leadgate/store';
 import { Type } from 'typebox';
 import { operation, Refusal } from './operation.ts';
@@ -54,6 +53,7 @@ export const exportPerson = operation({
     const known = await knownOfPerson(store, leadId);
     if (known === null) return new Refusal('not-found', `No lead has the id ${leadId}.`);
     const { isTheirs, ...parts } = known;
+    const { failedSubmissions } = await import('@leadgate/queue');
     const failed = await failedSubmissions(
       await redis(),
       (sent) => sent.workspaceId === parts.lead.workspaceId && isTheirs(sent),
