@@ -11,8 +11,9 @@ const COMPILER_FILE = 'query-compiler.wasm';
 const lateCompiler = {
   name: 'late-query-compiler',
   async buildStart() {
-    /** @type {{ wasm: string }} */
-    const { wasm } = await import(`${COMPILER}.wasm-base64.mjs`);
+    /** @type {unknown} */
+    const compiler = await import(`${COMPILER}.wasm-base64.mjs`);
+    const { wasm } = /** @type {{ wasm: string }} */ (compiler);
     const source = Buffer.from(wasm, 'base64');
     this.emitFile({ type: 'asset', fileName: COMPILER_FILE, source });
   },

@@ -3,7 +3,7 @@ import formbody from '@fastify/formbody';
 import { errorFacts } from '@leadgate/boot';
 import { failureOf } from '@leadgate/store';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { createGate } from './gate.ts';
+import { createGate, createScopeCheck } from './gate.ts';
 import { setSecurityHeaders } from './headers.ts';
 import { ConsoleProblem, ProblemError, sendProblem } from './problem.ts';
 import { recordActions } from './record.ts';
@@ -36,6 +36,7 @@ export async function consoleApp(app: FastifyInstance, services: ConsoleServices
     refuseUnstorable(request);
     done();
   });
+  app.addHook('preHandler', createScopeCheck(services.store));
   recordActions(app, services.store);
   app.setErrorHandler(answerError);
   app.setNotFoundHandler((_request, reply) => sendProblem(reply, 'not-found'));

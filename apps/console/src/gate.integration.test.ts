@@ -1,12 +1,19 @@
+import { randomUUID } from 'node:crypto';
+import { reaches } from '@leadgate/contract';
 import { allOperations } from '@leadgate/operations';
 import {
   addOperator,
+  applyGroup,
+  beginRun,
   findSession,
   issueFirstCode,
   listAudit,
   removeOperator,
+  saveHeld,
+  saveRejected,
 } from '@leadgate/store';
-import { testDatabase, testRedis } from '@leadgate/testkit';
+import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
+import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   type Ask,
@@ -281,31 +288,96 @@ test('an operator chooses nobody, and reads no audit log: that is for administra
   expect(entry).toMatchObject({ action: 'operator.remove', outcome: 'refused' });
 });
 
-test('who has a workspace only learns nothing of another one, by no operation', async () => {
+/** Something of every kind in a workspace, by the member of an address that names it. */
+async function furnish(workspaceId: string): Promise<Record<string, string>> {
+  const { store } = console_;
+  const made = async (url: string, payload: object) =>
+    (await administrator('POST', `/api/workspaces/${workspaceId}${url}`, { payload })).json<{
+      id: string;
+    }>().id;
+  const linkId = await made('/links', { label: 'Theirs' });
+  const stamp = Date.now() * 1_000;
+  const [submissionId, heldId, rejectedId, runId] = [uuidv7(), uuidv7(), uuidv7(), randomUUID()];
+  const submission = sampleSubmission(7, {
+    ...{ id: submissionId, workspaceId, linkId, order: stamp, stamp },
+    lead: { email: 'kept.from.others@example.com', name: 'Kept from others' },
+  });
+  await applyGroup(store, [{ submission, replay: false }]);
+  const held = { reason: 'honeypot' as const, keys: [] };
+  await saveHeld(store, [sampleSubmission(8, { id: heldId, workspaceId, linkId, stamp, held })]);
+  await saveRejected(store, [
+    {
+      ...{ id: rejectedId, workspaceId, linkId, stamp, code: 'invalid-lead', errors: [] },
+      ...{ body: '{"email":"kept.from.others@"}', bodyType: 'json' as const },
+    },
+  ]);
+  await beginRun(store, {
+    ...{ id: runId, workspaceId, kind: 'replay', parameters: {}, runner: randomUUID() },
+    begunBy: { kind: 'token', name: 'tests' },
+  });
+  return {
+    ...{ workspaceId, linkId, submissionId, heldId, rejectedId, runId },
+    leadId: submission.leadId,
+    fieldId: await made('/fields', { name: 'plan', label: 'Plan', type: 'text' }),
+    endpointId: await made('/endpoints', { name: 'CRM', url: 'https://crm.example/hook' }),
+    jobId: ID,
+  };
+}
+
+/** Every route of the API as its document has it, with its operation if it is one. */
+async function documented() {
+  const { paths } = (await administrator('GET', '/api/openapi.json')).json<{
+    paths: Record<
+      string,
+      Record<string, { operationId: string; parameters?: { in: string; name: string }[] }>
+    >;
+  }>();
+  const operations = new Map((await allOperations()).map((one) => [one.id, one]));
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([verb, { operationId, parameters = [] }]) => ({
+      name: operationId,
+      verb: method(verb.toUpperCase()),
+      path,
+      queried: parameters.filter((one) => one.in === 'query').map((one) => one.name),
+      operation: operations.get(operationId) ?? null,
+    })),
+  );
+}
+
+test('who has a workspace only learns nothing of another one, by no route of the API', async () => {
   const create = async (name: string) =>
     (await administrator('POST', '/api/workspaces', { payload: { name } })).json<{ id: string }>()
       .id;
   const [own, foreign] = [await create('Own'), await create('Foreign')];
+  const theirs = await furnish(foreign);
   const asks = await Promise.all(
     (['viewer', 'operator', 'administrator'] as const).map((role) => console_.withToken(role, own)),
   );
+  const routes = await documented();
+  expect(routes.length).toBeGreaterThan(90);
+  const noOperations = routes.filter(({ operation }) => operation === null);
+  expect(noOperations.map(({ name }) => name).toSorted()).toEqual([
+    ...['importLeads', 'previewImport', 'tail'],
+  ]);
   for (const ask of asks) {
     const listed = (await ask('GET', '/api/workspaces')).json<{ id: string }[]>();
     expect(listed.map(({ id }) => id)).toEqual([own]);
-    for (const operation of await allOperations()) {
-      if (operation.scope === 'own') continue;
-      const url = `/api${operation.path.replace(/:(\w+)/g, (_, name: string) => (name === 'workspaceId' ? foreign : ID))}`;
-      const { statusCode } = await ask(operation.method, `${url}?workspaceId=${foreign}`, {
-        ...(operation.method !== 'GET' && { payload: { workspaceId: foreign } }),
+    for (const { name, verb, path, queried, operation } of routes) {
+      if (operation?.scope === 'own') continue;
+      const address = path.replace(/\{(\w+)\}/g, (_, member: string) => theirs[member] ?? ID);
+      const query = queried.flatMap((member) =>
+        theirs[member] ? [`${member}=${theirs[member]}`] : [],
+      );
+      const { statusCode, body } = await ask(verb, `${address}?${query.join('&')}`, {
+        ...(verb === 'POST' && { payload: { workspaceId: foreign } }),
+        ...(verb === 'PATCH' && { payload: {} }),
       });
-      // 422: the body is looked at before what it names.
-      expect([operation.name, [403, 404, 422].includes(statusCode)]).toEqual([
-        operation.name,
-        true,
-      ]);
+      // 400, 422: the request is looked at before what it names.
+      expect([name, statusCode]).toEqual([name, expect.toBeOneOf([400, 403, 404, 415, 422])]);
+      expect([name, body]).not.toEqual([name, expect.stringMatching(/kept.from.others/i)]);
     }
     // What is no operation yet needs a role for all workspaces.
-    for (const url of ['/', '/queues', '/api/leads', '/api/queue'])
+    for (const url of ['/', '/queues', '/api/leads', '/api/queue', '/api/tail'])
       expect([url, (await ask('GET', url)).statusCode]).toEqual([url, 403]);
     // Holds no data: it shows what the API answers them.
     expect((await ask('GET', '/leads')).statusCode).toBe(200);
@@ -315,7 +387,30 @@ test('who has a workspace only learns nothing of another one, by no operation', 
   expect(await Promise.all(asks.map(async (ask) => (await set(ask)).statusCode))).toEqual([
     ...[403, 200, 200],
   ]);
-});
+  const { linkId } = await furnish(own);
+  const csv = { payload: 'email\nrow@example.com\n', headers: { 'content-type': 'text/csv' } };
+  const imported = await Promise.all(
+    asks.map(async (ask) => (await ask('POST', `/api/imports?linkId=${linkId}`, csv)).statusCode),
+  );
+  expect(imported).toEqual([403, 200, 200]);
+}, 120_000);
+
+test('every route of the API asks for its role, of sessions and tokens for all workspaces', async () => {
+  for (const { name, verb, path, operation } of await documented()) {
+    if (operation?.scope === 'own' || name === 'tail') continue;
+    const needed = operation?.role ?? 'operator';
+    const url = path.replace(/\{\w+\}/g, ID);
+    for (const [role, ask] of [
+      ['viewer', viewer],
+      ['viewer', viewerToken],
+      ['operator', operatorToken],
+      ['administrator', administrator],
+    ] as const) {
+      const { statusCode } = await ask(verb, url, { ...(verb !== 'GET' && { payload: {} }) });
+      expect([name, role, statusCode === 403]).toEqual([name, role, !reaches(role, needed)]);
+    }
+  }
+}, 120_000);
 
 test('what is refused at sign-in is on record with its address, and a new session ends the one before', async () => {
   await addOperator(console_.store, {
@@ -376,6 +471,74 @@ test('nothing that is secret or about a person gets into an entry', async () => 
     ['rejected.mend', { rejectedId: ID }],
     ['operator.add', { name: 'Nia', role: 'viewer' }],
   ]);
+});
+
+test('what sets something says what it changed: old and new, and of secrets and telephones the name', async () => {
+  const { id: workspaceId } = (
+    await administrator('POST', '/api/workspaces', { payload: { name: 'Changed' } })
+  ).json<{ id: string }>();
+  const { id: linkId } = (
+    await administrator('POST', `/api/workspaces/${workspaceId}/links`, {
+      payload: { label: 'July' },
+    })
+  ).json<{ id: string }>();
+  const captcha = {
+    verifyUrl: 'https://api.hcaptcha.com/siteverify',
+    secret: 'kept-out-of-it',
+    fail: 'closed',
+  };
+  const settings = { mode: 'lenient', label: 'July', guard: { captcha }, linkLimit: 60 };
+  const redirectUrl = 'https://shop.example/thanks?key=kept-out-of-it';
+  const endpoint = { name: 'CRM', url: 'https://crm.example/hook/kept-out-of-it' };
+  const made = (
+    await administrator('POST', `/api/workspaces/${workspaceId}/endpoints`, { payload: endpoint })
+  ).json<{ id: string }>();
+  await addOperator(console_.store, {
+    ...{ name: 'Ada', password: PASSWORD, role: 'viewer', workspaceId: null },
+  });
+  const set: [Ask, Parameters<Ask>[0], string, object][] = [
+    [administrator, 'PATCH', `/api/links/${linkId}`, settings],
+    [administrator, 'PATCH', `/api/links/${linkId}`, { redirectUrl, label: 'July' }],
+    [
+      ...([administrator, 'PATCH', `/api/workspaces/${workspaceId}`] as const),
+      { timeZone: 'UTC', dummyPhones: ['+55 11 99999-0000'], dummyClasses: ['repeated'] },
+    ],
+    [
+      ...([administrator, 'POST', `/api/workspaces/${workspaceId}/retention`] as const),
+      { kind: 'submissions', days: 90 },
+    ],
+    [administrator, 'PATCH', '/api/operators/Ada', { role: 'operator' }],
+    [
+      ...([administrator, 'PATCH', `/api/endpoints/${made.id}`] as const),
+      {
+        url: 'https://crm.example/new/kept-out-of-it',
+        headers: { 'x-key': 'kept-out' },
+        perSecond: 2,
+      },
+    ],
+  ];
+  const changed: (string | undefined)[] = [];
+  for (const [ask, verb, url, payload] of set) {
+    const { statusCode, body } = await ask(verb, url, { payload });
+    expect([url, statusCode, body]).toEqual([url, 200, body]);
+    const [entry] = await listAudit(console_.store, { limit: 1 });
+    changed.push(entry?.subject['changed']);
+  }
+  expect(changed).toEqual([
+    'mode: strict → lenient, guard.captcha.verifyUrl: null → https://api.hcaptcha.com/siteverify, guard.captcha.secret, guard.captcha.fail: null → closed, linkLimit: null → 60',
+    'redirectUrl: null → https://shop.example/thanks?…',
+    'timeZone: America/Sao_Paulo → UTC, dummyPhones, dummyClasses: [] → ["repeated"]',
+    'days: null → 90',
+    'role: viewer → operator',
+    'url, headers.x-key, perSecond: null → 2',
+  ]);
+  const entries = await listAudit(console_.store, { limit: 20 });
+  expect(JSON.stringify(entries)).not.toMatch(/kept-out|99999/);
+});
+
+test('every operation that sets says what it changed', async () => {
+  for (const { name, changes } of await allOperations())
+    if (name.endsWith('.set')) expect([name, changes === null]).toEqual([name, false]);
 });
 
 test('the log is found by who, what and when', async () => {

@@ -1,5 +1,5 @@
 import { type Access, reaches, type Role } from '@leadgate/contract';
-import { couldRun, type Operation, type SignedIn } from '@leadgate/operations';
+import { couldRun, type Operation, Refusal, roleOver, type SignedIn } from '@leadgate/operations';
 import {
   type AuditActor,
   findSession,
@@ -9,7 +9,7 @@ import {
   type Store,
 } from '@leadgate/store';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { sendProblem } from './problem.ts';
+import { problemOf, sendProblem } from './problem.ts';
 import { sessionTokenOf } from './session-cookie.ts';
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -38,12 +38,45 @@ export function createGate(
     if (actor.kind === 'operator' && !isSafe(request) && !isSameOrigin(request))
       return sendProblem(reply, 'cross-site');
     // An operation's runner knows what it is about, and who may do that.
-    const needed = access.role ?? (isSafe(request) ? 'viewer' : 'operator');
     const { operation } = isRoute ? access : {};
-    if (operation ? couldRun(operation, actor) : reaches(actor.role, needed)) return undefined;
+    if (couldRun(operation ?? neededBy(request), actor)) return undefined;
     await recordRefusal(store, request, actor);
     return sendProblem(reply, 'not-allowed');
   };
+}
+
+/** What a route that runs no operation asks for. */
+function neededBy(request: FastifyRequest): Pick<Operation, 'role' | 'scope'> {
+  const { role, scope = null } = request.is404 ? {} : request.routeOptions.config;
+  return { role: role ?? (isSafe(request) ? 'viewer' : 'operator'), scope };
+}
+
+/**
+ * The hook that stands before the handlers of routes with a scope, once their request is known to be
+ * valid: the role must be one in the workspace that it names. What is in another is not there.
+ */
+export function createScopeCheck(
+  store: Store,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {
+  return async (request, reply) => {
+    const { actor } = request;
+    if (actor === null || request.is404 || request.routeOptions.config.scope === undefined)
+      return undefined;
+    const held = await roleInScope(store, request, actor);
+    if (!(held instanceof Refusal)) return undefined;
+    await recordRefusal(store, request, actor);
+    return sendProblem(reply, held.code, problemOf(held));
+  };
+}
+
+/** The role of who asks, over what a request of a route with a scope is about. */
+export function roleInScope(
+  store: Store,
+  request: FastifyRequest,
+  actor: Access,
+): Promise<Role | Refusal> {
+  const input = Object.assign({}, request.query, request.params);
+  return roleOver(neededBy(request), input, { store }, actor);
 }
 
 /** Who makes a request, by its token or session; null if that is nobody, or nobody any more. */
@@ -112,6 +145,8 @@ interface RouteAccess {
   public?: boolean;
   /** Who may come at least. Without it: a viewer to look (GET), an operator to act. */
   role?: Role;
+  /** The member of the query or the address that leads to its workspace: a role in that one is enough. */
+  scope?: Operation['scope'];
   /** What it runs: its runner puts it on record. */
   operation?: Pick<Operation, 'name' | 'role' | 'scope'>;
   /** What it is called in the audit log. Whatever acts is recorded; looking, if this says so. */

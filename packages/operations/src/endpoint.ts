@@ -313,6 +313,10 @@ export const endpoint = {
     summary: 'Change an endpoint; what is not named stays, headers are given whole',
     role: 'administrator',
     scope: 'endpointId',
+    changes: {
+      before: ({ endpointId }, { store }) => findEndpoint(store, String(endpointId)),
+      told: ['name', 'events', 'linkIds', 'perSecond', 'concurrency'],
+    },
     input: Type.Object({ endpointId: Uuid, ...Type.Partial(Type.Object(input)).properties }),
     output: EndpointView,
     run: async ({ endpointId, ...given }, connections) => {

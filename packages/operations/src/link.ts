@@ -243,6 +243,17 @@ export const link = {
     path: '/links/:linkId',
     summary: 'Change settings of a link; what is not named stays',
     scope: 'linkId',
+    changes: {
+      before: async ({ linkId }, { store }) => {
+        const found = await findLink(store, String(linkId));
+        return found && { mapping: null, ...viewLink(found, null) };
+      },
+      told: [
+        ...['label', 'mode', 'requireIdentity', 'origins', 'allowServers', 'linkLimit'],
+        ...['addressLimit', 'guard.honeypot', 'guard.minFillSeconds', 'guard.captcha.fail'],
+        ...['guard.captcha', 'guard.captcha.verifyUrl', 'guard', 'redirectUrl'],
+      ],
+    },
     input: Type.Object({ linkId: Uuid, ...changes }),
     output: LinkOutput,
     run: async ({ linkId, ...settings }, connections, call) => {

@@ -142,6 +142,8 @@ export interface Operation<I extends TObject = TObject, O = unknown> {
   recorded: boolean | 'at-start';
   /** Members of the input that the audit log keeps beside those of the address: no personal data. */
   subject: readonly string[];
+  /** Of what sets: what the audit log says of the change; null: nothing. */
+  changes: Changes | null;
   /** Whether its output has personal data, which viewers get masked. */
   personal: boolean;
   input: I;
@@ -149,6 +151,20 @@ export interface Operation<I extends TObject = TObject, O = unknown> {
   output: TSchema | null;
   status: number;
   run(input: Static<I>, connections: Connections, call: Call): Promise<O | Refusal> | O | Refusal;
+}
+
+/** How an operation that sets something is put on record: what of its input differs from before. */
+export interface Changes {
+  /** What is set, before, named as in the input; null: there is no such thing. */
+  before: (
+    input: Readonly<Record<string, unknown>>,
+    connections: Pick<Connections, 'store'>,
+  ) => Promise<object | null>;
+  /**
+   * Members whose values are told, old and new, dotted: no secrets, and nothing about a person. Of the
+   * others the name is.
+   */
+  told: readonly string[];
 }
 
 /** A file that is written as it is read. */
@@ -167,7 +183,7 @@ export class TextFile {
   }
 }
 
-type Defaulted = 'role' | 'recorded' | 'subject' | 'personal' | 'status';
+type Defaulted = 'role' | 'recorded' | 'subject' | 'changes' | 'personal' | 'status';
 
 /** Fills in what a definition leaves out: a viewer looks (GET), an operator acts, and is on record. */
 export function operation<I extends TObject, O>(
@@ -178,6 +194,7 @@ export function operation<I extends TObject, O>(
     role: looks ? 'viewer' : 'operator',
     recorded: !looks,
     subject: [],
+    changes: null,
     personal: false,
     status: definition.output === NOTHING ? 204 : 200,
     ...definition,

@@ -76,6 +76,15 @@ export const operator = {
     role: 'administrator',
     scope: null,
     subject: ['role', 'workspaceId'],
+    changes: {
+      before: async ({ name, workspaceId }, { store }) => {
+        const found = (await listOperators(store)).find((one) => one.name === name);
+        if (found === undefined || workspaceId === undefined) return found ?? null;
+        const there = found.workspaces.find((one) => one.workspaceId === workspaceId);
+        return { role: there?.role ?? null };
+      },
+      told: ['role'],
+    },
     input: Type.Object({ name, role: Nullable(RoleSchema), workspaceId }),
     output: OperatorView,
     run: async ({ name, role, workspaceId = null }, { store }, { actor }) => {

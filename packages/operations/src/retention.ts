@@ -102,6 +102,11 @@ export const retention = {
     scope: 'workspaceId',
     role: 'administrator',
     subject: ['kind', 'days'],
+    changes: {
+      before: async ({ workspaceId, kind }, { store }) =>
+        (await retentionOf(store, String(workspaceId))).find((one) => one.kind === kind) ?? null,
+      told: ['days'],
+    },
     input: Type.Object({ workspaceId: Uuid, kind: Kind, days: Nullable(Days) }),
     output: Policies,
     run: async ({ workspaceId, kind, days }, { store }) => {

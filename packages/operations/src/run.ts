@@ -111,7 +111,59 @@ export async function runOperation<I extends TObject, O>(
   const isRecorded =
     operation.recorded === 'at-start' ? !Reflect.has(input, 'after') : operation.recorded;
   if (!isRecorded || Reflect.get(input, 'dryRun') === true) return run();
-  return onRecord(entryOf(operation, input), run, connections, call);
+  const entry = entryOf(operation, input);
+  const changed = await changesOf(operation, input, connections, call);
+  Object.assign(entry.subject, changed !== '' && { changed });
+  return onRecord(entry, run, connections, call);
+}
+
+const LONGEST_CHANGE = 2_000;
+
+/**
+ * What is about to be set, and to what of what: `mode: strict → lenient, guard.captcha.secret`. Empty if
+ * nothing differs. The command line is not held up if Postgres does not say what was there before.
+ */
+async function changesOf(
+  operation: Pick<Operation, 'changes' | 'input' | 'path' | 'subject'>,
+  input: object,
+  connections: Pick<Connections, 'store'>,
+  { actor: { kind } }: Call,
+): Promise<string> {
+  const { changes } = operation;
+  if (changes === null || !Value.Check(operation.input, input)) return '';
+  const before = await changes.before({ ...input }, connections).catch((error: unknown) => {
+    if (kind === 'command-line') return null;
+    throw error;
+  });
+  if (before === null) return '';
+  const named = [...pathMembers(operation), ...operation.subject];
+  return Object.entries(input)
+    .filter(([name]) => changes.told.includes(name) || !named.includes(name))
+    .flatMap(([name, value]) => differences(name, value, Reflect.get(before, name), changes.told))
+    .join(', ')
+    .slice(0, LONGEST_CHANGE);
+}
+
+function differences(
+  path: string,
+  asked: unknown,
+  before: unknown,
+  told: readonly string[],
+): string[] {
+  if (Value.Equal(asked, before)) return [];
+  if (typeof asked === 'object' && asked !== null && !Array.isArray(asked)) {
+    const old: Record<string, unknown> = { ...(typeof before === 'object' && before) };
+    return Object.entries(asked).flatMap(([name, value]) =>
+      differences(`${path}.${name}`, value, old[name], told),
+    );
+  }
+  return [told.includes(path) ? `${path}: ${wordOf(before)} → ${wordOf(asked)}` : path];
+}
+
+/** The query of a URL may hold a secret. */
+function wordOf(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value ?? null) ?? '');
+  return text.replaceAll(/(https?:[^?"]{1,200})\?[^"]*/g, '$1?…').slice(0, 200);
 }
 
 /** More leads than a list has at once: an export is told by its workspace. */

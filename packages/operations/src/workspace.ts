@@ -103,7 +103,10 @@ export const workspace = {
     path: '/workspaces/:workspaceId',
     summary: 'Change which telephones identify nobody, or the time zone; what is not named stays',
     scope: 'workspaceId',
-    subject: ['dummyClasses', 'timeZone'],
+    changes: {
+      before: ({ workspaceId }, { store }) => findWorkspace(store, String(workspaceId)),
+      told: ['dummyClasses', 'timeZone'],
+    },
     input: Type.Object({
       workspaceId: Uuid,
       dummyPhones: Type.Optional(dummyPhones),

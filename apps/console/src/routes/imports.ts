@@ -111,7 +111,7 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
       '/imports/preview',
       {
         bodyLimit: LARGEST_PREVIEW_BYTES,
-        config: { action: 'import.preview', subject: ['linkId'] },
+        config: { scope: 'linkId', action: 'import.preview', subject: ['linkId'] },
         schema: {
           operationId: 'previewImport',
           summary: 'Say how a file would be read, with its first rows; takes nothing',
@@ -136,7 +136,11 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
           clearTimeout(request.receiveTimer ?? undefined);
           done();
         },
-        config: { action: 'import', subject: ['linkId', 'importId', 'dryRun', 'lenient'] },
+        config: {
+          scope: 'linkId',
+          action: 'import',
+          subject: ['linkId', 'importId', 'dryRun', 'lenient'],
+        },
         schema: {
           operationId: 'importLeads',
           summary:

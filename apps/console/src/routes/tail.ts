@@ -1,12 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { tail, type TailEvent, Uuid } from '@leadgate/operations';
+import type { Role } from '@leadgate/contract';
+import { Refusal, tail, type TailEvent, Uuid } from '@leadgate/operations';
 import { findLink, type Link, listWorkspaces } from '@leadgate/store';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { actorOf, findActor } from '../gate.ts';
+import { type Actor, actorOf, findActor, roleInScope } from '../gate.ts';
 import { forRole } from '../mask.ts';
 import { ProblemError, PROBLEM_ANSWERS } from '../problem.ts';
 import type { ApiServices } from '../services.ts';
@@ -29,7 +30,7 @@ export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
   app.get(
     '/tail',
     {
-      config: { action: 'tail', recorded: true, subject: ['linkId'] },
+      config: { scope: 'linkId', action: 'tail', recorded: true, subject: ['linkId'] },
       schema: {
         operationId: 'tail',
         summary: 'Follow submissions, refused bodies and failures as they happen',
@@ -72,13 +73,18 @@ export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
     },
   );
 
+  async function roleNow(request: FastifyRequest, actor: Actor): Promise<Role | null> {
+    const role = await roleInScope(store, request, actor);
+    return role instanceof Refusal ? null : role;
+  }
+
   async function follow(
     request: FastifyRequest,
     link: Link | null,
     { stream, gone }: { stream: PassThrough; gone: AbortController },
   ): Promise<void> {
     const { signal } = gone;
-    const { role } = actorOf(request);
+    const role = await roleNow(request, actorOf(request));
     // Whoever reads slowly is waited for, and nothing is looked up meanwhile.
     const write = async (text: string): Promise<void> => {
       if (!stream.write(text)) await once(stream, 'drain', { signal });
@@ -87,7 +93,7 @@ export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
     const wait = async (): Promise<void> => {
       if (looks++ % LOOKS_A_HEARTBEAT === 0) {
         const still = await findActor(store, request);
-        if (still?.role !== role) return gone.abort();
+        if (still === null || (await roleNow(request, still)) !== role) return gone.abort();
         await write(': still here\n\n');
       }
       await delay(LOOK_EVERY_MS, undefined, { signal });
