@@ -11,7 +11,7 @@ afterEach(() => {
 
 const use = (key: string, max = 10) => ({ joinLimit: null, request: { limits: [{ key, max }] } });
 const carried = (limits: Limits, workspaceId: string, ...keys: string[]) =>
-  limits.depart(
+  limits.send(
     workspaceId,
     keys.map((key) => use(key)),
   );
@@ -55,9 +55,9 @@ describe('what Redis counts', () => {
   test('what other receivers took is known from the last answer', () => {
     const limits = createLimits();
     limits.count('w', 'link:1', 10);
-    const departure = carried(limits, 'w', 'link:1');
+    const sent = carried(limits, 'w', 'link:1');
     expect(limits.count('w', 'link:1', 10).current).toBe(2);
-    limits.arrive(departure, [8], MINUTE);
+    limits.confirm(sent, [8], MINUTE);
     expect(limits.count('w', 'link:1', 10).current).toBe(10);
     expect(limits.count('w', 'link:1', 10).current).toBe(11);
   });
@@ -65,13 +65,13 @@ describe('what Redis counts', () => {
   test('uses that got no answer are still counted', () => {
     const limits = createLimits();
     limits.count('w', 'link:1', 10);
-    limits.lose(carried(limits, 'w', 'link:1'));
+    limits.giveUp(carried(limits, 'w', 'link:1'));
     expect(limits.count('w', 'link:1', 10).current).toBe(2);
   });
 
   test('minutes are those of the clock of Redis', () => {
     const limits = createLimits();
-    limits.arrive(carried(limits, 'w', 'link:1'), [1], MINUTE + 59_000);
+    limits.confirm(carried(limits, 'w', 'link:1'), [1], MINUTE + 59_000);
     expect(limits.count('w', 'link:1', 10)).toEqual({ current: 2, ttlMs: 1_000 });
     vi.setSystemTime(MINUTE + 1_000);
     expect(limits.count('w', 'link:1', 10).current).toBe(1);
@@ -80,13 +80,13 @@ describe('what Redis counts', () => {
   test('a Redis whose clock is minutes behind is still followed', () => {
     const limits = createLimits();
     limits.count('w', 'link:1', 10);
-    limits.arrive(carried(limits, 'w', 'link:1'), [1], MINUTE - 600_000);
+    limits.confirm(carried(limits, 'w', 'link:1'), [1], MINUTE - 600_000);
     limits.count('w', 'link:1', 10);
-    limits.arrive(carried(limits, 'w', 'link:1'), [7], MINUTE - 600_000);
+    limits.confirm(carried(limits, 'w', 'link:1'), [7], MINUTE - 600_000);
     expect(limits.count('w', 'link:1', 10).current).toBe(8);
   });
 
-  test('uses that never came to a reservation ride with a later group, once', () => {
+  test('uses that never came to a reservation are reported with a later group, once', () => {
     const limits = createLimits();
     for (let i = 0; i < 3; i++) limits.count('w', 'address:1', 10);
     // On their way, as far as anyone knows.
@@ -95,25 +95,25 @@ describe('what Redis counts', () => {
     limits.count('w', 'address:1', 10);
     vi.setSystemTime(MINUTE + 4_000);
     limits.count('w', 'address:1', 10);
-    const departure = carried(limits, 'w', 'link:1');
-    expect(departure.limits).toEqual([
+    const sent = carried(limits, 'w', 'link:1');
+    expect(sent.limits).toEqual([
       { key: 'link:1', max: 10, extra: 0 },
       { key: 'address:1', max: 0, extra: 3 },
     ]);
     expect(limits.count('w', 'address:1', 10).current).toBe(6);
-    limits.arrive(departure, [1, 3], MINUTE + 4_000);
+    limits.confirm(sent, [1, 3], MINUTE + 4_000);
     expect(limits.count('w', 'address:1', 10).current).toBe(7);
     expect(carried(limits, 'w', 'link:1').limits).toEqual([{ key: 'link:1', max: 10, extra: 0 }]);
   });
 
-  test('uses that did come to a reservation do not ride again', () => {
+  test('uses that did come to a reservation are not reported again', () => {
     const limits = createLimits();
     for (let second = 0; second < 20; second++) {
       vi.setSystemTime(MINUTE + second * 1_000);
       limits.count('w', 'link:1', 100);
-      const departure = carried(limits, 'w', 'link:1');
-      expect(departure.limits).toEqual([{ key: 'link:1', max: 10, extra: 0 }]);
-      limits.arrive(departure, [second + 1], Date.now());
+      const sent = carried(limits, 'w', 'link:1');
+      expect(sent.limits).toEqual([{ key: 'link:1', max: 10, extra: 0 }]);
+      limits.confirm(sent, [second + 1], Date.now());
     }
     expect(limits.count('w', 'link:1', 100).current).toBe(21);
   });

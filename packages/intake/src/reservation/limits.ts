@@ -6,22 +6,22 @@ const MAX_KEYS = 50_000;
 /** Those without a workspace may take up this many: whoever guesses codes leaves room for others. */
 const MAX_KEYS_OF_NOBODY = 25_000;
 /** A request that was counted this long ago and has not asked for a reservation never will. */
-const ABANDONED_AFTER_MS = 2_000;
-/** Keys whose abandoned uses go with one group besides the keys of the group itself. */
-const MAX_RIDERS = 100;
+const UNREPORTED_AFTER_MS = 2_000;
+/** Keys whose unreported uses go with one group besides the keys of the group itself. */
+const MAX_UNREPORTED = 100;
 
 /** Uses of one key in this minute, by where they are. */
 interface Position {
   /** Counted in Redis, by all receivers. */
   known: number;
   /** Sent to Redis, which has not answered. */
-  away: number;
+  underWay: number;
   /** Counted here, and perhaps on their way to a reservation: lately, and longer ago. */
   recent: number;
   older: number;
   agedAt: number;
   /** Counted here, and never came to a reservation (refused bodies). */
-  abandoned: number;
+  unreported: number;
 }
 
 /** A limit key as it goes with a group; `extra` uses are counted besides the group's own. */
@@ -30,10 +30,10 @@ export interface CarriedLimit extends Omit<LimitUse, 'weight'> {
 }
 
 /** What a group took along to Redis, handed back with the answer. */
-export interface Departure {
+export interface SentUses {
   limits: CarriedLimit[];
   /** Of the followed ones among `limits`, by key. */
-  away: Map<string, { position: Position; uses: number }>;
+  underWay: Map<string, { position: Position; uses: number }>;
 }
 
 /**
@@ -46,8 +46,8 @@ export class Limits {
   /** Redis's clock minus this process's. */
   #offsetMs = 0;
   #positions = new Map<string, Position>();
-  /** By workspace: keys with abandoned uses. */
-  #riders = new Map<string, Map<string, Position>>();
+  /** By workspace: keys with unreported uses. */
+  #unreported = new Map<string, Map<string, Position>>();
 
   /**
    * Counts a use, and says which one of this minute it is. One that comes out above `max` is not
@@ -60,8 +60,8 @@ export class Limits {
     const position = this.#follow(workspaceId, key);
     if (position === undefined) return { current: 1, ttlMs };
     this.#age(workspaceId, key, position, now);
-    const { known, away, recent, older, abandoned } = position;
-    const current = known + away + recent + older + abandoned + 1;
+    const { known, underWay, recent, older, unreported } = position;
+    const current = known + underWay + recent + older + unreported + 1;
     if (current <= max) position.recent += 1;
     return { current, ttlMs };
   }
@@ -75,22 +75,22 @@ export class Limits {
     this.#now();
     const position = this.#follow(workspaceId, key);
     if (position === undefined) return;
-    position.abandoned += uses;
-    this.#ride(workspaceId, key, position);
+    position.unreported += uses;
+    this.#reportLater(workspaceId, key, position);
   }
 
   /** For the reserver: takes along what a group of a workspace has to count. */
-  depart(
+  send(
     workspaceId: string,
     group: readonly { request: { limits: readonly LimitUse[] }; joinLimit: LimitUse | null }[],
-  ): Departure {
+  ): SentUses {
     this.#now();
     const limits = new Map<string, CarriedLimit>();
-    const away: Departure['away'] = new Map();
+    const underWay: SentUses['underWay'] = new Map();
     const send = (key: string, position: Position, uses: number): void => {
-      position.away += uses;
-      const before = away.get(key)?.uses ?? 0;
-      away.set(key, { position, uses: before + uses });
+      position.underWay += uses;
+      const before = underWay.get(key)?.uses ?? 0;
+      underWay.set(key, { position, uses: before + uses });
     };
     for (const { request, joinLimit } of group) {
       // Which of them counts is for Redis to find: there is nothing to estimate here.
@@ -104,32 +104,32 @@ export class Limits {
         send(key, position, weight);
       }
     }
-    for (const { key, position } of this.#takeRiders(workspaceId)) {
-      const extra = position.abandoned;
-      position.abandoned = 0;
-      // Nobody of the group is held against a key that only rides along, so its maximum is not asked.
+    for (const { key, position } of this.#takeUnreported(workspaceId)) {
+      const extra = position.unreported;
+      position.unreported = 0;
+      // Nobody of the group is held against a key that only goes along, so its maximum is not asked.
       limits.set(key, { key, max: limits.get(key)?.max ?? 0, extra });
       send(key, position, extra);
     }
-    return { limits: [...limits.values()], away };
+    return { limits: [...limits.values()], underWay };
   }
 
-  /** For the reserver: the totals of a departure's limits, in their order, at Redis's time (ms). */
-  arrive({ limits, away }: Departure, totals: readonly number[], redisNow: number): void {
+  /** For the reserver: the totals of the limits that were sent, in their order, at Redis's time (ms). */
+  confirm({ limits, underWay }: SentUses, totals: readonly number[], redisNow: number): void {
     this.#offsetMs = redisNow - Date.now();
-    for (const { position, uses } of away.values()) position.away -= uses;
+    for (const { position, uses } of underWay.values()) position.underWay -= uses;
     // Where the minute is another by now, these are positions that nobody looks at any more.
     this.#roll(redisNow);
     limits.forEach(({ key }, i) => {
-      const position = away.get(key)?.position;
+      const position = underWay.get(key)?.position;
       if (position) position.known = Math.max(position.known, totals[i] ?? 0);
     });
   }
 
-  /** For the reserver: a departure without an answer. Its uses count here, as they may count there. */
-  lose({ away }: Departure): void {
-    for (const { position, uses } of away.values()) {
-      position.away -= uses;
+  /** For the reserver: what was sent and has no answer. Its uses count here, as they may count there. */
+  giveUp({ underWay }: SentUses): void {
+    for (const { position, uses } of underWay.values()) {
+      position.underWay -= uses;
       position.known += uses;
     }
   }
@@ -146,7 +146,7 @@ export class Limits {
     if (window === this.#window) return;
     this.#window = window;
     this.#positions = new Map();
-    this.#riders = new Map();
+    this.#unreported = new Map();
   }
 
   #follow(workspaceId: string | null, key: string): Position | undefined {
@@ -154,34 +154,35 @@ export class Limits {
     let position = this.#positions.get(full);
     const most = workspaceId === null ? MAX_KEYS_OF_NOBODY : MAX_KEYS;
     if (position === undefined && this.#positions.size < most) {
-      position = { known: 0, away: 0, recent: 0, older: 0, agedAt: 0, abandoned: 0 };
+      position = { known: 0, underWay: 0, recent: 0, older: 0, agedAt: 0, unreported: 0 };
       this.#positions.set(full, position);
     }
     return position;
   }
 
   #age(workspaceId: string | null, key: string, position: Position, now: number): void {
-    if (now - position.agedAt < ABANDONED_AFTER_MS) return;
-    position.abandoned += position.older;
+    if (now - position.agedAt < UNREPORTED_AFTER_MS) return;
+    position.unreported += position.older;
     position.older = position.recent;
     position.recent = 0;
     position.agedAt = now;
-    if (workspaceId !== null && position.abandoned > 0) this.#ride(workspaceId, key, position);
+    if (workspaceId !== null && position.unreported > 0)
+      this.#reportLater(workspaceId, key, position);
   }
 
-  #ride(workspaceId: string, key: string, position: Position): void {
-    const riders = this.#riders.get(workspaceId) ?? new Map<string, Position>();
-    this.#riders.set(workspaceId, riders.set(key, position));
+  #reportLater(workspaceId: string, key: string, position: Position): void {
+    const unreported = this.#unreported.get(workspaceId) ?? new Map<string, Position>();
+    this.#unreported.set(workspaceId, unreported.set(key, position));
   }
 
-  #takeRiders(workspaceId: string): { key: string; position: Position }[] {
-    const riders = this.#riders.get(workspaceId);
-    if (riders === undefined) return [];
+  #takeUnreported(workspaceId: string): { key: string; position: Position }[] {
+    const unreported = this.#unreported.get(workspaceId);
+    if (unreported === undefined) return [];
     const going: { key: string; position: Position }[] = [];
-    for (const [key, position] of riders) {
-      if (going.length === MAX_RIDERS) break;
+    for (const [key, position] of unreported) {
+      if (going.length === MAX_UNREPORTED) break;
       going.push({ key, position });
-      riders.delete(key);
+      unreported.delete(key);
     }
     return going;
   }

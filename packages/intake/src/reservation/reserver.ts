@@ -37,19 +37,19 @@ export function createReserver(
     workspaceId: string,
     group: PreparedRequest[],
   ): Promise<Reservation[]> => {
-    const departure = limits.depart(workspaceId, group);
+    const sent = limits.send(workspaceId, group);
     try {
       const highest = highestOrders.get(workspaceId) ?? 0;
-      const { keys, args } = encodeGroup(workspaceId, group, departure.limits, highest);
+      const { keys, args } = encodeGroup(workspaceId, group, sent.limits, highest);
       const reply = decodeGroup(
         await reserveScript(redis, keys, args, { replicas: waitReplicas }),
         group,
       );
-      limits.arrive(departure, reply.totals, reply.now / 1_000);
+      limits.confirm(sent, reply.totals, reply.now / 1_000);
       noteOrders(workspaceId, reply.reservations);
       return reply.reservations;
     } catch (error) {
-      limits.lose(departure);
+      limits.giveUp(sent);
       throw new ReservationError(error);
     }
   };
