@@ -54,6 +54,33 @@ async function post(url: string, code: string, lead: object): Promise<string | n
   return response.status === 202 ? (leadId ?? null) : null;
 }
 
+const HOURS_OLD = 6;
+const PEOPLE = 1_000;
+const AT_ONCE = 20;
+
+/** Turns the clock of each workspace's orders by hours. */
+async function turnClocks(url: string, hours: number): Promise<void> {
+  const admin = new Redis(url);
+  for (const key of await admin.keys('leadgate:{*}:state'))
+    await admin.hincrby(key, 'clock', hours * 3_600_000_000);
+  admin.disconnect();
+}
+
+/** The ids of many people, posted to one receiver and the other. */
+async function postPeople(urls: readonly string[], code: string): Promise<string[]> {
+  const ids: string[] = [];
+  let next = 0;
+  const sender = async (): Promise<void> => {
+    for (let n = next++; n < PEOPLE; n = next++)
+      ids[n] = await postUntilTaken(urls[n % urls.length] ?? '', code, {
+        email: `person${n}@example.com`,
+        telephone: `119${(70_000_000 + n).toString()}`,
+      });
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, sender));
+  return ids;
+}
+
 /** As senders do: what was not taken is sent again. */
 async function postUntilTaken(url: string, code: string, lead: object): Promise<string> {
   let taken: string | null = null;
@@ -85,12 +112,16 @@ describe.each(Object.entries(WAYS))('an older Redis: %s', (_way, backUp) => {
     const bob = await post(first, code, { telephone: '11987654321', name: 'Bob' });
     await post(second, code, { email: 'bob@example.com' });
     await system.settle();
+    // Hours old by the clock of orders, and by thousands of them.
+    await turnClocks(redis.url, -HOURS_OLD);
     const bringBack = await backUp(redis.url, async (between) => {
       await redis.kill('SIGTERM');
       await between();
       await redis.restart();
     });
+    await turnClocks(redis.url, HOURS_OLD);
     const ana = await post(first, code, { email: 'ana@example.com', name: 'Ana' });
+    const people = await postPeople([first, second], code);
     await system.settle();
 
     await bringBack();
@@ -104,7 +135,12 @@ describe.each(Object.entries(WAYS))('an older Redis: %s', (_way, backUp) => {
       { name: 'Bob', city: null },
     ]);
     expect(await system.query('SELECT id FROM lead WHERE merged_into IS NOT NULL')).toEqual([]);
-  }, 90_000);
+    expect(await postPeople([second, first], code)).toEqual(people);
+    await system.settle();
+    expect(await system.query('SELECT count(*)::int AS leads FROM lead')).toEqual([
+      { leads: PEOPLE + 4 },
+    ]);
+  }, 120_000);
 
   test('a receiver that starts before any worker claims nothing on it', async () => {
     const { system, redis } = await startOnOwnRedis();

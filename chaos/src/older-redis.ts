@@ -48,9 +48,14 @@ export function createOlderRedis(
       await mkdir(lost);
       await cp(join(folders[0] ?? '', FILES), join(lost, FILES), { recursive: true });
       thrown.push(lost);
+      const chosen = join(folder, `restored-${thrown.length}`);
+      await mkdir(chosen);
+      await cp(placeOf(nth % backups, n), join(chosen, FILES), { recursive: true });
+      // Every other one is hours old by its orders, which is what tells a Redis that it is.
+      if (nth % 2 === 0) await age(chosen);
       for (const place of folders) {
         await rm(join(place, FILES), { recursive: true });
-        await cp(placeOf(nth % backups, n), join(place, FILES), { recursive: true });
+        await cp(join(chosen, FILES), join(place, FILES), { recursive: true });
       }
       await delay(forMs);
       await Promise.all(shard.map(startAgain));
@@ -77,12 +82,20 @@ async function folderOf({ url }: OwnServer): Promise<string> {
   }
 }
 
+const HOURS_OLD = 6;
+
+/** Sets the clocks of orders in the files of a Redis back, by one that is started for it. */
+async function age(place: string): Promise<void> {
+  await withOwnRedis(place, async (redis) => {
+    for (const key of await redis.keys('leadgate:{*}:state'))
+      await redis.hincrby(key, 'clock', -HOURS_OLD * 3_600_000_000);
+  });
+}
+
 /** The submissions of all jobs in the files of a Redis, read by one that is started for it. */
 async function waitingIn(place: string): Promise<Submission[]> {
-  const server = await startOwnRedis({ dir: place });
-  const redis = new Redis(server.url);
-  try {
-    const submissions: Submission[] = [];
+  const submissions: Submission[] = [];
+  await withOwnRedis(place, async (redis) => {
     for (const key of await redis.keys('leadgate:{leads-*')) {
       if ((await redis.type(key)) !== 'hash') continue;
       const data = await redis.hget(key, 'data');
@@ -91,7 +104,15 @@ async function waitingIn(place: string): Promise<Submission[]> {
       for (const member of await unpackJob(reading.payload))
         if (member.kind === 'read') submissions.push(member.submission);
     }
-    return submissions;
+  });
+  return submissions;
+}
+
+async function withOwnRedis(place: string, use: (redis: Redis) => Promise<void>): Promise<void> {
+  const server = await startOwnRedis({ dir: place });
+  const redis = new Redis(server.url);
+  try {
+    await use(redis);
   } finally {
     redis.disconnect();
     await server.stop();
