@@ -58,7 +58,7 @@ const FULL = {
   burst: { seconds: 20 },
   import: { rows: 100_000 },
   size: { leads: [1_000_000, 5_000_000], waiting: 1_000_000, identities: 5_000_000, rounds: 3 },
-  series: { links: 10_000, rounds: 25 },
+  series: { links: 10_000, rounds: 20 },
   deliveries: { sends: 10_000, burst: 5_000, limitSeconds: 60, idle: 100 },
   soak: { seconds: 600 },
 };

@@ -51,6 +51,7 @@ export async function measureSeries({ plan, servers, leadgate, say }) {
       REDIS_URL: leadgate.redisUrl,
       RECEIVER_URL: 'http://127.0.0.1',
       CONSOLE_SECRET: 'of a benchmark, and of no other use at all',
+      SECRETS_KEY: 'the key of the benchmark, 32 characters or more',
     },
   });
   try {

@@ -98,6 +98,8 @@ const MOST_FIELDS = 60;
 
 /** Which fields a post had, a line each: keys of the lead, and after a question mark what is none. */
 function fieldsOf({ customFields, otherKeys, ...lead }: Lead, notes: readonly Note[]): string {
+  if (customFields === undefined && otherKeys === undefined && notes.length === 0)
+    return Object.keys(lead).slice(0, MOST_FIELDS).join('\n');
   const unknown = notes.flatMap(({ code, field }) => (UNKNOWN_CODES.has(code) ? [field] : []));
   const custom = [
     ...Object.keys(customFields ?? {}).map((key) => jsonPointer('customFields', key)),
@@ -105,7 +107,6 @@ function fieldsOf({ customFields, otherKeys, ...lead }: Lead, notes: readonly No
   ].filter((field) => !unknown.includes(field));
   return [...Object.keys(lead), ...custom, ...unknown.map((field) => `?${field}`)]
     .slice(0, MOST_FIELDS)
-    .sort()
     .join('\n');
 }
 
@@ -138,8 +139,9 @@ export function campaignText(text: string | undefined): string {
 function addUp(tallies: readonly Tally[]): Tally[] {
   const sums = new Map<string, Tally>();
   for (const tally of tallies) {
-    const { workspaceId, linkId, at, what, utm, n } = tally;
-    const key = JSON.stringify([workspaceId, linkId, at, what, utm]);
+    const { linkId, at, what, utm, n } = tally;
+    // A link is of one workspace. With each lead: a JSON of it would cost several times as much.
+    const key = `${linkId} ${at} ${what}\0${utm === null ? '' : utm.join('\0')}`;
     const sum = sums.get(key);
     if (sum === undefined) sums.set(key, { ...tally });
     else sum.n += n;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { awaitRedis, connectRedis } from '@leadgate/boot';
-import { externalKey } from '@leadgate/contract';
+import { externalKey, type Submission } from '@leadgate/contract';
 import { countLinks } from '@leadgate/intake';
 import { loadNoun, Refusal, type Call, type Connections } from '@leadgate/operations';
 import { startApplyWorker } from '@leadgate/queue';
@@ -127,12 +127,14 @@ test('the books close but for what was accepted and is nowhere, and name it; a r
   const { store, redis, url, producer, workspaceId, count } = await open();
   const linkId = randomUUID();
   await store.prisma.captureLink.create({ data: { id: linkId, workspaceId, label: 'Landing' } });
-  const post = (n: number) =>
+  const post = (n: number, more: Partial<Submission> = {}) =>
     sampleSubmission(n, {
       ...{ id: uuidv7(), workspaceId, linkId },
       order: Date.now() * 1_000 + n,
+      ...more,
     });
-  const [stored, poison, lost] = [post(1), post(2), post(3)];
+  const [stored, poison, lost, erased] = [post(1), post(2), post(3), post(4)];
+  const held = post(5, { identities: [], held: { reason: 'honeypot', keys: [] } });
   const connections: Connections = {
     ...{ store, redis: () => Promise.resolve(redis), failed: notAsked, intake: notAsked },
     ...{
@@ -163,10 +165,15 @@ test('the books close but for what was accepted and is nowhere, and name it; a r
       () => Date.now() + ahead,
     ).run();
 
-  await Promise.all([stored, poison, lost].map((one) => producer.enqueue(one)));
+  await Promise.all([stored, poison, lost, erased, held].map((one) => producer.enqueue(one)));
+  const receiver = countLinks(redis);
+  receiver.count({ workspaceId, linkId }, 'spooled', Date.now());
+  await receiver.close();
   await count();
   await verify();
-  expect((await books()).links).toMatchObject([{ accepted: 3, waiting: 3, difference: 0 }]);
+  expect((await books()).links).toMatchObject([
+    { accepted: 5, spooled: 1, waiting: 5, difference: 0 },
+  ]);
 
   const taking = connectRedis(url, { role: 'worker' });
   closes.add('redis of jobs', () => taking.disconnect());
@@ -177,7 +184,9 @@ test('the books close but for what was accepted and is nowhere, and name it; a r
       Promise.all(
         submissions.map(async (submission) => {
           if (submission.id === poison.id) return { kind: 'failed', reason: 'no' } as const;
-          if (submission.id === stored.id) await applyGroup(store, [{ submission, replay: false }]);
+          if (submission.id === held.id) await saveHeld(store, [submission]);
+          else if (submission.id !== lost.id)
+            await applyGroup(store, [{ submission, replay: false }]);
           return { kind: 'settled' } as const;
         }),
       ),
@@ -185,20 +194,29 @@ test('the books close but for what was accepted and is nowhere, and name it; a r
   closes.add('worker', () => worker.close({ timeoutMs: 2_000 }));
   await vi.waitFor(async () => {
     expect(await producer.counts()).toMatchObject({ waiting: 0, active: 0, delayed: 1 });
+  }, 10_000);
+  // What comes later for a person who was erased is dropped.
+  await store.prisma.lead.updateMany({
+    where: { id: erased.leadId },
+    data: { erasedOrder: BigInt(erased.order) + 3_600_000_000n },
   });
+  await producer.enqueue(post(4, { identities: [], leadId: erased.leadId }));
   ahead = 60_000;
-  await verify();
-  await count();
   const closed = {
-    ...{ accepted: 3, stored: 1, failed: 1, waiting: 0, difference: 1, submissions: [lost.id] },
+    ...{ accepted: 6, stored: 2, held: 1, erased: 1, failed: 1, waiting: 0 },
+    ...{ spooled: 1, difference: 1, submissions: [lost.id] },
   };
-  expect((await books()).links).toMatchObject([closed]);
+  await vi.waitFor(async () => {
+    await verify();
+    await count();
+    expect((await books()).links).toMatchObject([closed]);
+  }, 10_000);
   expect(logger.error).toHaveBeenCalledOnce();
 
   await applyGroup(store, [{ submission: lost, replay: false }]);
   await verify();
   await count();
-  expect((await books()).links).toMatchObject([{ stored: 2, difference: 0, submissions: [] }]);
+  expect((await books()).links).toMatchObject([{ stored: 3, difference: 0, submissions: [] }]);
 
   await store.prisma.submission.delete({ where: { id: stored.id } });
   expect(await books()).toMatchObject({
