@@ -11,6 +11,7 @@ import {
   erasePerson,
   erasureKeyOf,
   openStore,
+  takeLanes,
   type EndpointSettings,
   type Store,
 } from '@leadgate/store';
@@ -188,6 +189,11 @@ async function post(leadId: string, lead: Lead): Promise<void> {
 
 const tries = () => store.prisma.deliveryAttempt.findMany({ orderBy: { id: 'asc' } });
 
+/** What waits for its time does not. */
+const dueNow = () => store.prisma.$executeRaw`
+  WITH due AS (UPDATE delivery SET due_at = now() WHERE due_at IS NOT NULL RETURNING 1)
+  SELECT pg_notify('leadgate_deliveries', '') FROM due`;
+
 const nothingWaits = () =>
   vi.waitFor(
     async () =>
@@ -267,9 +273,6 @@ test('what is taken late, after newer news, does not stay: the lead is sent once
   await vi.waitFor(async () => expect(await tries()).toMatchObject([{ outcome: 'timeout' }]));
   hub.holdWith(null);
   await post(leadId, { email: 'ana@example.com', name: 'New' });
-  const dueNow = () => store.prisma.$executeRaw`
-    WITH due AS (UPDATE delivery SET due_at = now() RETURNING 1)
-    SELECT pg_notify('leadgate_deliveries', '') FROM due`;
   await dueNow();
   await vi.waitFor(() => expect(hub.properties()).toMatchObject([{ firstname: 'New' }]), 10_000);
   for (const take of late) take();
@@ -278,6 +281,32 @@ test('what is taken late, after newer news, does not stay: the lead is sent once
   const [waiting] = await store.prisma.delivery.findMany();
   const waitsMs = (waiting?.dueAt?.getTime() ?? 0) - Date.now();
   expect(waitsMs).toBeGreaterThan(50_000);
+  await dueNow();
+  await vi.waitFor(() => expect(hub.properties()).toMatchObject([{ firstname: 'New' }]), 10_000);
+  await nothingWaits();
+}, 30_000);
+
+test('what a deliverer that died was sending, and is taken late, does not stay', async () => {
+  const hub = await fakeHubSpot();
+  await endpoint(hub.url);
+  const leadId = randomUUID();
+  await post(leadId, { email: 'ana@example.com', name: 'Old' });
+  await takeLanes(store, randomUUID(), { leaseMs: 300, limit: 1 });
+  const late: (() => void)[] = [];
+  hub.holdWith((take) => void late.push(take));
+  const properties = { email: 'ana@example.com', firstname: 'Old' };
+  void fetch(`${hub.url}/crm/v3/objects/contacts/batch/upsert`, {
+    ...{ method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } },
+    body: JSON.stringify({ inputs: [{ idProperty: 'email', id: 'ana@example.com', properties }] }),
+  }).catch(() => null);
+  await vi.waitFor(() => expect(late).toHaveLength(1));
+  hub.holdWith(null);
+  await post(leadId, { email: 'ana@example.com', name: 'New' });
+  await deliverer();
+  await vi.waitFor(() => expect(hub.properties()).toMatchObject([{ firstname: 'New' }]), 10_000);
+  for (const take of late) take();
+  expect(hub.properties()).toMatchObject([{ firstname: 'Old' }]);
+  await vi.waitFor(async () => expect(await tries()).toHaveLength(1));
   await dueNow();
   await vi.waitFor(() => expect(hub.properties()).toMatchObject([{ firstname: 'New' }]), 10_000);
   await nothingWaits();

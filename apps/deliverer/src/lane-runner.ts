@@ -134,16 +134,18 @@ export class LaneRunner {
 
   /**
    * Starts nothing more, waits for what is under way, for so long, and writes what came of it. What hangs
-   * longer is sent again by the next owner, under the same id.
+   * longer is sent again by the next owner, under the same id. Resolves with whether something did.
    */
-  async close(withinMs: number): Promise<void> {
+  async close(withinMs: number): Promise<boolean> {
     this.#closed = true;
     clearTimeout(this.#timer);
     const late = delay(withinMs, undefined, { ref: false });
     await Promise.race([this.#waitForSends(), late]);
     this.#givenUp = true;
+    const isCut = this.#underWay > 0;
     await this.#sender.close();
     await Promise.race([this.#write(), delay(LAST_WRITE_MS, undefined, { ref: false })]);
+    return isCut;
   }
 
   /** Starts what can be started, until nothing is due or there is no room. One at a time. */
@@ -243,8 +245,7 @@ export class LaneRunner {
       const { verdict, remoteId } = request.read(result, Date.now());
       const retryMs = this.#judge(verdict, result, due, startedAt);
       const facts = factsOf(result, verdict, () => valuesOf(due));
-      const confirmMs = due.attempts > 0 ? confirmAfterMs : null;
-      this.#finish({ ...of, ...facts, retryMs, confirmMs, remoteId });
+      this.#finish({ ...of, ...facts, retryMs, confirmMs: confirmAfterMs, remoteId });
     }
     if (this.#underWay === 0) for (const tell of this.#tellIdle.splice(0)) tell();
     void this.#work();

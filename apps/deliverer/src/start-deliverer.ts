@@ -122,9 +122,9 @@ export async function startDeliverer(
   /** Of a lane that is another's by now only the sends are ended. */
   async function letGo(endpointId: string, runner: LaneRunner, withinMs: number): Promise<void> {
     lanes.delete(endpointId);
-    await runner.close(withinMs);
+    const isCut = await runner.close(withinMs);
     heldUntil.delete(endpointId);
-    await releaseLane(store, owner, endpointId, runner.restMs);
+    await releaseLane(store, owner, endpointId, { afterMs: runner.restMs, isCut });
   }
 
   const looks = repeat(look, LOOK_EVERY_MS, LOOK_APART_MS, (error) => {

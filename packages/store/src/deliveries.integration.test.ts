@@ -245,11 +245,42 @@ test('a lane that was given back is taken again after its time, and not before',
   await post(randomUUID(), { name: 'a' });
   const [first, second] = [randomUUID(), randomUUID()];
   await takeLanes(store, first, LEASE);
-  await releaseLane(store, first, id, 60_000);
+  await releaseLane(store, first, id, { afterMs: 60_000, isCut: false });
   expect(await takeLanes(store, second, LEASE)).toEqual([]);
   await takeLanes(store, first, LEASE);
   await store.prisma.endpoint.updateMany({ data: { laneUntil: new Date(0) } });
   expect(await takeLanes(store, second, LEASE)).toEqual([id]);
+});
+
+test('what was due when a deliverer died, or was cut off, is confirmed once after it was delivered; the rest is not', async () => {
+  const { id } = await endpoint();
+  const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
+  const leadId = randomUUID();
+  const deliver = async (owner: string) => {
+    const [one] = await due(id, owner);
+    await recordTries(store, id, [tried(one ?? expect.fail(), { confirmMs: 60_000 })], WELL, 1_000);
+    const { dueAt } = await rowOf(id, leadId);
+    await store.prisma.delivery.updateMany({
+      where: { dueAt: { not: null } },
+      data: { dueAt: new Date() },
+    });
+    return dueAt !== null;
+  };
+  const given = (owner: string, isCut: boolean) =>
+    releaseLane(store, owner, id, { afterMs: 0, isCut });
+  await post(leadId, { name: 'a' });
+  expect(await deliver(first)).toBe(false);
+  await post(leadId, { name: 'b' });
+  await store.prisma.endpoint.updateMany({ data: { laneUntil: new Date(0) } });
+  expect([await deliver(second), await deliver(second)]).toEqual([true, false]);
+  await given(second, false);
+  await post(leadId, { name: 'c' });
+  expect(await deliver(third)).toBe(false);
+  await post(leadId, { name: 'd' });
+  await given(third, true);
+  // Asked for again meanwhile, it is confirmed all the same.
+  for await (const _ of resendSteps(store, id, { leadId }));
+  expect([await deliver(first), await deliver(first)]).toEqual([true, false]);
 });
 
 test('what failed waits; what failed for days at an endpoint that takes others is set aside, and a change brings it back', async () => {

@@ -45,7 +45,9 @@ export async function takeLanes(
   { leaseMs, limit }: { leaseMs: number; limit: number },
 ): Promise<string[]> {
   const rows = await store.prisma.$queryRaw<{ id: string }[]>`
-    UPDATE endpoint SET lane_owner = ${owner}::uuid, lane_until = ${fromNow(leaseMs)}
+    UPDATE endpoint SET lane_owner = ${owner}::uuid, lane_until = ${fromNow(leaseMs)},
+      -- Whoever had it did not give it back: nobody knows what it was sending.
+      lane_lost_at = CASE WHEN lane_owner IS NULL THEN lane_lost_at ELSE clock_timestamp() END
     WHERE id IN (
       SELECT e.id FROM endpoint e
       WHERE (e.lane_until IS NULL OR e.lane_until < clock_timestamp())
@@ -74,15 +76,19 @@ export async function keepLanes(
   return rows.map(({ id }) => id);
 }
 
-/** Gives a lane back, to be taken after so many milliseconds: its rate is kept across deliverers. */
+/**
+ * Gives a lane back, to be taken after so many milliseconds: its rate is kept across deliverers. `isCut`: sends were
+ * ended before their answer.
+ */
 export async function releaseLane(
   store: Store,
   owner: string,
   endpointId: string,
-  afterMs: number,
+  { afterMs, isCut }: { afterMs: number; isCut: boolean },
 ): Promise<void> {
   await store.prisma.$executeRaw`
-    UPDATE endpoint SET lane_owner = NULL, lane_until = ${fromNow(afterMs)}
+    UPDATE endpoint SET lane_owner = NULL, lane_until = ${fromNow(afterMs)},
+      lane_lost_at = CASE WHEN ${isCut} THEN clock_timestamp() ELSE lane_lost_at END
     WHERE id = ${endpointId}::uuid AND lane_owner = ${owner}::uuid`;
 }
 
@@ -258,7 +264,10 @@ export interface SentDelivery extends DeliveryTry {
   resends: number;
   /** Milliseconds after which it is tried again if it was not delivered. */
   retryMs: number;
-  /** Milliseconds after which it is sent once more although it was delivered; null: it is not. */
+  /**
+   * Milliseconds after which it is sent once more although it was delivered, if a try before it may have had no
+   * answer; null: it is not.
+   */
   confirmMs: number | null;
   /** What the destination calls the lead; null: it did not say. */
   remoteId: string | null;
@@ -326,7 +335,9 @@ export async function recordTries(
       UPDATE delivery d SET
         due_at = CASE
           WHEN delivered AND d.version <= judged.version AND d.resends <= judged.resends
-            THEN now() + "confirmMs" * interval '1 millisecond'
+            THEN CASE WHEN d.attempts > 0 OR d.due_at <= (
+                        SELECT lane_lost_at FROM endpoint WHERE id = ${endpointId}::uuid)
+                      THEN now() + "confirmMs" * interval '1 millisecond' END
           WHEN delivered THEN now()
           WHEN ${isSetAside(endpointId, setAsideMs)} THEN NULL
           ELSE now() + "retryMs" * interval '1 millisecond' END,
@@ -423,7 +434,9 @@ export async function* resendSteps(
         ORDER BY lead_id LIMIT ${BATCH}::int FOR UPDATE
       ), resent AS (
         UPDATE delivery d SET
-          resends = resends + 1, due_at = now(), failed_at = NULL, failing_since = NULL, attempts = 0
+          resends = resends + 1, failed_at = NULL, failing_since = NULL,
+          -- That a try may have had no answer is not forgotten.
+          due_at = least(due_at, now()), attempts = least(attempts, 1)
         FROM next WHERE d.endpoint_id = ${endpointId}::uuid AND d.lead_id = next.lead_id
         RETURNING d.lead_id
       )

@@ -203,7 +203,7 @@ async function hasten(store: Store, id: string): Promise<void> {
   for (;;) {
     const [{ hastened }] = await store.prisma.$queryRaw<[{ hastened: number }]>`
       WITH late AS (
-        SELECT lead_id FROM delivery WHERE endpoint_id = ${id}::uuid AND due_at > now()
+        SELECT lead_id FROM delivery WHERE endpoint_id = ${id}::uuid AND due_at > now() AND attempts > 0
         ORDER BY lead_id LIMIT ${HASTENED_AT_ONCE}::int FOR UPDATE
       ), hastened AS (
         UPDATE delivery d SET due_at = now() FROM late
