@@ -7,7 +7,6 @@ import { createGate, createScopeCheck } from './gate.ts';
 import { setSecurityHeaders } from './headers.ts';
 import { ConsoleProblem, ProblemError, sendProblem } from './problem.ts';
 import { recordActions } from './record.ts';
-import { accountPageRoutes } from './pages/account.ts';
 import { leadPageRoutes } from './pages/leads.ts';
 import { livePageRoutes } from './pages/live.ts';
 import { pendingPageRoutes } from './pages/pending.ts';
@@ -45,7 +44,6 @@ export async function consoleApp(app: FastifyInstance, services: ConsoleServices
   await app.register(signInRoutes, services);
   await app.register(leadPageRoutes, services);
   await app.register(pendingPageRoutes, services);
-  await app.register(accountPageRoutes, services);
   await app.register(livePageRoutes, services);
   await app.register(dashboardRoutes, services);
   await addApiRoutes(app, services);

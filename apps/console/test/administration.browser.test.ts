@@ -177,3 +177,92 @@ test('what a replay would do is said before it begins', async () => {
   await page.getByText('Done').waitFor();
   expect(faults).toEqual([]);
 }, 60_000);
+
+test.each(SIZES)(
+  'a field, days, an operator, a token and a password are set and stand in the audit log, at %s',
+  async (at, size) => {
+    const { page, faults } = await pages.openAs('administrator', size);
+    if (at === 'a telephone') await page.emulateMedia({ colorScheme: 'dark' });
+    const dialog = page.getByRole('dialog');
+    const open = async (tab: string) => {
+      await page.goto(`/settings?tab=${tab}`);
+      await page.locator('[role=tabpanel]:visible').locator('button').first().waitFor();
+      await expectUsable(page);
+    };
+    await open('workspace');
+    await page.getByLabel('Time zone').fill('Mars/Olympus');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByLabel('Time zone').and(page.locator('[aria-invalid=true]')).waitFor();
+
+    await open('fields');
+    await page.getByRole('button', { name: 'New field' }).click();
+    await page.screenshot({ path: `/tmp/webb/d-${at}.png` });
+    await expectUsable(page);
+    await dialog.getByLabel('Name').fill(`plano ${at}`);
+    await dialog.getByRole('combobox', { name: 'Type' }).click();
+    await page.getByRole('option', { name: 'One of a list' }).click();
+    await dialog.getByLabel('Options').fill('ouro\nprata');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(`plano ${at}`).first().waitFor();
+
+    await open('retention');
+    await page.getByRole('button', { name: 'Change: Posts as sent' }).click();
+    await dialog.getByLabel('For a number of days').check();
+    await dialog.getByLabel('Days', { exact: true }).fill('30');
+    await dialog.getByText('Nothing would go now.').waitFor();
+    await expectUsable(page);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('30 days').waitFor();
+
+    await open('operators');
+    await page.getByRole('button', { name: 'Add an operator' }).click();
+    await dialog.getByLabel('Name').fill(`Rui ${at}`);
+    await dialog.getByLabel('First password').fill('short');
+    await dialog.getByRole('combobox', { name: 'Where' }).click();
+    await page.getByRole('option', { name: 'Agência' }).click();
+    await dialog.getByRole('button', { name: 'Add an operator' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await dialog.getByLabel('First password').fill('long enough to sign in');
+    await dialog.getByRole('button', { name: 'Add an operator' }).click();
+    await page
+      .getByRole('cell', { name: `Rui ${at}` })
+      .first()
+      .waitFor();
+    await page.getByText('Agência: Operator').filter({ visible: true }).first().waitFor();
+
+    await open('tokens');
+    await page.getByRole('button', { name: 'New token' }).click();
+    await dialog.getByLabel('Name').fill(`n8n ${at}`);
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByText('It is shown this once.').waitFor();
+    await expectUsable(page);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: `Revoke n8n ${at}` }).click();
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('Revoked').first().waitFor();
+
+    await page.goto('/account');
+    await page.getByText('this one').waitFor();
+    await expectUsable(page);
+    await page.goto('/audit');
+    await page.getByPlaceholder('link, or link.disable').fill('token');
+    await page.getByText('token.revoke').first().waitFor();
+    await page.getByText('operator.add').waitFor({ state: 'detached' });
+    await expectUsable(page);
+    expect(faults.filter((fault) => !fault.includes('422'))).toEqual([]);
+  },
+  60_000,
+);
+
+test('a viewer is told what needs another role', async () => {
+  const { page, faults } = await pages.openAs('viewer', TELEPHONE);
+  for (const path of ['/deliveries', '/imports/new', '/imports/replay', '/audit']) {
+    await page.goto(path);
+    await page.getByText('This needs another role').waitFor();
+  }
+  await page.goto('/settings?tab=fields');
+  await page.locator('[role=tabpanel]:visible').waitFor();
+  expect(await page.getByRole('button', { name: 'New field' }).count()).toBe(0);
+  await expectUsable(page);
+  expect(faults).toEqual([]);
+}, 60_000);

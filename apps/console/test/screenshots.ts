@@ -189,9 +189,14 @@ const PAGES: readonly (readonly [name: string, path: () => string, ready: string
   ['new-endpoint', () => '/deliveries/new', 'form'],
   ['endpoint', () => `/deliveries/${endpointId}`, 'tbody tr'],
   ['endpoint-verify', () => `/deliveries/${endpointId}?tab=verify`, '[role=tabpanel]:visible'],
-  ['imports', () => '/imports', 'tbody tr'],
+  ['imports', () => '/imports', 'main .bar'],
   ['import', () => '/imports/new', '.drop'],
   ['replay', () => '/imports/replay', 'main button'],
+  ...['workspace', 'fields', 'retention', 'operators', 'tokens'].map(
+    (tab) => [`settings-${tab}`, () => `/settings?tab=${tab}`, '[role=tabpanel]:visible'] as const,
+  ),
+  ['audit', () => '/audit', 'main .bar'],
+  ['account', () => '/account', '.lead-card'],
   ['endpoint-settings', () => `/deliveries/${endpointId}?tab=settings`, 'form'],
 ];
 

@@ -25,6 +25,8 @@ const EVENTS = [
   'lead.updated',
   'lead.merged',
   'lead.erased',
+  'alarm.opened',
+  'alarm.closed',
 ] as const satisfies readonly Event[];
 
 /** An endpoint as it is typed. */
@@ -49,7 +51,7 @@ export const formOf = (endpoint: Endpoint | null): EndpointForm => ({
   name: endpoint?.name ?? '',
   url: endpoint?.url ?? '',
   token: '',
-  events: endpoint?.events ?? EVENTS,
+  events: endpoint?.events ?? EVENTS.filter((event) => event.startsWith('lead.')),
   linkIds: endpoint?.linkIds ?? [],
   perSecond: endpoint?.perSecond ?? '',
   concurrency: endpoint?.concurrency ?? 8,
@@ -165,7 +167,7 @@ export function EndpointFields({
         >
           <Group gap="md">
             {EVENTS.map((event) => (
-              <Checkbox key={event} value={event} label={t(`event.${event.slice(5) as Verb}`)} />
+              <Checkbox key={event} value={event} label={t(`event.${EVENT_TEXTS[event]}`)} />
             ))}
           </Group>
         </Checkbox.Group>
@@ -246,4 +248,12 @@ export function EndpointFields({
   );
 }
 
-type Verb = 'created' | 'updated' | 'merged' | 'erased';
+/** Keys of their texts: a dot would lead further into the texts. */
+const EVENT_TEXTS = {
+  'lead.created': 'created',
+  'lead.updated': 'updated',
+  'lead.merged': 'merged',
+  'lead.erased': 'erased',
+  'alarm.opened': 'alarmOpened',
+  'alarm.closed': 'alarmClosed',
+} as const satisfies Record<(typeof EVENTS)[number], string>;

@@ -44,6 +44,7 @@ const PAGES: readonly Page[] = [
   },
   { path: '/imports/new', load: () => import('./pages/import.tsx') },
   { path: '/imports/replay', load: () => import('./pages/replay.tsx') },
+  { path: '/imports/read-again', load: () => import('./pages/read-again.tsx') },
   { path: '/tail', load: null, place: { name: 'live', icon: 'live' } },
   { path: '/queues', load: null, place: { name: 'queue', icon: 'queue' } },
   {

@@ -52,7 +52,7 @@ const KeyAnswer = Type.Object({
 });
 
 /** The script that asks security keys, and the library that it asks by: plain JavaScript, sent as it is. */
-export const KEY_SCRIPT = '/static/security-key.js';
+const KEY_SCRIPT = '/static/security-key.js';
 const require = createRequire(import.meta.url);
 const KEY_SCRIPT_TEXT = [
   require

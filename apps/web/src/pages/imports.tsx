@@ -31,6 +31,9 @@ export default function ImportsPage() {
             >
               {t('replay')}
             </Button>
+            <Button component={Link} href="/imports/read-again" variant="default">
+              {t('readAgain')}
+            </Button>
             <Button
               component={Link}
               href="/imports/new"
@@ -46,7 +49,7 @@ export default function ImportsPage() {
   );
 }
 
-const KINDS = ['import', 'replay', 'resend'] as const satisfies readonly NonNullable<
+const KINDS = ['import', 'replay', 'read-again', 'resend'] as const satisfies readonly NonNullable<
   Answer<'/api/runs', 'get'>[number]['kind']
 >[];
 type Kind = (typeof KINDS)[number];
@@ -140,7 +143,7 @@ function useRunText(workspace: Workspace): RunText {
     },
     counts(run) {
       if (run.kind === 'import') return importCounts(run);
-      const count = run.progress['enqueued'] ?? run.progress['resent'] ?? 0;
+      const count = run.progress['enqueued'] ?? run.progress['resent'] ?? run.progress['read'] ?? 0;
       return t('counted', { count });
     },
   };

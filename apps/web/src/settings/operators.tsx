@@ -50,9 +50,7 @@ export default function Operators() {
         <thead>
           <tr>
             <th scope="col">{t('name')}</th>
-            <th scope="col" data-keep>
-              {t('roles')}
-            </th>
+            <th scope="col">{t('roles')}</th>
             <th scope="col">{t('factor')}</th>
             <th scope="col">{t('since')}</th>
             <th scope="col" data-keep>
@@ -66,8 +64,16 @@ export default function Operators() {
               <td>
                 {operator.name}{' '}
                 {operator.name === me.name && <Badge color="gray">{t('you')}</Badge>}
+                <span className="under">
+                  {[
+                    ...(operator.role === null ? [] : [t(`role.${operator.role}`)]),
+                    ...operator.workspaces.map(
+                      ({ workspaceId, role }) => `${nameOf(workspaceId)}: ${t(`role.${role}`)}`,
+                    ),
+                  ].join(' · ')}
+                </span>
               </td>
-              <td data-keep className="wraps">
+              <td className="wraps">
                 {operator.role !== null && <Badge>{t(`role.${operator.role}`)}</Badge>}{' '}
                 {operator.workspaces.map(({ workspaceId, role }) => (
                   <Badge key={workspaceId} color="blue">
