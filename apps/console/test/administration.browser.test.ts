@@ -196,7 +196,6 @@ test.each(SIZES)(
 
     await open('fields');
     await page.getByRole('button', { name: 'New field' }).click();
-    await page.screenshot({ path: `/tmp/webb/d-${at}.png` });
     await expectUsable(page);
     await dialog.getByLabel('Name').fill(`plano ${at}`);
     await dialog.getByRole('combobox', { name: 'Type' }).click();
@@ -239,7 +238,7 @@ test.each(SIZES)(
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: `Revoke n8n ${at}` }).click();
     await dialog.getByRole('button', { name: 'Revoke' }).click();
-    await page.getByText('Revoked').first().waitFor();
+    await page.getByText('Revoked').filter({ visible: true }).first().waitFor();
 
     await page.goto('/account');
     await page.getByText('this one').waitFor();

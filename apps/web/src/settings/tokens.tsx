@@ -33,6 +33,11 @@ export default function Tokens() {
     workspaceId === null
       ? t('everywhere')
       : (workspaces.find(({ id }) => id === workspaceId)?.name ?? workspaceId.slice(0, 8));
+  const endOf = (token: Token) => {
+    if (token.revokedAt !== null) return <Badge color="gray">{t('revoked')}</Badge>;
+    if (ended(token)) return <Badge color="gray">{t('over')}</Badge>;
+    return <Time at={token.expiresAt} />;
+  };
   return (
     <>
       <Group justify="space-between" mb="sm" align="flex-start">
@@ -53,9 +58,7 @@ export default function Tokens() {
               <th scope="col">{t('role')}</th>
               <th scope="col">{t('by')}</th>
               <th scope="col">{t('used')}</th>
-              <th scope="col" data-keep>
-                {t('ends')}
-              </th>
+              <th scope="col">{t('ends')}</th>
               <th scope="col" data-keep>
                 <span className="visually-hidden">{t('revoke')}</span>
               </th>
@@ -67,7 +70,7 @@ export default function Tokens() {
                 <td>
                   {token.name}
                   <span className="under">
-                    {roles(token.role)}, {whereOf(token)}
+                    {roles(token.role)}, {whereOf(token)} · {endOf(token)}
                   </span>
                 </td>
                 <td>
@@ -81,15 +84,7 @@ export default function Tokens() {
                     <Time at={token.lastUsedAt} near />
                   )}
                 </td>
-                <td data-keep>
-                  {token.revokedAt !== null ? (
-                    <Badge color="gray">{t('revoked')}</Badge>
-                  ) : ended(token) ? (
-                    <Badge color="gray">{t('over')}</Badge>
-                  ) : (
-                    <Time at={token.expiresAt} />
-                  )}
-                </td>
+                <td>{endOf(token)}</td>
                 <td data-keep className="number">
                   {!ended(token) && (
                     <Button
