@@ -202,7 +202,7 @@ test.each(SIZES)(
     await page.getByRole('option', { name: 'One of a list' }).click();
     await dialog.getByLabel('Options').fill('ouro\nprata');
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await page.getByText(`plano ${at}`).first().waitFor();
+    await page.getByRole('button', { name: `More of plano ${at}` }).waitFor();
 
     await open('retention');
     await page.getByRole('button', { name: 'Change: Posts as sent' }).click();
@@ -246,7 +246,7 @@ test.each(SIZES)(
     await page.goto('/audit');
     await page.getByPlaceholder('link, or link.disable').fill('token');
     await page.getByText('token.revoke').first().waitFor();
-    await page.getByText('operator.add').waitFor({ state: 'detached' });
+    await page.getByText('operator.add').first().waitFor({ state: 'detached' });
     await expectUsable(page);
     expect(faults.filter((fault) => !fault.includes('422'))).toEqual([]);
   },
