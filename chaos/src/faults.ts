@@ -114,7 +114,7 @@ const FAULTS: Record<FaultKind, Inflict> = {
     await delay(forMs);
     await node.kill('SIGCONT');
   },
-  'silence redis': ({ redis: { network } }, { forMs }) => silence(network, forMs),
+  'silence redis': ({ redis: { networks } }, { nth, forMs }) => silence(networks(nth), forMs),
   'fill redis': async ({ redis: { nodes } }, { forMs }) => {
     await limitMemory(nodes, '1');
     await delay(forMs);
@@ -138,7 +138,7 @@ const FAULTS: Record<FaultKind, Inflict> = {
     await delay(forMs);
     signalAll(pid, 'SIGCONT');
   },
-  'silence postgres': ({ networkOfPostgres }, { forMs }) => silence(networkOfPostgres, forMs),
+  'silence postgres': ({ networkOfPostgres }, { forMs }) => silence([networkOfPostgres], forMs),
   'crowd postgres': async ({ postgres: { url } }, { forMs }) => {
     const crowd: pg.Client[] = [];
     const until = Date.now() + forMs;
@@ -211,10 +211,10 @@ async function freeze(member: Member, forMs: number): Promise<void> {
 }
 
 /** No packet comes through, either way, and what was connected then never hears again. */
-async function silence(network: SilentProxy | null, forMs: number): Promise<void> {
-  network?.silence();
+async function silence(networks: readonly SilentProxy[], forMs: number): Promise<void> {
+  for (const network of networks) network.silence();
   await delay(forMs);
-  network?.admit();
+  for (const network of networks) network.admit();
 }
 
 async function limitMemory(nodes: readonly OwnServer[], maxmemory: string): Promise<void> {

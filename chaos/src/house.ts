@@ -68,8 +68,10 @@ export interface Redises {
   /** As REDIS_URL takes it. */
   url: string;
   nodes: readonly OwnServer[];
-  /** Between the processes and the one Redis; the nodes of a Cluster are reached directly. */
-  network: SilentProxy | null;
+  /** The same, through the networks. */
+  urlOfProcesses: string;
+  /** Between the processes and the one Redis; or between one node of a Cluster, a master or a replica, and all others. */
+  networks: (nth: number) => readonly SilentProxy[];
   /** The nodes by what they hold: one, or the three masters each with its replica. */
   shards: () => Promise<Shard[]>;
   stop: () => Promise<void>;
@@ -113,7 +115,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
       name: `${app} ${n + 1}`,
       env: {
         PATH: process.env.PATH,
-        REDIS_URL: redis.network?.url ?? redis.url,
+        REDIS_URL: redis.urlOfProcesses,
         LOG_LEVEL: 'info',
         ...env,
       },
@@ -176,7 +178,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     close: async ({ keep }) => {
       await Promise.all(members.map((member) => member.end('SIGKILL')));
       await Promise.all(endpoints.map((endpoint) => endpoint.close()));
-      await Promise.all([redis.network?.close(), networkOfPostgres.close()]);
+      await networkOfPostgres.close();
       await Promise.all([redis.stop(), postgres.stop()]);
       if (!keep) home.remove();
     },
@@ -190,11 +192,24 @@ async function startSingle(): Promise<Redises> {
   const server = await startOwnRedis();
   const network = await openSilentProxy(server.url);
   const shards = () => Promise.resolve<Shard[]>([[server]]);
-  return { url: server.url, nodes: [server], network, shards, stop: () => server.stop() };
+  return {
+    url: server.url,
+    urlOfProcesses: network.url,
+    nodes: [server],
+    networks: () => [network],
+    shards,
+    stop: async () => {
+      await network.close();
+      await server.stop();
+    },
+  };
 }
 
 async function startCluster(): Promise<Redises> {
-  const { urls, nodes, masterOf, replicasOf, stop } = await startOwnCluster();
+  const { urls, nodes, masterOf, replicasOf, networksOf, stop } = await startOwnCluster({
+    networks: true,
+  });
+  const url = urls.join(',');
   const shards = () =>
     Promise.all(
       FIRST_SLOTS.map(async (slot): Promise<Shard> => [
@@ -202,7 +217,11 @@ async function startCluster(): Promise<Redises> {
         ...(await replicasOf(slot)),
       ]),
     );
-  return { url: urls.join(','), nodes, network: null, shards, stop };
+  const networks = (nth: number) => {
+    const node = nodes[nth % nodes.length];
+    return node === undefined ? [] : networksOf(node);
+  };
+  return { url, urlOfProcesses: url, nodes, networks, shards, stop };
 }
 
 /** After a kill: the processes of a Postgres may need a moment to notice. */

@@ -2,8 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { startOwnRedis } from './own-server.js';
+import { CLUSTER_BUS } from './redis.js';
+import { openSilentProxy } from './silent-proxy.js';
 
 /** @typedef {import('./own-server.js').OwnServer} OwnServer */
+/** @typedef {import('./silent-proxy.js').SilentProxy} SilentProxy */
 
 /**
  * A Redis Cluster of one's own on the loopback interface: to kill, freeze and reshard. It does not
@@ -20,6 +23,8 @@ import { startOwnRedis } from './own-server.js';
  * @property {() => Promise<void>} settle waits until every node that runs sees every slot served, and
  *   every replica has what its master has
  * @property {() => Promise<void>} flush removes all keys
+ * @property {(node: OwnServer) => readonly SilentProxy[]} networksOf what stands between a node and all
+ *   others, clients and nodes, if it was asked for
  * @property {() => Promise<void>} stop
  */
 
@@ -36,6 +41,7 @@ const KEYS_AT_ONCE = 100;
  * @param {number} [options.replicas] in all, dealt out to the masters
  * @param {number} [options.nodeTimeoutMs]
  * @param {Record<string, string>} [options.settings] of redis.conf, over ours
+ * @param {boolean} [options.networks] whether each node is reached through networks that can fall silent
  * @returns {Promise<OwnCluster>}
  */
 export async function startOwnCluster({
@@ -43,6 +49,7 @@ export async function startOwnCluster({
   replicas = 3,
   nodeTimeoutMs = 1_000,
   settings = {},
+  networks = false,
 } = {}) {
   const password = randomBytes(18).toString('hex');
   /** @type {Node[]} */
@@ -50,6 +57,7 @@ export async function startOwnCluster({
   const stop = async () => {
     for (const { admin } of nodes) admin.disconnect();
     await Promise.all(nodes.map(({ server }) => server.stop()));
+    await Promise.all(nodes.flatMap((node) => node.networks.map((network) => network.close())));
   };
   try {
     // One after the other, as each looks for ports that are free.
@@ -61,7 +69,7 @@ export async function startOwnCluster({
   }
   return {
     nodes: nodes.map(({ server }) => server),
-    urls: nodes.map(({ server }) => server.url),
+    urls: nodes.map((node) => node.networks[0]?.url ?? node.server.url),
     masterOf: async (place) => (await servingOf(nodes, await slotOf(nodes, place))).master,
     replicasOf: async (place) => (await servingOf(nodes, await slotOf(nodes, place))).replicas,
     slotOf: (place) => slotOf(nodes, place),
@@ -71,6 +79,7 @@ export async function startOwnCluster({
       return keys;
     },
     settle: () => settle(nodes),
+    networksOf: (server) => nodes.find((node) => node.server === server)?.networks ?? [],
     flush: async () => {
       for (const { admin } of await masterNodes(nodes)) await admin.flushall();
     },
@@ -78,7 +87,8 @@ export async function startOwnCluster({
   };
 
   async function startNode() {
-    const server = await startOwnRedis({
+    /** @type {Record<string, string>} */
+    const own = {
       requirepass: password,
       masterauth: password,
       'cluster-enabled': 'yes',
@@ -89,7 +99,8 @@ export async function startOwnCluster({
       'cluster-allow-replica-migration': 'no',
       'repl-diskless-sync-delay': '0',
       ...settings,
-    });
+    };
+    const server = await startOwnRedis(own);
     const admin = new Redis(server.url, {
       commandTimeout: 2_000,
       maxRetriesPerRequest: 1,
@@ -98,11 +109,30 @@ export async function startOwnCluster({
       enableReadyCheck: false,
     });
     admin.on('error', () => undefined);
-    return { server, admin };
+    return { server, admin, networks: networks ? await putNetworksBefore(server, own) : [] };
+
+    /**
+     * The node says from now on that it is to be found there, after a start as well.
+     * @param {OwnServer} server
+     * @param {Record<string, string>} own
+     */
+    async function putNetworksBefore(server, own) {
+      const bus = new URL(server.url);
+      bus.port = (server.port + CLUSTER_BUS).toString();
+      const both = await Promise.all([openSilentProxy(server.url), openSilentProxy(bus.href)]);
+      for (const [n, name] of ['cluster-announce-port', 'cluster-announce-bus-port'].entries()) {
+        own[name] = String(both[n]?.port);
+        await admin.config('SET', name, own[name]);
+      }
+      return both;
+    }
   }
 }
 
-/** @typedef {{ server: OwnServer, admin: Redis }} Node */
+/** @typedef {{ server: OwnServer, admin: Redis, networks: readonly SilentProxy[] }} Node */
+
+/** As other nodes and clients know it. @param {Node} node */
+const portOf = ({ server, networks }) => networks[0]?.port ?? server.port;
 
 /**
  * @param {Node[]} nodes
@@ -115,7 +145,11 @@ async function join(nodes, masters) {
     await admin.call('CLUSTER', 'SET-CONFIG-EPOCH', (n + 1).toString());
     if (n < masters) await admin.cluster('ADDSLOTS', ...shareOf(n, masters));
   }
-  for (const { server } of others) await first.admin.cluster('MEET', '127.0.0.1', server.port);
+  for (const node of others)
+    await first.admin.call(
+      ...['CLUSTER', 'MEET', '127.0.0.1', portOf(node).toString()],
+      (node.networks[1]?.port ?? node.server.port + CLUSTER_BUS).toString(),
+    );
   await eventually('all nodes know each other', async () => {
     const known = await Promise.all(nodes.map(({ admin }) => clusterInfo(admin)));
     return known.every((info) => info.get('cluster_known_nodes') === nodes.length.toString());
@@ -209,7 +243,7 @@ async function servingOf(nodes, slot) {
  * @param {number} port
  */
 function nodeAt(nodes, port) {
-  const node = nodes.find(({ server }) => server.port === port);
+  const node = nodes.find((one) => portOf(one) === port);
   if (node === undefined) throw new Error(`no node of this cluster has port ${port.toString()}`);
   return node;
 }
@@ -233,8 +267,10 @@ async function masterNodes(nodes) {
  * @param {string} password
  */
 async function moveSlot(nodes, slot, to, password) {
-  const source = nodeAt(nodes, (await servingOf(nodes, slot)).master.port);
-  const target = nodeAt(nodes, to.port);
+  const target = nodes.find(({ server }) => server === to);
+  if (target === undefined) throw new Error('it is no node of this cluster');
+  const { master } = await servingOf(nodes, slot);
+  const source = nodes.find(({ server }) => server === master) ?? target;
   if (source === target) return 0;
   const [sourceId, targetId] = await Promise.all([
     source.admin.cluster('MYID'),

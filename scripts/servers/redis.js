@@ -12,7 +12,7 @@ import { redisProgram } from './redis-program.js';
 /** @typedef {import('./redis-program.js').RedisProgram} RedisProgram */
 
 /** How far above a node's port the nodes of a cluster talk to each other. */
-const CLUSTER_BUS = 10_000;
+export const CLUSTER_BUS = 10_000;
 
 /**
  * Starts the Redis whose data is in the home: every write on disk before it is answered, nothing
