@@ -17,7 +17,14 @@ export interface Io {
 }
 
 /** Exit statuses, as `leadgate --help` lists them. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 3, stopped: 130 } as const;
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  unreachable: 3,
+  erased: 4,
+  stopped: 130,
+} as const;
 export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
 /** A command cannot do what was asked. The message is one sentence: what happened, what to do. */

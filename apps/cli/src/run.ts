@@ -14,7 +14,7 @@ Audit log: whatever acts is on record (leadgate audit), under the name of the us
 or LEADGATE_OPERATOR.
 
 Exit status: 0 done; 1 failed or not found; 2 wrong usage or settings; 3 a server cannot
-be reached; 130 stopped in order by Ctrl-C, before all was done.`;
+be reached; 4 what was asked for was erased; 130 stopped in order by Ctrl-C, before all was done.`;
 
 /**
  * Runs one command line (without node and script) and returns its exit status. What went wrong is

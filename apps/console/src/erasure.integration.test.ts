@@ -120,9 +120,14 @@ describe('an erasure through the API', () => {
     const answer = await erase({ leadId, reason: 'ticket 2' });
     expect(answer.statusCode).toBe(200);
     expect(answer.json()).toMatchObject({ leadId, inLedger: true, counts: { identities: 1 } });
-    expect(await show()).toMatchObject({
-      ...{ erased: true, identities: [], history: [{ sent: {} }] },
-      erasure: { reason: 'ticket 2' },
+    const gone = await administrator('GET', `/api/leads/${leadId}`);
+    expect([gone.statusCode, gone.headers['content-type']]).toEqual([
+      410,
+      'application/problem+json',
+    ]);
+    expect(gone.json()).toMatchObject({
+      ...{ code: 'erased', status: 410 },
+      erasure: { leadId, reason: 'ticket 2', at: expect.stringMatching(/^\d{4}-.*Z$/) as string },
     });
     const [entry] = await listAudit(console_.store, { action: 'lead.erase', limit: 10 });
     expect(entry).toMatchObject({ subject: { workspaceId, leadId }, outcome: 'done' });

@@ -1,5 +1,5 @@
 import { type FieldError, problemSchema } from '@leadgate/contract';
-import type { Refusal } from '@leadgate/operations';
+import { Erased, type Refusal } from '@leadgate/operations';
 import type { FastifyReply } from 'fastify';
 import { Type, type Static } from 'typebox';
 
@@ -12,6 +12,7 @@ const PROBLEMS = {
   'not-offered': { status: 403, title: 'The dashboard does not do this.' },
   'not-found': { status: 404, title: 'There is no such thing here.' },
   conflict: { status: 409, title: 'Something else stands in the way.' },
+  erased: { status: 410, title: 'It was erased.' },
   'body-too-large': { status: 413, title: 'The body is too large.' },
   'unsupported-media-type': { status: 415, title: 'Send JSON (application/json).' },
   invalid: { status: 422, title: 'Some fields cannot be accepted.' },
@@ -22,7 +23,11 @@ const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 
 /** As of the receiver, with codes of its own. */
-export const ConsoleProblem = problemSchema(Type.String({ description: 'Stable, for programs.' }));
+const Base = problemSchema(Type.String({ description: 'Stable, for programs.' }));
+export const ConsoleProblem = Type.Object(
+  { ...Base.properties, erasure: Type.Optional(Erased) },
+  { $id: 'Problem', description: 'application/problem+json (RFC 9457)' },
+);
 export type ConsoleProblem = Static<typeof ConsoleProblem>;
 
 /** What every route of the API may answer besides what it promises. */
@@ -32,6 +37,7 @@ export interface ProblemDetails {
   detail?: string;
   errors?: FieldError[];
   retryAfterSeconds?: number;
+  erasure?: Erased;
 }
 
 /** What a route throws to answer with a problem; the error handler sends it. */
@@ -59,7 +65,7 @@ export function problemOf({ detail, errors }: Refusal): ProblemDetails {
 export function sendProblem(
   reply: FastifyReply,
   code: ProblemCode,
-  { detail, errors, retryAfterSeconds }: ProblemDetails = {},
+  { detail, errors, retryAfterSeconds, erasure }: ProblemDetails = {},
 ): FastifyReply {
   const { status, title } = PROBLEMS[code];
   if (retryAfterSeconds !== undefined) reply.header('retry-after', Math.ceil(retryAfterSeconds));
@@ -70,6 +76,7 @@ export function sendProblem(
     code,
     ...(detail !== undefined && { detail }),
     ...(errors !== undefined && { errors }),
+    ...(erasure !== undefined && { erasure }),
   };
   return reply
     .code(status)

@@ -124,5 +124,6 @@ test('an administrator erases a person, and hears first what goes', async () => 
     .waitFor();
   const left = await showLead(pages.console.store, first.leadId, { historyLimit: 1 });
   expect(left).toMatchObject({ erased: true });
-  expect(faults).toEqual([]);
+  // A browser says of its own that the API answered 410.
+  expect(faults.filter((fault) => !fault.includes('status of 410'))).toEqual([]);
 }, 120_000);

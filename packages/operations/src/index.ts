@@ -5,6 +5,7 @@ export {
   type Call,
   type Connections,
   type DeliverySettings,
+  Erased,
   type Operation,
   type RefusalCode,
   type SignedIn,

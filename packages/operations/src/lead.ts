@@ -29,6 +29,7 @@ import {
   recentLeads,
   showLead,
   splitLead,
+  type LeadDetails,
   type LeadFilter,
   type LeadSearch,
   type LeadSummary,
@@ -210,6 +211,7 @@ export const lead = {
     method: 'GET',
     path: '/leads/:leadId',
     summary: 'Show a lead by any id it ever had, with history, provenance and duplicates',
+    description: '410 with `erasure` if it was erased: when, why and by whom.',
     scope: 'leadId',
     personal: true,
     input: Type.Object({
@@ -268,6 +270,8 @@ export const lead = {
       },
       'All that is known of a lead.',
     ),
+    gone: ({ leadId, erased, erasure, updatedAt }: LeadDetails) =>
+      erased ? { leadId, ...(erasure ?? { at: updatedAt, reason: '', by: '' }) } : null,
     run: async ({ leadId, history = 50 }, { store }) =>
       (await showLead(store, leadId, { historyLimit: history })) ?? unknownLead(leadId),
   }),

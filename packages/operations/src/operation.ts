@@ -121,6 +121,18 @@ export type Scope =
   | 'runId'
   | null;
 
+/** What is said of what was erased, to whoever asks for it by an id that was answered. */
+export const Erased = Type.Object(
+  {
+    leadId: Type.String({ format: 'uuid' }),
+    at: Type.String({ format: 'date-time' }),
+    reason: Type.String(),
+    by: Type.String(),
+  },
+  { description: 'What was erased, when, why and by whom.' },
+);
+export type Erased = Static<typeof Erased>;
+
 /** An operation, defined once for every door: the console's API and pages, and the command line. */
 export interface Operation<I extends TObject = TObject, O = unknown> {
   /** What it is called in the audit log: `link.create`. */
@@ -150,6 +162,8 @@ export interface Operation<I extends TObject = TObject, O = unknown> {
   /** Null: it answers a TextFile. */
   output: TSchema | null;
   status: number;
+  /** Says that what was asked for was erased: the API answers 410, the command line ends with 4. */
+  gone?(output: O): Erased | null;
   run(input: Static<I>, connections: Connections, call: Call): Promise<O | Refusal> | O | Refusal;
 }
 

@@ -64,7 +64,8 @@ function head(lead: LeadDetails): string {
   ]);
 }
 
-function erasedText({ erasure }: LeadDetails): string {
+/** When, by whom and why a lead was erased. */
+export function erasedText({ erasure }: LeadDetails): string {
   if (erasure === null) return 'its data was erased';
   return `${shortTime(erasure.at)} by ${erasure.by}: ${erasure.reason}`;
 }

@@ -82,6 +82,8 @@ function answer(reply: FastifyReply, operation: Operation, result: unknown): Fas
       .type(result.type)
       .header('content-disposition', `attachment; filename="${result.name}"`)
       .send(Readable.from(result.texts));
+  const erasure = operation.gone?.(result) ?? null;
+  if (erasure !== null) return sendProblem(reply, 'erased', { erasure });
   return reply.code(operation.status).send(result);
 }
 

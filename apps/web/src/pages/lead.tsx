@@ -18,7 +18,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useParams } from 'wouter';
-import { type Answer, api, dataOf } from '../api.ts';
+import { type Answer, api, ApiProblem, dataOf, type Problem } from '../api.ts';
 import { useNoteText } from '../lead-filters.tsx';
 import { Copy } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -51,6 +51,8 @@ export default function LeadPage() {
         api.GET('/api/leads/{leadId}', { params: { path: { leadId }, query: { history: 200 } } }),
       ),
   });
+  if (error instanceof ApiProblem && error.problem.erasure !== undefined)
+    return <ErasedLead erasure={error.problem.erasure} />;
   if (error !== null)
     return (
       <div className="page-body">
@@ -58,6 +60,24 @@ export default function LeadPage() {
       </div>
     );
   return isPending ? <Waiting /> : <LeadView lead={data} />;
+}
+
+/** What stays of a person whose data is gone, under any id that was ever answered. */
+function ErasedLead({ erasure }: { erasure: NonNullable<Problem['erasure']> }) {
+  const t = useTranslations('lead');
+  return (
+    <>
+      <PageHead title={erasure.leadId} before={<Back to="/leads" label={t('back')} />} />
+      <div className="page-body">
+        <p className="note" role="status">
+          {t.rich('erasedBecause', {
+            reason: erasure.reason,
+            at: () => <Time at={erasure.at} />,
+          })}
+        </p>
+      </div>
+    </>
+  );
 }
 
 function LeadView({ lead }: { lead: Lead }) {
@@ -84,16 +104,6 @@ function LeadView({ lead }: { lead: Lead }) {
         {may('operator', lead.workspaceId) && <Act lead={lead} />}
       </PageHead>
       <div className="page-body">
-        {lead.erased && (
-          <p className="note" role="status">
-            {lead.erasure === null
-              ? t('erased')
-              : t.rich('erasedBecause', {
-                  reason: lead.erasure.reason,
-                  at: () => <Time at={lead.erasure?.at ?? lead.updatedAt} />,
-                })}
-          </p>
-        )}
         <div className="lead">
           <Stack gap="md">
             <Facts lead={lead} />
