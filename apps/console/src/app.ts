@@ -16,7 +16,7 @@ import { dashboardRoutes } from './routes/dashboard.ts';
 import { healthRoutes } from './routes/health.ts';
 import { webRoutes } from './routes/web.ts';
 import type { ConsoleServices } from './services.ts';
-import { compileValidator, refuseUnstorable } from './validate.ts';
+import { compileValidator, refuseUnknownQuery, refuseUnstorable } from './validate.ts';
 
 /** The operators' side: everything behind one gate, and whatever acts on record. */
 export async function consoleApp(app: FastifyInstance, services: ConsoleServices): Promise<void> {
@@ -33,6 +33,7 @@ export async function consoleApp(app: FastifyInstance, services: ConsoleServices
   app.addHook('onRequest', createGate(services.store));
   app.addHook('preValidation', (request, _reply, done) => {
     refuseUnstorable(request);
+    refuseUnknownQuery(request);
     done();
   });
   app.addHook('preHandler', createScopeCheck(services.store));

@@ -103,6 +103,16 @@ test.each([
   expect((await administrator('GET', url)).statusCode).toBeLessThan(500);
 });
 
+test('a parameter that a route does not take is refused, not ignored: by every route of the API', async () => {
+  for (const { verb, path } of addresses) {
+    const url = path.replace(/\{\w+\}/g, '0d5b6b44-6a3e-4a55-9b4d-6a8c1f1d0a01');
+    const answer = await administrator(verb.toUpperCase(), `${url}?emial=ana@example.com`);
+    expect([path, answer.statusCode]).toEqual([path, 400]);
+    expect(answer.json()).toMatchObject({ errors: [{ code: 'unknown-parameter' }] });
+    expect(answer.body).not.toContain('ana@');
+  }
+});
+
 test.each(['\0', 'a\0b', '\ud800x'])('a workspace is not named %j', async (name) => {
   const { statusCode } = await administrator('POST', '/api/workspaces', { payload: { name } });
   expect(statusCode).toBe(422);

@@ -29,6 +29,28 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
   };
 };
 
+/**
+ * Refuses a request of the API with a parameter in its query that it does not take: answered as if the
+ * parameter counted, it would say something else than was asked.
+ */
+export function refuseUnknownQuery({ query, routeOptions, is404 }: FastifyRequest): void {
+  const { url = '', schema } = routeOptions;
+  if (is404 || !url.startsWith('/api/')) return;
+  const { properties } = { properties: {}, ...(schema?.querystring as object | undefined) };
+  const known = Object.keys(properties);
+  const unknown = Object.keys(query as object).filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  const takes = known.length === 0 ? 'there is none' : `there are ${known.join(', ')}`;
+  throw new ProblemError('malformed-request', {
+    detail: `The query has a parameter that is none here: ${takes}.`,
+    errors: unknown.slice(0, 20).map((name) => ({
+      pointer: `/${name.slice(0, 100)}`,
+      code: 'unknown-parameter',
+      detail: `It takes no such parameter: ${takes}.`,
+    })),
+  });
+}
+
 /** Texts that Postgres cannot hold: with U+0000, or half a surrogate pair, which has no UTF-8. */
 const isStorable = (text: string): boolean => !/[\0\p{Cs}]/u.test(text);
 
