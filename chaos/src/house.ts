@@ -36,6 +36,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export interface Target {
   workspaceId: string;
   code: string;
+  /** Its sender has names of its own, which are not known to it until half of the time is over. */
+  isForeign: boolean;
 }
 
 /** Everything that `npm start` would run, on servers of its own. */
@@ -145,7 +147,7 @@ export async function openHouse(options: HouseOptions): Promise<House> {
   );
 
   const endpoints = await Promise.all(
-    targets.map(({ workspaceId }, n) =>
+    [...new Set(targets.map(({ workspaceId }) => workspaceId))].map((workspaceId, n) =>
       openEndpoint(`endpoint ${n + 1}`, workspaceId, postgres.url),
     ),
   );
@@ -254,7 +256,7 @@ async function furnish(
   await awaitRedis(redis);
   try {
     const targets: Target[] = [];
-    for (let n = 0; n < workspaces; n++) targets.push(await openTarget(store, redis, n));
+    for (let n = 0; n < workspaces; n++) targets.push(...(await openTargets(store, redis, n)));
     return targets;
   } finally {
     await store.close();
@@ -262,7 +264,7 @@ async function furnish(
   }
 }
 
-async function openTarget(store: Store, redis: RedisConnection, n: number): Promise<Target> {
+async function openTargets(store: Store, redis: RedisConnection, n: number): Promise<Target[]> {
   const creation = await createWorkspace(store, {
     name: `chaos-${n}`,
     country: 'BR',
@@ -273,14 +275,18 @@ async function openTarget(store: Store, redis: RedisConnection, n: number): Prom
   for (const name of ['plano', 'horario'])
     await createField(store, workspaceId, { name, label: name, type: 'text', options: [] });
   await openWorkspace(redis, workspaceId);
-  const linking = await createLink(store, workspaceId, {
-    ...LINK_DEFAULTS,
-    label: 'chaos',
-    expiresAt: null,
-  });
-  if (linking.kind !== 'created') throw new Error(`link: ${linking.kind}`);
-  await putLinks(redis, await linkEntries(store, linking.link.id));
-  return { workspaceId, code: linking.link.codes[0]?.code ?? '' };
+  const targets: Target[] = [];
+  for (const isForeign of [false, true]) {
+    const label = isForeign ? 'foreign' : 'chaos';
+    const linking = await createLink(store, workspaceId, {
+      ...LINK_DEFAULTS,
+      ...{ label, expiresAt: null },
+    });
+    if (linking.kind !== 'created') throw new Error(`link: ${linking.kind}`);
+    await putLinks(redis, await linkEntries(store, linking.link.id));
+    targets.push({ workspaceId, code: linking.link.codes[0]?.code ?? '', isForeign });
+  }
+  return targets;
 }
 
 async function settle(

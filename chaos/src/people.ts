@@ -45,13 +45,14 @@ export function nextPost(post: number, targets: [Target, ...Target[]], random: R
     ...(random.chance(0.3) && {
       customFields: { plano: random.pick(['pro', 'basic']), horario: random.pick(['9h', '15h']) },
     }),
-    ...(random.chance(0.1) && { essay: essay(random) }),
     utmContent: markOf(post),
   };
-  return {
-    post,
-    key: random.chance(0.75) ? `key-${post}` : null,
-    target: random.pick(targets),
-    body: JSON.stringify(lead),
-  };
+  const isLong = random.chance(0.1);
+  const key = random.chance(0.75) ? `key-${post}` : null;
+  // Most posts are of senders who are known.
+  const asked = random.chance(0.25);
+  const [first, ...others] = targets.filter(({ isForeign }) => isForeign === asked);
+  const target = random.pick(first === undefined ? targets : [first, ...others]);
+  const sent = target.isForeign ? { form: lead } : { ...lead, ...(isLong && { essay: essay(random) }) };
+  return { post, key, target, body: JSON.stringify(sent) };
 }

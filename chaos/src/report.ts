@@ -38,6 +38,10 @@ export function formatReport(report: ChaosReport): string {
     ['time to drain', report.drainMs === null ? 'not drained' : seconds(report.drainMs)],
     ['submissions, leads, aliases', `${audit.submissions}, ${audit.leads}, ${audit.aliases}`],
     ['answers thrown away by a restore of Redis', audit.thrownAway.toString()],
+    [
+      'posts read again',
+      `${report.readAgain.done} times to the end, ${report.readAgain.ended} times killed or failed`,
+    ],
     ['messages that endpoints took', report.deliveries.messages.toString()],
     ['difference of the ledger', report.books.difference.toString()],
     [

@@ -8,6 +8,7 @@ import { openLedger, readLedger } from './ledger.ts';
 import type { Ending } from './member.ts';
 import { planFaults, type Fault } from './plan.ts';
 import { createRandom } from './random.ts';
+import { startReadingAgain } from './read-again.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 
 export interface ChaosOptions {
@@ -39,6 +40,8 @@ export interface ChaosReport {
   drainMs: number | null;
   audit: Audit;
   books: Books;
+  /** How often `leadgate submission read-again` ran to its end, and how often it was killed or failed. */
+  readAgain: { done: number; ended: number };
   deliveries: DeliveryAudit;
   /** Where logs and ledger are, when they were kept. */
   folder: string | null;
@@ -84,6 +87,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       ({ kind }) => cluster || kind !== 'fail over redis',
     );
     await house.older.backUp();
+    const reading = startReadingAgain(house, createRandom(seed + 2), lengthMs / 2);
     const start = Date.now();
     const { stops, spans } = await inflict(faults, house, ({ kind, forMs }) => {
       const at = ((Date.now() - start) / 1_000).toFixed(1);
@@ -93,7 +97,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     say('no more faults; settling');
     const traffic = await posting.stop();
     for (const endpoint of house.endpoints) await endpoint.resume();
-    const settled = await house.settle(SETTLE_WITHIN_MS);
+    const quiet = await house.settle(SETTLE_WITHIN_MS);
+    const readAgain = await reading.finish();
+    const settled = quiet && (await house.settle(SETTLE_WITHIN_MS));
     const drainMs = settled ? Date.now() - healed : null;
     await ledger.close();
     const thrownAway = await house.older.thrownAway();
@@ -123,6 +129,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       drainMs,
       audit: found,
       books,
+      readAgain,
       deliveries,
       folder: clean ? null : house.folder,
     };

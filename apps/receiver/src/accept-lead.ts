@@ -19,7 +19,7 @@ import {
   type RejectedBody,
   type WithinDeadline,
 } from '@leadgate/intake';
-import { keptBody, parseBody, readSent, type Signs, takeSigns } from '@leadgate/leads';
+import { keptBody, parseBody, readSent, type Signs, soleItem, takeSigns } from '@leadgate/leads';
 import type { ProblemDetails } from './answer.ts';
 import type { VerifyCaptcha } from './captcha.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
@@ -150,10 +150,11 @@ const mendable = (body: BodyText): KeptBody | null =>
 
 function readFields(
   post: Post,
-  { value, notes }: { value: unknown; notes: Note[] },
+  { value: sent, notes }: { value: unknown; notes: Note[] },
 ): Reading | Refusal {
   const { link, body: received } = post;
   const { text } = received;
+  const value = soleItem(sent, link);
   const keyed = takeIdempotencyKey(post.idempotencyKey, value);
   const { key } = keyed;
   const { body, signs } = takeSigns(keyed.body, link.guard?.honeypot ?? null);

@@ -417,6 +417,18 @@ describe('a refused post', () => {
     expect((await failing.post({ name: 123 })).statusCode).toBe(422);
   });
 
+  test('a list of one lead is that lead, and a list of several is refused with what would be right', async () => {
+    const receiver = await openApp();
+    expect((await receiver.post(JSON.stringify([ANA]))).statusCode).toBe(202);
+    expect(receiver.submission()).toMatchObject({ lead: ANA, body: JSON.stringify([ANA]) });
+    const several = await receiver.post(JSON.stringify([ANA, ANA]));
+    expect(several.statusCode).toBe(422);
+    expect(several.json()).toMatchObject({
+      code: 'invalid-lead',
+      errors: [{ pointer: '', code: 'several-leads' }],
+    });
+  });
+
   test.each(['[]', '"text"', '7', 'null'])(
     'of JSON that is no object (%s) is 422',
     async (body) => {

@@ -14,7 +14,7 @@ export {
 export { emptyLead, joinLeads } from './join-leads.ts';
 export { keptBody } from './kept-body.ts';
 export type { LeadState, Provenance, TouchOfSubmission } from './lead-state.ts';
-export { readLead, readSent, wholeName, type LeadReading } from './lead.ts';
+export { readLead, readSent, soleItem, wholeName, type LeadReading } from './lead.ts';
 export { leadWithout, partsByEmail } from './split.ts';
 export { type Drift, driftOf, type LinkShape, seeShape } from './shape.ts';
 export { exactJson, jsonPointer } from './reading.ts';

@@ -2,7 +2,7 @@ import { ADDRESS_FIELDS, LEAD_FIELDS, Lead, UTM_FIELDS } from '@leadgate/contrac
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
-import { type NormalizeOptions, normalizeLead, readInstagram } from './lead.ts';
+import { type NormalizeOptions, normalizeLead, readInstagram, soleItem } from './lead.ts';
 
 const strict: NormalizeOptions = {
   mode: 'strict',
@@ -181,6 +181,15 @@ describe('bodies that are no lead', () => {
       expect(refuse(body, lenient)).toEqual([error]);
     },
   );
+
+  test('a list of one is that one, and of several none is chosen', () => {
+    const [one, other] = [{ email: 'a@example.com' }, { email: 'b@example.com' }];
+    expect(soleItem([one], {})).toBe(one);
+    const error = { pointer: '', code: 'several-leads', detail: 'Send one lead a post.' };
+    expect(refuse(soleItem([one, other], {}), lenient)).toEqual([error]);
+    const mapping = { preset: null, rules: { email: ['$[0].email'] } };
+    expect(soleItem([one], { mapping })).toEqual([one]);
+  });
 
   test('an address or custom fields that are no object are refused by name', () => {
     for (const wrong of [['a'], 'text', 1, true])

@@ -117,7 +117,10 @@ export function isLeadKey(key: string): boolean {
  * by JSON pointer. Neither errors nor notes repeat a value.
  */
 export function normalizeLead(sent: unknown, options: NormalizeOptions): NormalizedLead {
-  if (!isJsonObject(sent)) return { kind: 'refused', errors: [{ pointer: '', ...NOT_AN_OBJECT }] };
+  if (!isJsonObject(sent)) {
+    const refusal = Array.isArray(sent) && sent.length > 1 ? SEVERAL : NOT_AN_OBJECT;
+    return { kind: 'refused', errors: [{ pointer: '', ...refusal }] };
+  }
   const findings = new Findings();
   const body = undotted(sent);
   const lead = readFields(body, options, findings);
@@ -140,6 +143,15 @@ export function normalizeLead(sent: unknown, options: NormalizeOptions): Normali
     ...(externalId !== undefined && { externalId }),
     ...(isTest && { isTest: true as const }),
   };
+}
+
+const SEVERAL = { code: 'several-leads', detail: 'Send one lead a post.' };
+
+/** A body that is a list of one is that one, unless a mapping says where things stand in it. */
+export function soleItem(body: unknown, { mapping }: Pick<CaptureLink, 'mapping'>): unknown {
+  return mapping === undefined && Array.isArray(body) && body.length === 1
+    ? (body as unknown[])[0]
+    : body;
 }
 
 /** What Meta's tool for tests writes into the fields of a lead. */

@@ -9,7 +9,7 @@ import {
   LinkMapping,
   LinkSettings,
 } from '@leadgate/contract';
-import { mappingFaults, parseBody, readSent, suggestRules } from '@leadgate/leads';
+import { mappingFaults, parseBody, readSent, soleItem, suggestRules } from '@leadgate/leads';
 import {
   createLink,
   expireLink,
@@ -348,7 +348,7 @@ export const link = {
       if (parsed.kind !== 'parsed') return notABody(parsed.kind);
       const { mapping: _, ...unmapped } = entry.link;
       const rules = { ...unmapped, requireIdentity: false, ...(mapping !== null && { mapping }) };
-      const reading = readSent(parsed.value, rules, { lenient: true, now: Date.now() });
+      const reading = readSent(soleItem(parsed.value, rules), rules, { lenient: true, now: Date.now() });
       if (reading.kind === 'refused') return notABody(reading.code);
       const { lead, notes, identities } = reading;
       return { lead, notes, externalId: externalIdOf(identities, linkId) };

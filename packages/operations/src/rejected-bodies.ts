@@ -1,5 +1,5 @@
 import { type BodyType, type CaptureLink, type FieldError, PROBLEMS } from '@leadgate/contract';
-import { mapBody, parseBody, readLead } from '@leadgate/leads';
+import { mapBody, parseBody, readLead, soleItem } from '@leadgate/leads';
 import {
   keepMended,
   linkEntries,
@@ -216,7 +216,7 @@ function readRejected(
   switch (parsed.kind) {
     case 'parsed': {
       const isForm = bodyType === 'form';
-      const reading = readLead(parsed.value, link, { lenient, now, isForm });
+      const reading = readLead(soleItem(parsed.value, {}), link, { lenient, now, isForm });
       if (reading.kind === 'read' || reading.errors.length > 0) return reading;
       return refused(reading.code);
     }

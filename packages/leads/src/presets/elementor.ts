@@ -1,9 +1,13 @@
 import type { Preset } from './preset.ts';
-import { byLabel, marksIn } from './preset.ts';
+import { byLabel, marksIn, withEither } from './preset.ts';
 
 const typed = (type: string) => `$.fields[?@.type == '${type}'].value`;
 
-/** Action Webhook of Elementor Pro, with Advanced Data (fields by their ids) and without (by their labels). */
+/**
+ * Action Webhook of Elementor Pro, with Advanced Data (fields by their ids) and without (by their labels):
+ * https://elementor.com/help/form-widget/ and what a form's record holds,
+ * https://developers.elementor.com/docs/forms/.
+ */
 export const elementor: Preset = {
   rules: {
     ...withEither(byLabel('$.fields', '.value'), byLabel()),
@@ -14,13 +18,3 @@ export const elementor: Preset = {
   },
   rest: 'custom-fields',
 };
-
-function withEither<F extends string>(
-  first: Record<F, string[]>,
-  second: Record<F, string[]>,
-): Record<F, string[]> {
-  const fields = Object.keys(first) as F[];
-  return Object.fromEntries(
-    fields.map((field) => [field, [...first[field], ...second[field]]]),
-  ) as Record<F, string[]>;
-}

@@ -4,7 +4,10 @@ import type { Preset } from './preset.ts';
 const google = (columnId: string) =>
   `$.user_column_data[?@.column_id == '${columnId}'].string_value`;
 
-/** Webhook of a lead form of Google Ads. Its id is that of the lead in exports too. */
+/**
+ * Webhook of a lead form of Google Ads. Its id is that of the lead in exports too.
+ * https://developers.google.com/google-ads/webhook/docs/implementation
+ */
 export const googleLeadForm: Preset = {
   rules: {
     email: [google('EMAIL'), google('WORK_EMAIL')],

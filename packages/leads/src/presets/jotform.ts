@@ -10,7 +10,10 @@ const asked = (...names: string[]) => {
   return `$.rawRequest[${keys.flat().join(',')}]`;
 };
 
-/** Webhook of Jotform: a form whose field `rawRequest` holds the answers as JSON. */
+/**
+ * Webhook of Jotform: a multipart form whose field `rawRequest` holds the answers as JSON.
+ * https://www.jotform.com/help/245-how-to-setup-a-webhook-with-jotform/
+ */
 export const jotform: Preset = {
   rules: {
     email: [asked('email'), asked('eMail'), asked('seuEmail')],

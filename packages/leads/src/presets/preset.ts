@@ -145,3 +145,14 @@ export const marksIn = (object: string, then = '') =>
 /** Marks of a list of fields, by their names. */
 export const marksInList = (list: string, label: string, value: string) =>
   eachOf(MARKS, (name: string) => [`${list}[?@.${label} == '${name}'].${value}`]);
+
+/** Both queries of each field, in this order. */
+export function withEither<F extends string>(
+  first: Record<F, string[]>,
+  second: Record<F, string[]>,
+): Record<F, string[]> {
+  const fields = Object.keys(first) as F[];
+  return Object.fromEntries(
+    fields.map((field) => [field, [...first[field], ...second[field]]]),
+  ) as Record<F, string[]>;
+}

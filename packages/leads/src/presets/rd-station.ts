@@ -5,6 +5,7 @@ const either = (field: string) => [`$.contact.${field}`, `$.leads[0].${field}`];
 /**
  * Webhook of conversions of RD Station Marketing: the present one with one `contact`, and the first one
  * with a list `leads`, of which the first counts.
+ * https://developers.rdstation.com/reference/webhooks-payload-copy
  */
 export const rdStation: Preset = {
   rules: {

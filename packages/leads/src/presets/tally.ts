@@ -5,7 +5,7 @@ const FIELDS = '$.data.fields';
 const typed = (type: string) => `${FIELDS}[?@.type == '${type}'].value`;
 const labelled = byLabelIn(FIELDS, 'label', 'value');
 
-/** Webhook of Tally. */
+/** Webhook of Tally: https://tally.so/help/webhooks */
 export const tally: Preset = {
   rules: {
     ...labelled,

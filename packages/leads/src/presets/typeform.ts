@@ -7,7 +7,10 @@ const answer = (type: string) => `$.form_response.answers[?@.type == '${type}'].
 const referred = (...refs: string[]) =>
   `$.form_response.answers[?${refs.map((ref) => `@.field.ref == '${ref}'`).join(' || ')}].text`;
 
-/** Webhook of Typeform. A question for the name has the reference `name` (or first_name, last_name). */
+/**
+ * Webhook of Typeform. A question for the name has the reference `name` (or first_name, last_name).
+ * https://www.typeform.com/developers/webhooks/example-payload/
+ */
 export const typeform: Preset = {
   rules: {
     email: [answer('email')],

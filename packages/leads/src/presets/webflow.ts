@@ -1,7 +1,10 @@
 import type { Preset } from './preset.ts';
 import { byLabel, marksIn } from './preset.ts';
 
-/** Webhook `form_submission` of Webflow (API v2). */
+/**
+ * Webhook `form_submission` of Webflow (API v2):
+ * https://developers.webflow.com/data/reference/all-events
+ */
 export const webflow: Preset = {
   rules: {
     ...byLabel('$.payload.data'),

@@ -5,7 +5,7 @@ import {
   type NoteCode,
   type Submission,
 } from '@leadgate/contract';
-import { parseBody, readSent, takeSigns } from '@leadgate/leads';
+import { parseBody, readSent, soleItem, takeSigns } from '@leadgate/leads';
 import {
   freshLeadId,
   linkEntries,
@@ -180,7 +180,8 @@ function readStored(submission: Submission, link: CaptureLink): Again {
   const { body, bodyType } = submission;
   const parsed = parseBody(body, bodyType);
   if (parsed.kind !== 'parsed') return { kind: 'same' };
-  const sent = takeSigns(parsed.value, link.guard?.honeypot ?? null).body;
+  const own = soleItem(parsed.value, link);
+  const sent = takeSigns(own, link.guard?.honeypot ?? null).body;
   const rules = { ...link, requireIdentity: false };
   const isForm = bodyType === 'form';
   const reading = readSent(sent, rules, {

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ADDRESS_FIELDS, LEAD_FIELDS } from '@leadgate/contract';
+import type { House } from './house.ts';
+import type { Random } from './random.ts';
+
+const CLI = fileURLToPath(new URL('../../apps/cli/bin/leadgate.js', import.meta.url));
+const FINISH_WITHIN_MS = 60_000;
+
+const FIELDS = [
+  ...LEAD_FIELDS,
+  ...ADDRESS_FIELDS.map((field) => `address.${field}`),
+  ...['utmContent', 'customFields.plano', 'customFields.horario'],
+];
+const MAPPING = {
+  preset: null,
+  rules: Object.fromEntries(FIELDS.map((field) => [field, [`$.form.${field}`]])),
+};
+
+/**
+ * Has the foreign senders' links mapped after a while, and what they were sent read again, by commands that meet the
+ * faults as all else does and are killed now and then. `finish`: reads all of it again to the end.
+ */
+export function startReadingAgain(
+  house: House,
+  random: Random,
+  afterMs: number,
+): { finish: () => Promise<{ done: number; ended: number }> } {
+  const counts = { done: 0, ended: 0 };
+  const codes = house.targets.flatMap(({ code, isForeign }) => (isForeign ? [code] : []));
+  const anyCode = () => codes[random.below(codes.length)] ?? '';
+  const stopped = new AbortController();
+  const isMapped = new Set<string>();
+
+  async function readAgain(code: string, timeout: number, urls: Urls): Promise<boolean> {
+    if (!isMapped.has(code)) {
+      const file = join(house.folder, 'mapping.json');
+      await writeFile(file, JSON.stringify(MAPPING));
+      if (!(await run(['link', 'map', code, '--file', file], timeout, urls))) return false;
+      isMapped.add(code);
+    }
+    const isDone = await run(['submission', 'read-again', '--link', code], timeout, urls);
+    counts[isDone ? 'done' : 'ended'] += 1;
+    return isDone;
+  }
+
+  function run(args: string[], timeout: number, urls: Urls): Promise<boolean> {
+    const env = { ...process.env, ...urls };
+    return new Promise((resolve) => {
+      execFile(
+        process.execPath,
+        [CLI, ...args],
+        { env, cwd: house.folder, timeout, killSignal: 'SIGKILL' },
+        (error) => resolve(error === null),
+      );
+    });
+  }
+
+  const throughFaults = {
+    DATABASE_URL: house.networkOfPostgres.url,
+    REDIS_URL: house.redis.network?.url ?? house.redis.url,
+  };
+  const running = (async () => {
+    await delay(afterMs, undefined, stopped).catch(() => undefined);
+    while (!stopped.signal.aborted) {
+      await readAgain(anyCode(), random.between(1_000, 8_000), throughFaults);
+      await delay(random.between(0, 1_000), undefined, stopped).catch(() => undefined);
+    }
+  })();
+
+  return {
+    finish: async () => {
+      stopped.abort();
+      await running;
+      const urls = { DATABASE_URL: house.postgres.url, REDIS_URL: house.redis.url };
+      for (const code of codes)
+        for (const until = Date.now() + FINISH_WITHIN_MS; Date.now() < until;)
+          if (await readAgain(code, FINISH_WITHIN_MS, urls)) break;
+      return counts;
+    },
+  };
+}
+
+type Urls = Record<'DATABASE_URL' | 'REDIS_URL', string>;
