@@ -53,7 +53,10 @@ const sent = (...posts: [post: number, key: string | null, times: number][]) =>
   new Map(
     posts.map(([post, key, times]): [number, { post: Post; times: number }] => [
       post,
-      { post: { post, key, body: '', target: { workspaceId, code: 'code', isForeign: false } }, times },
+      {
+        post: { post, key, body: '', target: { workspaceId, code: 'code', isForeign: false } },
+        times,
+      },
     ]),
   );
 

@@ -53,6 +53,8 @@ export function nextPost(post: number, targets: [Target, ...Target[]], random: R
   const asked = random.chance(0.25);
   const [first, ...others] = targets.filter(({ isForeign }) => isForeign === asked);
   const target = random.pick(first === undefined ? targets : [first, ...others]);
-  const sent = target.isForeign ? { form: lead } : { ...lead, ...(isLong && { essay: essay(random) }) };
+  const sent = target.isForeign
+    ? { form: lead }
+    : { ...lead, ...(isLong && { essay: essay(random) }) };
   return { post, key, target, body: JSON.stringify(sent) };
 }

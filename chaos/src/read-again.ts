@@ -66,7 +66,7 @@ export function startReadingAgain(
   const running = (async () => {
     await delay(afterMs, undefined, stopped).catch(() => undefined);
     while (!stopped.signal.aborted) {
-      await readAgain(anyCode(), random.between(1_000, 8_000), throughFaults);
+      await readAgain(anyCode(), 1_000 + random.below(8_000), throughFaults);
       await delay(random.between(0, 1_000), undefined, stopped).catch(() => undefined);
     }
   })();

@@ -8,7 +8,7 @@ import {
   type MappingRule,
 } from '@leadgate/contract';
 import { JSONPathEnvironment, type JSONPathQuery, type JSONValue } from 'json-p3';
-import { exactJson, isBlank, isJsonObject, jsonPointer } from './reading.ts';
+import { exactJson, isBlank, isJsonObject, jsonPointer, own } from './reading.ts';
 
 const MOST_RULES = 100;
 
@@ -69,9 +69,39 @@ function faultOf(query: string): string | null {
 }
 
 interface Compiled {
-  query: JSONPathQuery;
   rule: MappingRule;
+  /** What the query finds, in its order, each with the key at the top of the body that it stands under. */
+  find: (body: JSONValue) => Iterable<Found>;
 }
+
+/** Answers of a list by what they are called, as nearly all lists of answers are asked for. */
+const BY_NAME =
+  /^\$((?:\.[A-Za-z_]\w*)+)\[\?(@\.([A-Za-z_]\w*) == '[^'\\]*'(?: \|\| @\.\3 == '[^'\\]*')*)\]\.([A-Za-z_]\w*)$/;
+
+/** A query as a function. One by names looks at each answer once, where an engine evaluates a filter of 20 names. */
+function finderOf(text: string): Compiled['find'] {
+  const [, path = '', names = '', called = '', member = ''] = BY_NAME.exec(text) ?? [];
+  if (path === '') return withEngine(environment.compile(text));
+  const keys = path.slice(1).split('.');
+  const wanted = new Set([...names.matchAll(/'([^']*)'/g)].map(([, name]) => name));
+  return function* (body) {
+    let list: unknown = body;
+    for (const key of keys) list = isJsonObject(list) ? own(list, key) : undefined;
+    if (typeof list !== 'object' || list === null) return;
+    for (const item of Object.values(list) as unknown[]) {
+      if (!isJsonObject(item) || !Object.hasOwn(item, member)) continue;
+      const name = own(item, called);
+      if (typeof name === 'string' && wanted.has(name))
+        yield { value: item[member], key: keys[0] ?? null };
+    }
+  };
+}
+
+const withEngine = (query: JSONPathQuery): Compiled['find'] =>
+  function* (body) {
+    for (const { value, location } of query.lazyQuery(body))
+      yield { value, key: typeof location[0] === 'string' ? location[0] : null };
+  };
 
 interface FieldRule {
   path: string[];
@@ -86,7 +116,7 @@ function compile(mapping: LinkMapping): FieldRule[] {
     const [outer = '', ...rest] = field.split('.');
     return {
       path: rest.length === 0 ? [outer] : [outer, rest.join('.')],
-      queries: queries.map((rule) => ({ query: environment.compile(queryOf(rule)), rule })),
+      queries: queries.map((rule) => ({ find: finderOf(queryOf(rule)), rule })),
     };
   });
   compiled.set(mapping, rules);
@@ -151,12 +181,11 @@ interface Found {
 }
 
 function firstFound(body: JSONValue, queries: readonly Compiled[]): Found | undefined {
-  for (const { query, rule } of queries) {
+  for (const { find, rule } of queries) {
     const parts: unknown[] = [];
     try {
-      for (const { value, location } of query.lazyQuery(body)) {
+      for (const { value, key } of find(body)) {
         if (isBlank(value)) continue;
-        const key = typeof location[0] === 'string' ? location[0] : null;
         if (typeof rule === 'string') return { value, key };
         if (rule.join !== true) return { value: transformed(value, rule), key };
         parts.push(value);
@@ -205,10 +234,7 @@ export function mapRules(
 ): (value: object) => Record<string, unknown> {
   const compiledRules = Object.entries(rules).map(
     ([field, queries]) =>
-      [
-        field,
-        queries.map((query) => ({ query: environment.compile(query), rule: query })),
-      ] as const,
+      [field, queries.map((query) => ({ find: finderOf(query), rule: query }))] as const,
   );
   return (value) =>
     Object.fromEntries(

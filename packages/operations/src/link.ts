@@ -348,7 +348,10 @@ export const link = {
       if (parsed.kind !== 'parsed') return notABody(parsed.kind);
       const { mapping: _, ...unmapped } = entry.link;
       const rules = { ...unmapped, requireIdentity: false, ...(mapping !== null && { mapping }) };
-      const reading = readSent(soleItem(parsed.value, rules), rules, { lenient: true, now: Date.now() });
+      const reading = readSent(soleItem(parsed.value, rules), rules, {
+        lenient: true,
+        now: Date.now(),
+      });
       if (reading.kind === 'refused') return notABody(reading.code);
       const { lead, notes, identities } = reading;
       return { lead, notes, externalId: externalIdOf(identities, linkId) };
