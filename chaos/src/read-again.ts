@@ -61,7 +61,7 @@ export function startReadingAgain(
 
   const throughFaults = {
     DATABASE_URL: house.networkOfPostgres.url,
-    REDIS_URL: house.redis.network?.url ?? house.redis.url,
+    REDIS_URL: house.redis.urlOfProcesses,
   };
   const running = (async () => {
     await delay(afterMs, undefined, stopped).catch(() => undefined);
