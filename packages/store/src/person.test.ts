@@ -65,6 +65,8 @@ const REASONS: Readonly<Record<string, string>> = {
   'ApiToken.*': 'as operators',
   'FirstCode.*': 'as operators',
   'SignInAttempt.*': 'as operators, by a digest',
+  'SecurityKey.*': 'as operators',
+  'KeyChallenge.*': 'as operators, by a digest',
   'AuditEntry.*': 'what operators did: ids, no data of the person',
   'ConsentFill.*': 'how far a table was filled',
   'PersonRead.*': 'who of the controller it was, ids, and a keyed hash of what was looked for',
