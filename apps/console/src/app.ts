@@ -7,9 +7,6 @@ import { createGate, createScopeCheck } from './gate.ts';
 import { setSecurityHeaders } from './headers.ts';
 import { ConsoleProblem, ProblemError, sendProblem } from './problem.ts';
 import { recordActions } from './record.ts';
-import { leadPageRoutes } from './pages/leads.ts';
-import { livePageRoutes } from './pages/live.ts';
-import { pendingPageRoutes } from './pages/pending.ts';
 import { signInRoutes } from './pages/sign-in.ts';
 import { addApiRoutes } from './routes/api.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
@@ -43,9 +40,6 @@ export async function consoleApp(app: FastifyInstance, services: ConsoleServices
   await app.register(healthRoutes, services);
   await app.register(webRoutes);
   await app.register(signInRoutes, services);
-  await app.register(leadPageRoutes, services);
-  await app.register(pendingPageRoutes, services);
-  await app.register(livePageRoutes, services);
   await app.register(dashboardRoutes, services);
   await addApiRoutes(app, services);
 }

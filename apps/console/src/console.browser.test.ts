@@ -9,10 +9,7 @@ import {
   createWorkspace,
   issueFirstCode,
   removeSecondFactor,
-  saveHeld,
   saveRejected,
-  showHeld,
-  showLead,
 } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { chromium, type Browser, type Page } from 'playwright-core';
@@ -80,8 +77,8 @@ test('who starts it types the one-time code, and is at the overview', async () =
   await page.fill('#password', PASSWORD);
   await page.click('button');
   await page.waitForURL(`${base}/`);
-  expect(await page.textContent('h1')).toBe('Overview');
-  expect(await page.textContent('.who')).toBe('Ana');
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  await page.getByRole('button', { name: 'You: Ana' }).waitFor();
   expect(faults).toEqual([]);
 });
 
@@ -116,38 +113,22 @@ async function furnish(): Promise<{ workspaceId: string; linkId: string }> {
 
 const SETTINGS = { mode: 'strict' as const, requireIdentity: false, origins: [] };
 
-const PAGES = ['/', '/tail', '/duplicates', '/rejected', '/held', '/failed'];
-
-test('every page shows on a telephone without scrolling sideways, and with its style', async () => {
-  await page.setViewportSize({ width: 360, height: 740 });
-  await signIn('Ana');
-  for (const path of PAGES) {
-    await page.goto(base + path);
-    const width = await page.evaluate('document.documentElement.scrollWidth');
-    expect([path, width]).toEqual([path, 360]);
-    const margin = await page.evaluate('getComputedStyle(document.body).margin');
-    expect(margin).toBe('0px');
-  }
-  expect(faults).toEqual([]);
-});
-
 test('the queue is paused and resumed with buttons', async () => {
   await signIn('Ana');
-  await page.click('text=Pause the queue');
-  await page.waitForSelector('text=The queue is paused');
+  await page.goto(`${base}/queue`);
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByText('The queue is paused').waitFor();
   expect((await queueCounts(console_.redis)).paused).toBe(true);
-  await page.click('text=Resume');
-  await page.waitForSelector('text=Pause the queue');
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('button', { name: 'Pause' }).waitFor();
   expect((await queueCounts(console_.redis)).paused).toBe(false);
 });
 
 test('what happens is on the page as it happens, and text of a sender is text', async () => {
   const { workspaceId, linkId } = await furnish();
   await signIn('Ana');
-  await page.goto(`${base}/tail`);
-  await page.selectOption('#linkId', linkId);
-  await page.click('button:text("Follow")');
-  await page.waitForSelector('text=Following.');
+  await page.goto(`${base}/?workspace=${workspaceId}`);
+  await page.locator('.pulse[data-on]').waitFor();
   let n = 500;
   await vi.waitFor(
     async () => {
@@ -166,67 +147,12 @@ test('what happens is on the page as it happens, and text of a sender is text', 
           errors: [{ pointer: '/email', code: 'not-an-email', detail: 'Not an email.' }],
         },
       ]);
-      expect(await page.textContent('#events')).toMatch(/Refused.*not-an-email/);
-      expect(await page.textContent('#events')).toContain('<img src=x');
+      const told = await page.textContent('.happenings');
+      expect(told).toContain('email not-an-email');
+      expect(told).toContain('<img src=x');
     },
     { timeout: 30_000, interval: 1_000 },
   );
-  expect(faults).toEqual([]);
-}, 60_000);
-
-test('a held post is looked at and released; two leads are compared and merged', async () => {
-  const { workspaceId, linkId } = await furnish();
-  const held = sampleSubmission(700, {
-    workspaceId,
-    linkId,
-    held: { reason: 'honeypot', keys: [] },
-  });
-  await saveHeld(console_.store, [held]);
-  await signIn('Ana');
-  await page.goto(`${base}/held`);
-  await page.click('tbody a');
-  await page.waitForSelector('h1:text("Held post")');
-  expect(await page.textContent('body')).toContain('maria.silva.700@example.com');
-  await page.click('text=Release');
-  await page.waitForSelector('text=None.');
-  expect(await showHeld(console_.store, held.id)).toMatchObject({ state: 'released' });
-
-  const pair = [710, 711].map((n) => sampleSubmission(n, { workspaceId, linkId }));
-  const items = pair.map((submission) => ({ submission, replay: false }));
-  await applyGroup(console_.store, items);
-  const [leadA = '', leadB = ''] = pair.map(({ leadId }) => leadId).toSorted();
-  await console_.store.prisma.possibleDuplicate.create({ data: { workspaceId, leadA, leadB } });
-  await page.goto(`${base}/duplicates`);
-  await page.click('text=Compare');
-  await page.waitForSelector('h1:text("Are they one person?")');
-  await page.click('button:text("Keep this id") >> nth=1');
-  await page.getByRole('heading', { name: 'Timeline' }).waitFor();
-  expect(new URL(page.url()).pathname).toBe(`/leads/${leadB}`);
-  expect(await showLead(console_.store, leadA, { historyLimit: 1 })).toMatchObject({
-    ...{ leadId: leadB, submissions: 2 },
-  });
-  await page.goto(`${base}/duplicates`);
-  await page.waitForSelector('text=None.');
-  await page.goto(`${base}/audit`);
-  const log = (await page.textContent('tbody'))?.replace(/\s+/g, ' ');
-  expect(log).toMatch(/lead\.merge.*done.*held\.release.*done/);
-  expect(faults).toEqual([]);
-}, 60_000);
-
-test('a viewer looks at every page and acts on none', async () => {
-  await addOperator(console_.store, {
-    name: 'Vito',
-    password: PASSWORD,
-    role: 'viewer',
-    workspaceId: null,
-  });
-  await signIn('Vito');
-  for (const path of PAGES) {
-    await page.goto(base + path);
-    const acting = page.locator('main form[method=post]:visible button, main button[value]');
-    expect([path, await acting.count()]).toEqual([path, 0]);
-    expect([path, await page.content()]).not.toEqual([path, expect.stringMatching(/maria\.silva/)]);
-  }
   expect(faults).toEqual([]);
 }, 60_000);
 
@@ -250,8 +176,7 @@ test('the dashboard shows a job with its data to an operator, and masked to a vi
     async () => expect(await page.textContent('body')).toContain('maria.silva.5@example.com'),
     { timeout: 15_000 },
   );
-  // The fonts of a foreign site are all that it is refused.
-  expect(faults.filter((fault) => !fault.includes('fonts.googleapis.com'))).toEqual([]);
+  expect(faults).toEqual([]);
 
   await page.context().clearCookies();
   await signIn('Vera');
@@ -335,7 +260,8 @@ test('a security key is the second factor: added, asked for, its answer taken on
 
 test('after signing out the way back leads to the sign-in page', async () => {
   await signIn('Ana');
-  await page.click('text=Sign out');
+  await page.getByRole('button', { name: 'You: Ana' }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
   await page.waitForURL(`${base}/sign-in`);
   await page.goto(`${base}/leads`);
   expect(new URL(page.url()).pathname).toBe('/sign-in');

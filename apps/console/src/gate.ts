@@ -76,7 +76,10 @@ export function roleInScope(
   actor: Access,
 ): Promise<Role | Refusal> {
   const input = Object.assign({}, request.query, request.params);
-  return roleOver(neededBy(request), input, { store }, actor);
+  const { role, scope } = neededBy(request);
+  // Without the one thing that a scope is of, it is about the workspace that is named.
+  const named = scope !== null && scope in input ? scope : 'workspaceId';
+  return roleOver({ role, scope: named }, input, { store }, actor);
 }
 
 /** Who makes a request, by its token or session; null if that is nobody, or nobody any more. */

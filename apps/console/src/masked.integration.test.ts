@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { openWorkspace } from '@leadgate/intake';
 import { openProducer, queueCounts, startApplyWorker, type Producer } from '@leadgate/queue';
@@ -189,6 +190,15 @@ test('what happens is told as it happens: masked to a viewer, as it is to an ope
     [1, 2, 3].map(() => fetch(url, { headers: { cookie }, signal: stop.signal })),
   );
   expect(more.map(({ status }) => status).toSorted()).toEqual([200, 200, 429]);
+  // Who has a role for one workspace follows that one and no other.
+  const { workspaceId } = submission;
+  const ofOne = await (await console_.withToken('viewer', workspaceId))('GET', '/api/me');
+  const { authorization = '' } = ofOne.raw.req.headers;
+  const asked = [`?workspaceId=${workspaceId}`, `?workspaceId=${randomUUID()}`, ''];
+  const answers = await Promise.all(
+    asked.map((query) => fetch(url + query, { headers: { authorization }, signal: stop.signal })),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([200, 404, 403]);
   stop.abort();
   await ended;
 });

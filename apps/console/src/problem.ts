@@ -53,9 +53,6 @@ export class ProblemError extends Error {
   }
 }
 
-/** The status of a problem. */
-export const statusOf = (code: ProblemCode): number => PROBLEMS[code].status;
-
 /** What a problem says of a refusal. */
 export function problemOf({ detail, errors }: Refusal): ProblemDetails {
   return { detail, ...(errors !== null && { errors: [...errors] }) };

@@ -127,3 +127,46 @@ test('an administrator erases a person, and hears first what goes', async () => 
   // A browser says of its own that the API answered 410.
   expect(faults.filter((fault) => !fault.includes('status of 410'))).toEqual([]);
 }, 120_000);
+
+test.each([
+  ['a desk', { width: 1_280, height: 800 }],
+  ['a telephone', TELEPHONE],
+])(
+  'the silent campaign is found from the start page, at %s',
+  async (_at, size) => {
+    const { prisma } = pages.console.store;
+    await prisma.alarm.deleteMany();
+    await prisma.alarm.create({ data: { kind: 'silence', subject: linkId, workspaceId } });
+    const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000;
+    await prisma.seriesHour.createMany({
+      skipDuplicates: true,
+      data: [0, 1, 2, 168, 169].flatMap((ago) =>
+        ['accepted', 'created', 'refused:invalid-lead'].map((what) => ({
+          ...{ subject: workspaceId, at: new Date(hour - ago * 3_600_000), what, n: 10 },
+        })),
+      ),
+    });
+    const { page, faults } = await pages.openAs('viewer', size);
+    await page.goto('/');
+    const alarm = page.getByText('“Black Friday” usually has posts at this time, and has none.');
+    await alarm.waitFor();
+    const leads = page.locator('.figure').filter({ hasText: 'than a week before' });
+    expect(await leads.textContent()).toMatch(/Leads30\+50 ?%/);
+    await page.getByText('All 0 posts accepted in the last 24 hours').waitFor();
+    expect(await page.locator('.chart table tbody tr').count()).toBe(24);
+    await expectUsable(page);
+    await page.getByText('Days', { exact: true }).click();
+    await page.getByRole('heading', { name: 'Leads a day' }).waitFor();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expectUsable(page);
+    await page.getByRole('link', { name: 'Look' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Black Friday' }).waitFor();
+
+    await page.goto('/queue');
+    await page.getByRole('heading', { name: 'In and out, a minute' }).waitFor();
+    await page.getByText('Empty', { exact: true }).waitFor();
+    await expectUsable(page);
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);

@@ -94,6 +94,10 @@ function faultsOf(page: Page): string[] {
 
 /** Everything that axe-core finds on a page as it is now: WCAG 2.2 AA and its best practices. */
 async function barriersOf(page: Page): Promise<string[]> {
+  // What fades in has its colours when it is there.
+  await page.evaluate(`Promise.allSettled(document.getAnimations()
+    .filter((one) => one.effect.getComputedTiming().endTime < Infinity)
+    .map((one) => one.finished))`);
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
   // Of one kind three tell enough.

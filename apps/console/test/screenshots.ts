@@ -7,10 +7,15 @@ import {
   createField,
   createLink,
   listEndpoints,
+  listLinks,
   recordTries,
+  rejectedCauses,
+  saveHeld,
+  saveRejected,
   setEndpointState,
 } from '@leadgate/store';
 import { sampleSubmission } from '@leadgate/testkit';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, inject, test } from 'vitest';
@@ -51,6 +56,7 @@ let pages: PagesUnderTest;
 let leadId: string;
 let linkId: string;
 let endpointId: string;
+let refusedAt: string;
 
 /** Two weeks of leads, as three campaigns bring them. */
 beforeAll(async () => {
@@ -113,6 +119,11 @@ beforeAll(async () => {
   // One after another, as they came.
   for (const item of items.toReversed()) await applyGroup(store, [item]);
   await deliver(workspaceId, people);
+  await furnishCounts(workspaceId);
+  await furnishInbox(workspaceId);
+  const [cause] = await rejectedCauses(store, workspaceId);
+  if (cause === undefined) throw new Error('nothing was refused');
+  refusedAt = `/inbox/refused?cause=${cause.cause}&link=${cause.linkId}`;
 }, 120_000);
 
 /** One that takes what it is sent, one that does not, and a paused one. */
@@ -168,6 +179,91 @@ async function deliver(workspaceId: string, people: readonly { leadId: string }[
   }
 }
 
+/** Three weeks of counts, as days and nights go, a silent link and one that refuses. */
+async function furnishCounts(workspaceId: string): Promise<void> {
+  const { prisma } = pages.console.store;
+  const links = await listLinks(pages.console.store, workspaceId);
+  const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000;
+  const counts = Array.from({ length: 22 * 24 }, (_, ago) => {
+    const at = new Date(hour - ago * 3_600_000);
+    const byDay = Math.max(0, Math.sin(((at.getUTCHours() - 9) / 24) * 2 * Math.PI)) + 0.15;
+    const n = Math.round(byDay * (26 + ((ago * 7) % 9)) * (ago < 7 * 24 ? 1.25 : 1));
+    return { at, n };
+  });
+  const of = (subject: string, share: number, refused: number) =>
+    counts.flatMap(({ at, n }) =>
+      Object.entries({
+        accepted: n * share,
+        created: n * share * 0.7,
+        updated: n * share * 0.26,
+        held: n * share * 0.04,
+        'refused:invalid-lead': n * share * refused,
+        'refused:identity-required': n * share * refused * 0.4,
+      }).map(([what, all]) => ({ subject, at, what, n: Math.round(all) })),
+    );
+  const rows = [
+    ...of(workspaceId, 1, 0.06),
+    ...links.flatMap(({ id }, k) => of(id, [0.5, 0.3, 0.2, 0][k] ?? 0, k === 2 ? 0.5 : 0.02)),
+  ].filter(({ n }) => n > 0);
+  await prisma.seriesHour.createMany({ data: rows });
+  const days = new Map<string, (typeof rows)[number]>();
+  for (const row of rows) {
+    const at = new Date(row.at.toISOString().slice(0, 10));
+    const key = `${row.subject} ${at.toISOString()} ${row.what}`;
+    days.set(key, { ...row, at, n: row.n + (days.get(key)?.n ?? 0) });
+  }
+  await prisma.seriesDay.createMany({ data: [...days.values()] });
+  const minute = Math.floor(Date.now() / 60_000) * 60_000;
+  await prisma.seriesMinute.createMany({
+    data: Array.from({ length: 60 }, (_, ago) => ago).flatMap((ago) =>
+      ['accepted', 'created'].map((what, k) => ({
+        ...{ subject: workspaceId, at: new Date(minute - ago * 60_000), what },
+        n: 20 + ((ago * (k === 0 ? 13 : 11)) % 17),
+      })),
+    ),
+  });
+  await prisma.alarm.createMany({
+    data: [
+      { kind: 'silence', subject: links[3]?.id ?? '', workspaceId },
+      { kind: 'refusals', subject: links[2]?.id ?? '', workspaceId, facts: { percent: 41 } },
+    ],
+  });
+}
+
+/** What needs a person: refused for two causes, held, and two who may be one. */
+async function furnishInbox(workspaceId: string): Promise<void> {
+  const { store } = pages.console;
+  const bodies = Array.from({ length: 412 }, (_, n) => ({
+    ...{ name: `${FIRST[n % 10]} ${LAST[n % 8]}`, email: `${n}@example.com` },
+    ...{ telephone: `@${FIRST[n % 10]?.toLowerCase()}`, utmSource: 'instagram' },
+  }));
+  const refuse = (body: object, pointer: string, code: string, n: number) => ({
+    ...{ id: randomUUID(), workspaceId, linkId, stamp: (Date.now() - n * 90_000) * 1_000 },
+    ...{ code: 'invalid-lead', body: JSON.stringify(body), bodyType: 'json' as const },
+    errors: [{ pointer, code, detail: 'Not that.' }],
+  });
+  await saveRejected(
+    store,
+    bodies.map((body, n) => refuse(body, '/telephone', 'not-a-telephone', n)),
+  );
+  await saveRejected(
+    store,
+    bodies
+      .slice(0, 23)
+      .map((body, n) => refuse({ ...body, email: 'ana@' }, '/email', 'not-an-email', n)),
+  );
+  await saveHeld(
+    store,
+    Array.from({ length: 9 }, (_, n) =>
+      sampleSubmission(600 + n, { workspaceId, linkId, held: { reason: 'honeypot', keys: [] } }),
+    ),
+  );
+  const [a, b] = [leadId, sampleSubmission(5).leadId].toSorted();
+  await store.prisma.possibleDuplicate.create({
+    data: { workspaceId, leadA: a ?? '', leadB: b ?? '' },
+  });
+}
+
 afterAll(() => pages.close());
 
 const SIZES = [
@@ -177,6 +273,14 @@ const SIZES = [
 
 /** A page by its name, its address, and what shows that it is there. */
 const PAGES: readonly (readonly [name: string, path: () => string, ready: string])[] = [
+  ['overview', () => '/', '.chart'],
+  ['overview-days', () => '/?by=day', '.chart'],
+  ['inbox', () => '/inbox', 'a.row'],
+  ['inbox-refused', () => refusedAt, '.mend-fields'],
+  ['inbox-held', () => '/inbox/held?reason=honeypot', 'button.row'],
+  ['inbox-failed', () => '/inbox/failed', 'main svg'],
+  ['inbox-duplicates', () => '/inbox/duplicates', '.compare'],
+  ['queue', () => '/queue', '.chart'],
   ['leads', () => '/leads', 'a.row'],
   ['lead', () => `/leads/${leadId}`, '.lead-history'],
   ['links', () => '/links', 'a.row'],
@@ -213,8 +317,13 @@ test.each(PAGES)(
           );
           await page.goto(path());
           await page.locator(ready).first().waitFor();
-          await page.waitForLoadState('networkidle');
-          await page.screenshot({ path: `${FOLDER}${name}-${width}-${language}-${scheme}.png` });
+          // The stream of the overview never ends.
+          if (!name.startsWith('overview')) await page.waitForLoadState('networkidle');
+          else await page.locator('.shares, .books[data-tone]').nth(1).waitFor();
+          await page.screenshot({
+            path: `${FOLDER}${name}-${width}-${language}-${scheme}.png`,
+            fullPage: width === 'telephone',
+          });
         }
       await page.context().close();
     }

@@ -28,8 +28,10 @@ interface Rule {
   queries: string;
 }
 
-const rulesOf = (link: Link): Rule[] =>
-  Object.entries(link.mapping?.rules ?? {}).map(([field, queries]) => ({
+const rulesOf = (link: Link): Rule[] => rulesFrom(link.mapping?.rules ?? {});
+
+const rulesFrom = (rules: LinkMapping['rules']): Rule[] =>
+  Object.entries(rules).map(([field, queries]) => ({
     field,
     queries: queries
       .map((query) => (typeof query === 'string' ? query : JSON.stringify(query)))
@@ -84,6 +86,11 @@ export function Mapping({ link }: { link: Link }) {
       queries.setQueryData(['link', link.id], saved);
     },
   });
+  const propose = useMutation({
+    mutationFn: () =>
+      dataOf(api.GET('/api/links/{linkId}/suggestion', { params: { path: { linkId: link.id } } })),
+    onSuccess: (proposed) => setRules(rulesFrom(proposed.rules)),
+  });
   const change = (at: number, changes: Partial<Rule>) =>
     setRules(rules.map((rule, index) => (index === at ? { ...rule, ...changes } : rule)));
   const fault = faultsOf(save.error);
@@ -133,7 +140,9 @@ export function Mapping({ link }: { link: Link }) {
               </Group>
             ))}
           </Stack>
-          {save.error !== null && <Failure error={save.error} />}
+          {(save.error ?? propose.error) !== null && (
+            <Failure error={save.error ?? propose.error} />
+          )}
           {acts && (
             <Group mt="sm">
               <Button
@@ -143,9 +152,21 @@ export function Mapping({ link }: { link: Link }) {
               >
                 {t('add')}
               </Button>
+              <Button
+                variant="default"
+                loading={propose.isPending}
+                onClick={() => propose.mutate()}
+              >
+                {t('propose')}
+              </Button>
               <Button type="submit" loading={save.isPending}>
                 {t('save')}
               </Button>
+              {propose.isSuccess && (
+                <Text size="sm" role="status">
+                  {t('proposed', { bodies: propose.data.bodies })}
+                </Text>
+              )}
               {save.isSuccess && (
                 <Text size="sm" c="var(--good)" role="status">
                   {t('saved')}

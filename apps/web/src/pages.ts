@@ -12,7 +12,11 @@ interface Page {
 
 /** Every page, in the order of the menu; a chunk each. The console serves each other address as this app. */
 const PAGES: readonly Page[] = [
-  { path: '/', load: null, place: { name: 'overview', icon: 'overview' } },
+  {
+    path: '/',
+    load: () => import('./pages/overview.tsx'),
+    place: { name: 'overview', icon: 'overview' },
+  },
   {
     path: '/leads',
     load: () => import('./pages/leads.tsx'),
@@ -26,10 +30,15 @@ const PAGES: readonly Page[] = [
   },
   { path: '/links/new', load: () => import('./pages/new-link.tsx') },
   { path: '/links/:linkId', load: () => import('./pages/link.tsx') },
-  { path: '/rejected', load: null, place: { name: 'rejected', icon: 'inbox' } },
-  { path: '/held', load: null, place: { name: 'held', icon: 'consent' } },
-  { path: '/failed', load: null, place: { name: 'failed', icon: 'warning' } },
-  { path: '/duplicates', load: null, place: { name: 'duplicates', icon: 'merge' } },
+  {
+    path: '/inbox',
+    load: () => import('./pages/inbox.tsx'),
+    place: { name: 'inbox', icon: 'inbox' },
+  },
+  { path: '/inbox/refused', load: () => import('./pages/inbox-refused.tsx') },
+  { path: '/inbox/held', load: () => import('./pages/inbox-held.tsx') },
+  { path: '/inbox/failed', load: () => import('./pages/inbox-failed.tsx') },
+  { path: '/inbox/duplicates', load: () => import('./pages/inbox-duplicates.tsx') },
   {
     path: '/deliveries',
     load: () => import('./pages/deliveries.tsx'),
@@ -45,8 +54,11 @@ const PAGES: readonly Page[] = [
   { path: '/imports/new', load: () => import('./pages/import.tsx') },
   { path: '/imports/replay', load: () => import('./pages/replay.tsx') },
   { path: '/imports/read-again', load: () => import('./pages/read-again.tsx') },
-  { path: '/tail', load: null, place: { name: 'live', icon: 'live' } },
-  { path: '/queues', load: null, place: { name: 'queue', icon: 'queue' } },
+  {
+    path: '/queue',
+    load: () => import('./pages/queue.tsx'),
+    place: { name: 'queue', icon: 'queue' },
+  },
   {
     path: '/audit',
     load: () => import('./pages/audit.tsx'),

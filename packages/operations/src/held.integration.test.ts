@@ -1,5 +1,13 @@
 import type { Submission } from '@leadgate/contract';
-import { decideHeld, listHeld, saveHeld, showHeld, showLead } from '@leadgate/store';
+import {
+  decideHeld,
+  heldCauses,
+  listHeld,
+  saveHeld,
+  searchHeld,
+  showHeld,
+  showLead,
+} from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
@@ -120,4 +128,21 @@ test('what was discarded is kept, and can still be released; what was released s
   expect(await decideHeld(operations.store, held.id, 'discarded')).toBe('released');
   await operations.work();
   expect(await releaseHeld(operations, randomUUID())).toEqual({ kind: 'unknown' });
+});
+
+test('what was left out is held again, counted among its cause, and found by what it says', async () => {
+  const link = await operations.open();
+  const held = { ...caught('again@example.com'), ...link };
+  await saveHeld(operations.store, [held]);
+  const causes = () => heldCauses(operations.store, link.workspaceId);
+  expect(await causes()).toMatchObject([{ linkId: link.linkId, reason: 'honeypot', total: 1 }]);
+  expect(await decideHeld(operations.store, held.id, 'discarded')).toBe('discarded');
+  expect(await causes()).toEqual([]);
+  expect(await decideHeld(operations.store, held.id, 'held')).toBe('held');
+  expect(await causes()).toHaveLength(1);
+  expect(await showHeld(operations.store, held.id)).toMatchObject({ decidedAt: null });
+  const text = { workspaceId: link.workspaceId, text: 'AGAIN@' };
+  expect(await searchHeld(operations.store, text, 5)).toMatchObject([{ heldId: held.id }]);
+  await releaseHeld(operations, held.id);
+  expect(await decideHeld(operations.store, held.id, 'held')).toBe('released');
 });

@@ -1,5 +1,6 @@
 import {
   decideHeld,
+  heldCauses,
   type HeldDetails,
   listHeld,
   showHeld,
@@ -27,14 +28,55 @@ const summary = {
   lead: open({}, 'What it sent, normalised.'),
 };
 
+export const HeldList = Type.Array(open(summary));
+
 const unknown = (id: string): Refusal =>
   new Refusal(
     'not-found',
     `No held submission has the id ${id}; one that was posted just now may still wait in the queue.`,
   );
 
+const decide = (verb: 'discard' | 'restore', to: 'discarded' | 'held', told: string) =>
+  operation({
+    name: `held.${verb}`,
+    id: `${verb}Held`,
+    method: 'POST',
+    path: `/held/:heldId/${verb}`,
+    summary: told,
+    scope: 'heldId',
+    input: Type.Object({ heldId: Uuid }),
+    output: Type.Object({ heldId: Uuid, state: State }),
+    run: async ({ heldId }, { store }) => {
+      const state = await decideHeld(store, heldId, to);
+      if (state === null) return unknown(heldId);
+      if (state === to) return { heldId, state };
+      return new Refusal('conflict', 'It was released before, and is a submission now.');
+    },
+  });
+
 /** Submissions that were caught as spam. */
 export const held = {
+  causes: operation({
+    name: 'held.causes',
+    id: 'listHeldCauses',
+    method: 'GET',
+    path: '/held/causes',
+    summary: 'Why submissions are held, by link, those with most first',
+    description: 'Of the newest 20,000 of a workspace, the 100 with most.',
+    scope: 'workspaceId',
+    input: Type.Object({ workspaceId: Uuid }),
+    output: Type.Array(
+      Type.Object({
+        linkId: Uuid,
+        linkLabel: Nullable(Type.String()),
+        reason: Type.String(),
+        total: Type.Integer(),
+        newest: At,
+      }),
+    ),
+    run: ({ workspaceId }, { store }) => heldCauses(store, workspaceId),
+  }),
+
   list: operation({
     name: 'held.list',
     id: 'listHeld',
@@ -46,11 +88,12 @@ export const held = {
     input: Type.Object({
       workspaceId: Type.Optional(Uuid),
       linkId: Type.Optional(Uuid),
+      reason: Type.Optional(Type.String()),
       state: Type.Optional(State),
       before: Type.Optional({ ...Uuid, description: 'The last id of the page before.' }),
       limit: Limit,
     }),
-    output: Type.Array(open(summary)),
+    output: HeldList,
     run: ({ limit = 50, ...filter }, { store }) => listHeld(store, filter, limit),
   }),
 
@@ -88,22 +131,12 @@ export const held = {
     },
   }),
 
-  discard: operation({
-    name: 'held.discard',
-    id: 'discardHeld',
-    method: 'POST',
-    path: '/held/:heldId/discard',
-    summary: 'Leave a held submission out; it is kept and can still be released',
-    scope: 'heldId',
-    input: Type.Object({ heldId: Uuid }),
-    output: Type.Object({ heldId: Uuid, state: State }),
-    run: async ({ heldId }, { store }) => {
-      const state = await decideHeld(store, heldId, 'discarded');
-      if (state === null) return unknown(heldId);
-      if (state === 'discarded') return { heldId, state };
-      return new Refusal('conflict', 'It was released before, and is a submission now.');
-    },
-  }),
+  discard: decide(
+    'discard',
+    'discarded',
+    'Leave a held submission out; it is kept and can still be released',
+  ),
+  restore: decide('restore', 'held', 'Hold a discarded submission again'),
 };
 
 export type ReleasedHeld =

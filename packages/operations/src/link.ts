@@ -9,11 +9,20 @@ import {
   LinkMapping,
   LinkSettings,
 } from '@leadgate/contract';
-import { mappingFaults, parseBody, readSent, soleItem, suggestRules } from '@leadgate/leads';
+import {
+  mappingFaults,
+  parseBody,
+  PRESET_NAMES,
+  presetMapping,
+  readSent,
+  soleItem,
+  suggestRules,
+} from '@leadgate/leads';
 import {
   createLink,
   expireLink,
   findLink,
+  linkActivity,
   linkEntries,
   listLinks,
   listSubmissions,
@@ -27,11 +36,13 @@ import {
   type Link,
 } from '@leadgate/store';
 import { Type } from 'typebox';
+import { v7 as uuidv7 } from 'uuid';
 import {
   invalid,
   NO_KEY,
   NOTHING_NAMED,
   operation,
+  refilling,
   Refusal,
   type Call,
   type Connections,
@@ -405,6 +416,76 @@ export const link = {
       const end = at === 'now' ? at : dateOf(at);
       const past = end === 'now' ? null : pastEnd('/at', end);
       return past ?? changed(await expireLink(connections.store, linkId, end), connections, call);
+    },
+  }),
+
+  presets: operation({
+    name: 'link.presets',
+    id: 'listPresets',
+    method: 'GET',
+    path: '/presets',
+    summary: 'The mappings of senders that are known',
+    scope: 'own',
+    input: Type.Object({}),
+    output: Type.Array(Type.Object({ preset: Type.String(), mapping: LinkMapping })),
+    run: () => PRESET_NAMES.map((preset) => ({ preset, mapping: presetMapping(preset) })),
+  }),
+
+  activity: operation({
+    name: 'link.activity',
+    id: 'linkActivity',
+    method: 'GET',
+    path: '/links/activity',
+    summary: 'What was posted to each link of a workspace of late, and how much of it was refused',
+    scope: 'workspaceId',
+    input: Type.Object({ workspaceId: Uuid }),
+    output: Type.Array(
+      Type.Object({
+        linkId: Uuid,
+        days: Type.Array(Type.Integer(), {
+          description: 'Posts of the last 14 days, today the last, by the zone of the workspace.',
+        }),
+        posts: Type.Integer({ description: 'Of the last seven days.' }),
+        refused: Type.Integer({ description: 'Of them.' }),
+        lastAt: Nullable(At),
+      }),
+    ),
+    run: ({ workspaceId }, { store }) => linkActivity(store, workspaceId),
+  }),
+
+  test: operation({
+    name: 'link.test',
+    id: 'testLink',
+    method: 'POST',
+    path: '/links/:linkId/test-post',
+    summary: 'Take a body as if a sender had posted it to the link, and say which lead comes of it',
+    description:
+      'Read, reserved and enqueued as any post is: it becomes a lead. Origins, spam guard and limits of the link do not count for it.',
+    scope: 'linkId',
+    input: Type.Object({
+      linkId: Uuid,
+      body: Type.String({ maxLength: 65_536, description: 'JSON, or the text of a form.' }),
+    }),
+    output: Type.Object({ submissionId: Uuid, leadId: Uuid }),
+    run: async ({ linkId, body }, { store, intake }) => {
+      const [entry] = await linkEntries(store, linkId);
+      if (entry === undefined) return UNKNOWN;
+      const bodyType = /^\s*[{[]/.test(body) ? 'json' : 'form';
+      const parsed = parseBody(body, bodyType);
+      if (parsed.kind !== 'parsed') return notABody(parsed.kind);
+      const { link } = entry;
+      const isForm = bodyType === 'form';
+      const reading = readSent(parsed.value, link, { lenient: false, now: Date.now(), isForm });
+      if (reading.kind === 'refused')
+        return reading.errors.length > 0 ? invalid(reading.errors) : notABody(reading.code);
+      const submissionId = uuidv7();
+      const { acceptBody } = await import('./accept.ts');
+      const accepted = await acceptBody(await intake(), {
+        ...{ submissionId, link, reading, body, bodyType, source: 'post' },
+        ...{ stamp: null, background: false },
+      });
+      if (accepted.kind !== 'accepted') return refilling();
+      return { submissionId, leadId: accepted.leadId };
     },
   }),
 };

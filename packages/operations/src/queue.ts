@@ -1,5 +1,6 @@
 import type { RedisConnection } from '@leadgate/boot';
 import { pauseQueue, resumeQueue, shardStandings, sumOfShards } from '@leadgate/queue';
+import { readFlow } from '@leadgate/store';
 import { Type } from 'typebox';
 import { operation } from './operation.ts';
 import { Nullable } from './schema.ts';
@@ -43,6 +44,28 @@ export const queue = {
     input: NONE,
     output: QueueView,
     run: async (_input, { redis }) => stand(await redis()),
+  }),
+
+  flow: operation({
+    name: 'queue.flow',
+    id: 'queueFlow',
+    method: 'GET',
+    path: '/queue/flow',
+    summary: 'What came into the queue and what came out of it, by minute',
+    description:
+      'Of all workspaces. Minutes without either are left out; the newest ones are counted within a minute. What is replayed or retried is in neither.',
+    scope: null,
+    input: Type.Object({
+      minutes: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_880, default: 60 })),
+    }),
+    output: Type.Array(
+      Type.Object({
+        at: Type.String({ description: 'The begin of the minute (UTC).' }),
+        accepted: Type.Integer(),
+        finished: Type.Integer({ description: 'Stored, held, or dropped.' }),
+      }),
+    ),
+    run: ({ minutes = 60 }, { store }) => readFlow(store, new Date(Date.now() - minutes * 60_000)),
   }),
 
   pause: operation({

@@ -16,6 +16,8 @@ import { derivedId, timeOfId } from './derived-id.ts';
 import type { Servers } from './servers.ts';
 
 export interface ReplayRejectedOptions extends ReadRejectedOptions {
+  /** What to make of it first; kept as its mending if it is accepted so. */
+  changes?: FieldChanges;
   /** Says what would come of it, and changes nothing. */
   dryRun?: boolean;
 }
@@ -39,14 +41,19 @@ export async function replayRejected(
   servers: Servers,
   rejectedId: string,
   options: ReplayRejectedOptions,
+  rulesOf = (linkId: string) => linkRules(servers.store, linkId),
 ): Promise<ReplayedRejected> {
   const rejected = await showRejected(servers.store, rejectedId);
-  const link = rejected === null ? null : await linkRules(servers.store, rejected.linkId);
+  const link = rejected === null ? null : await rulesOf(rejected.linkId);
   if (rejected === null || link === null) return { kind: 'unknown' };
   if (rejected.submissionId !== null)
     return { kind: 'already-replayed', submissionId: rejected.submissionId };
 
-  const reading = readRejected(bodyThatCounts(rejected, link), link, options);
+  const { changes } = options;
+  const counted = bodyThatCounts(rejected, link);
+  const changed = changes === undefined ? counted : changeFields(counted, changes);
+  // What cannot be parsed is refused for that.
+  const reading = readRejected(changed ?? counted, link, options);
   if (reading.kind === 'refused') return reading;
   const submissionId = derivedId(timeOfId(rejectedId), ['rejected', rejectedId]);
   if (options.dryRun === true) return { kind: 'acceptable', submissionId };
@@ -55,6 +62,8 @@ export async function replayRejected(
     await markReplayed(servers.store, rejectedId, submissionId);
     return { kind: 'already-replayed', submissionId };
   }
+  if (changes !== undefined && changed !== null)
+    await keepMended(servers.store, rejectedId, changed);
   const { page, userAgent, address } = rejected;
   const accepted = await acceptBody(servers, {
     submissionId,
@@ -63,7 +72,7 @@ export async function replayRejected(
     stamp: rejected.stamp,
     source: 'post',
     background: false,
-    ...bodyThatCounts(rejected, link),
+    ...(changed ?? counted),
     ...(page !== null && { page }),
     ...(userAgent !== null && { userAgent }),
     ...(address !== null && { address }),
@@ -76,25 +85,38 @@ export async function replayRejected(
 }
 
 const PAGE = 200;
+const AT_ONCE = 8;
 
 /**
- * Replays every refused body that fits and has not been replayed, newest first, one after the other
- * as the results are taken. What is refused again stays as it is.
+ * Replays every refused body that fits and has not been replayed, newest first, a few at once, under the rules of
+ * their links as they are when it begins. What is refused again stays as it is. `signal` stops it between those.
  */
 export async function* replayAllRejected(
   servers: Servers,
-  filter: Omit<RejectedFilter, 'replayed' | 'before'>,
-  options: ReplayRejectedOptions,
+  { before, ...filter }: Omit<RejectedFilter, 'replayed'>,
+  { signal, ...options }: ReplayRejectedOptions & { signal?: AbortSignal },
 ): AsyncGenerator<{ rejectedId: string; outcome: ReplayedRejected }> {
-  let before: string | undefined;
+  const rules = new Map<string, ReturnType<typeof linkRules>>();
+  const rulesOf = (linkId: string) => {
+    const known = rules.get(linkId) ?? linkRules(servers.store, linkId);
+    rules.set(linkId, known);
+    return known;
+  };
   do {
     const page = await listRejected(
       servers.store,
       { ...filter, replayed: false, ...(before !== undefined && { before }) },
       PAGE,
     );
-    for (const { rejectedId } of page)
-      yield { rejectedId, outcome: await replayRejected(servers, rejectedId, options) };
+    for (let from = 0; from < page.length; from += AT_ONCE) {
+      if (signal?.aborted === true) return;
+      yield* await Promise.all(
+        page.slice(from, from + AT_ONCE).map(async ({ rejectedId }) => ({
+          rejectedId,
+          outcome: await replayRejected(servers, rejectedId, options, rulesOf),
+        })),
+      );
+    }
     before = page.at(-1)?.rejectedId;
   } while (before !== undefined);
 }
@@ -105,8 +127,14 @@ export async function* replayAllRejected(
  * value takes it out.
  */
 export type MendRequest =
-  | { kind: 'body'; body: string; bodyType: BodyType }
-  | { kind: 'set'; values: Readonly<Record<string, string>> };
+  { kind: 'body'; body: string; bodyType: BodyType } | ({ kind: 'set' } & FieldChanges);
+
+/** What of a body is changed: first what is moved, then what is set. */
+export interface FieldChanges {
+  values: Readonly<Record<string, string>>;
+  /** From one field to another, which is not overwritten. */
+  move?: Readonly<Record<string, string>>;
+}
 
 export type MendOutcome =
   /** Kept. `errors`: what would still be refused; none: it can be replayed. */
@@ -132,7 +160,7 @@ export async function mendRejected(
   const mended =
     request.kind === 'body'
       ? mapped(request, link)
-      : setFields(bodyThatCounts(rejected, link), request);
+      : changeFields(bodyThatCounts(rejected, link), request);
   if (mended === null) return { kind: 'unparsable' };
   const { body, bodyType } = mended;
   // Replayed in this very moment, it is no longer there to be mended.
@@ -143,29 +171,44 @@ export async function mendRejected(
   return { kind: 'mended', body, bodyType, errors };
 }
 
-function setFields(
+function changeFields(
   { body, bodyType }: { body: string; bodyType: BodyType },
-  { values }: Extract<MendRequest, { kind: 'set' }>,
+  { values, move = {} }: FieldChanges,
 ): { body: string; bodyType: BodyType } | null {
   const parsed = parseBody(body, bodyType);
   const fields = parsed.kind === 'parsed' ? entriesOf(parsed.value) : null;
   if (fields === null) return null;
-  for (const [path, value] of Object.entries(values)) {
-    const dot = path.indexOf('.');
-    if (dot === -1) setField(fields, path, value);
-    else {
-      const inner = entriesOf(fields.get(path.slice(0, dot))) ?? new Map<string, unknown>();
-      setField(inner, path.slice(dot + 1), value);
-      fields.set(path.slice(0, dot), Object.fromEntries(inner));
-    }
+  for (const [from, to] of Object.entries(move)) {
+    const [value, there] = [fieldAt(fields, from), fieldAt(fields, to)];
+    if (value === undefined || (there !== undefined && there !== '')) continue;
+    setField(fields, to, value);
+    setField(fields, from, undefined);
   }
+  for (const [path, value] of Object.entries(values))
+    setField(fields, path, value === '' ? undefined : value);
   // What is JSON is read as JSON, and stays what a form said.
   return { body: JSON.stringify(Object.fromEntries(fields)), bodyType };
 }
 
-function setField(fields: Map<string, unknown>, name: string, value: string): void {
-  if (value === '') fields.delete(name);
-  else fields.set(name, value);
+function stepsOf(path: string): [outer: string, inner: string | null] {
+  const dot = path.indexOf('.');
+  return dot === -1 ? [path, null] : [path.slice(0, dot), path.slice(dot + 1)];
+}
+
+function fieldAt(fields: Map<string, unknown>, path: string): unknown {
+  const [outer, inner] = stepsOf(path);
+  return inner === null ? fields.get(outer) : entriesOf(fields.get(outer))?.get(inner);
+}
+
+/** Undefined takes it out. */
+function setField(fields: Map<string, unknown>, path: string, value: unknown): void {
+  const [outer, inner] = stepsOf(path);
+  if (inner !== null) {
+    const within = entriesOf(fields.get(outer)) ?? new Map<string, unknown>();
+    setField(within, inner, value);
+    fields.set(outer, Object.fromEntries(within));
+  } else if (value === undefined) fields.delete(outer);
+  else fields.set(outer, value);
 }
 
 /** A Map, whose keys are nobody's prototype. */

@@ -4,7 +4,10 @@ import {
   dropAcceptedBefore,
   listRejected,
   listSubmissions,
+  rejectedCauses,
+  type Run,
   saveRejected,
+  searchRejected,
   showLead,
   showRejected,
   trimRejected,
@@ -12,8 +15,11 @@ import {
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { derivedId } from './derived-id.ts';
+import { mendWork, tryMending } from './mend-rejected.ts';
 import { operationsUnderTest, type OperationsUnderTest } from './operations-under-test.ts';
+import type { Connections } from './operation.ts';
 import { mendRejected, replayAllRejected, replayRejected } from './rejected-bodies.ts';
+import { Runner } from './runs.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let house: OperationsUnderTest;
@@ -53,6 +59,21 @@ async function refuse(
 }
 
 const now = () => ({ now: Date.now() });
+
+const unused = () => Promise.reject(new Error('not used'));
+/** What operations have in a process, but for what a test uses. */
+const connectionsOf = (): Connections => ({
+  ...{
+    store: house.store,
+    runner: new Runner(),
+    redis: unused,
+    failed: unused,
+    deliveries: unused,
+  },
+  keyring: () => Promise.resolve(null),
+  ...{ secondFactorKey: null, consentKey: null, erasureLedger: null, receiverUrl: null },
+  intake: () => Promise.resolve(house),
+});
 
 test('a mended body becomes a lead, with the time it was sent at and an order of now', async () => {
   const link = await house.open();
@@ -210,4 +231,86 @@ test('the newest of a link stay, those of other links too, and old ones go by th
   await allowRetention(house.store, 'rejected_submission', createdAt);
   await dropAcceptedBefore(house.store, 'rejected_submission', createdAt);
   expect([await left(link), await left(other)]).toEqual([1, 1]);
+});
+
+test('what was refused for the same is a cause, whatever the order of its faults, and goes when it is mended', async () => {
+  const link = await house.open();
+  const fault = (name: string) => ({ pointer: `/${name}`, code: `bad-${name}`, detail: '.' });
+  const both = [fault('email'), fault('telephone')];
+  for (const errors of [both, both.toReversed()]) await refuse(link, '{"name":"Two"}', { errors });
+  for (let n = 1; n <= 12; n += 1)
+    await refuse(link, `{"email":"m${n}@example.com","telephone":"@m${n}"}`, {
+      errors: [fault('telephone')],
+    });
+  const causes = await rejectedCauses(house.store, link.workspaceId);
+  expect(causes).toMatchObject([
+    { total: 12, code: 'invalid-lead', linkLabel: 'Landing', errors: [{ pointer: '/telephone' }] },
+    { total: 2 },
+  ]);
+  const { cause = '' } = causes[0] ?? {};
+  const how = { cause, linkId: link.linkId, move: { telephone: 'instagram' } };
+  expect(await tryMending(house, link.workspaceId, how)).toEqual({
+    ...{ accepted: 12, refused: 0, more: false },
+  });
+  const strict = { cause, linkId: link.linkId };
+  expect(await tryMending(house, link.workspaceId, strict)).toMatchObject({ refused: 12 });
+  expect(await rejectedCauses(house.store, link.workspaceId)).toHaveLength(2);
+
+  // Stopped at the first of those that are done at once, and gone on with.
+  const stop = new AbortController();
+  const task: Run = {
+    ...{ id: 'r', workspaceId: link.workspaceId, parameters: how },
+    ...{ kind: 'mend' as const, state: 'running' as const },
+    ...{ stopping: false, progress: {}, cursor: null, problem: null, endedAt: null, file: null },
+    ...{
+      begunBy: { kind: 'operator' as const, name: 'Ana' },
+      begunAt: new Date(),
+      changedAt: new Date(),
+    },
+  };
+  const told: { progress: Record<string, number>; cursor: string | null }[] = [];
+  const connections = connectionsOf();
+  await mendWork(
+    {
+      run: { ...task },
+      signal: stop.signal,
+      tell(progress, cursor) {
+        told.push({ progress: { ...progress }, cursor: cursor ?? null });
+        stop.abort();
+      },
+    },
+    connections,
+  );
+  expect(told.map(({ progress }) => progress.accepted)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  const first = told.at(-1);
+  if (first === undefined) throw new Error('nothing told');
+  const goesOn = new AbortController();
+  await mendWork(
+    {
+      run: { ...task, ...first },
+      signal: goesOn.signal,
+      tell: (progress) => void told.push({ progress: { ...progress }, cursor: null }),
+    },
+    connections,
+  );
+  expect(told.at(-1)).toMatchObject({ progress: { accepted: 12, refused: 0 } });
+  const leadId = house.queue[0]?.leadId ?? '';
+  await house.work();
+  const lead = await showLead(house.store, leadId, { historyLimit: 1 });
+  expect(lead?.instagram).toMatch(/m\d$/);
+  expect(lead).not.toHaveProperty('telephone');
+  expect(await rejectedCauses(house.store, link.workspaceId)).toMatchObject([{ total: 2 }]);
+});
+
+test('a refused post is found by what it says, as JSON or as a form, in its workspace only', async () => {
+  const [link, other] = [await house.open(), await house.open()];
+  await refuse(link, '{"email":"Zelia@example.com."}');
+  await refuse(link, 'email=zelia%40example.com.', { bodyType: 'form' });
+  await refuse(other, '{"email":"zelia@example.com."}');
+  const found = await searchRejected(
+    house.store,
+    { workspaceId: link.workspaceId, text: 'zelia@example.com' },
+    10,
+  );
+  expect(found.map(({ bodyType }) => bodyType).toSorted()).toEqual(['form', 'json']);
 });

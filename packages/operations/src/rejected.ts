@@ -1,6 +1,17 @@
-import { listRejected, showRejected } from '@leadgate/store';
+import {
+  findWorkspace,
+  listRejected,
+  rejectedCauses,
+  searchHeld,
+  searchRejected,
+  showRejected,
+} from '@leadgate/store';
 import { Type } from 'typebox';
+import { HeldList } from './held.ts';
+import { MendParameters, mendWork, tryMending } from './mend-rejected.ts';
 import { invalid, operation, Refusal, refilling, type Connections } from './operation.ts';
+import { UNKNOWN_WORKSPACE } from './operator.ts';
+import { runOf, RunView } from './runs.ts';
 import { At, Limit, Nullable, open, Time, Uuid } from './schema.ts';
 
 const FieldErrors = Type.Array(
@@ -28,6 +39,7 @@ const filter = {
   code: Type.Optional(Type.String({ description: 'Of the problem, or of one of its errors.' })),
   since: Type.Optional(Time),
   until: Type.Optional(Time),
+  cause: Type.Optional(Type.String({ description: 'As /rejected/causes names it.' })),
 };
 const before = Type.Optional({ ...Uuid, description: 'The last id of the page before.' });
 
@@ -63,6 +75,56 @@ function momentsOf<T extends { since?: string; until?: string }>(asked: T): Mome
 
 /** Bodies that were refused. */
 export const rejected = {
+  causes: operation({
+    name: 'rejected.causes',
+    id: 'listRejectedCauses',
+    method: 'GET',
+    path: '/rejected/causes',
+    summary: 'Why bodies that wait for an operator were refused, by link, those with most first',
+    description: 'Of the newest 20,000 of a workspace, the 100 with most.',
+    scope: 'workspaceId',
+    input: Type.Object({ workspaceId: Uuid }),
+    output: Type.Array(
+      Type.Object({
+        cause: Type.String({ description: 'Names what was wrong, for the filter of other calls.' }),
+        linkId: Uuid,
+        linkLabel: Nullable(Type.String()),
+        code: Type.String(),
+        errors: Type.Array(Type.Object({ pointer: Type.String(), code: Type.String() })),
+        total: Type.Integer(),
+        oldest: At,
+        newest: At,
+      }),
+    ),
+    run: ({ workspaceId }, { store }) => rejectedCauses(store, workspaceId),
+  }),
+
+  search: operation({
+    name: 'rejected.search',
+    id: 'searchCaught',
+    method: 'POST',
+    path: '/workspaces/:workspaceId/search-refused',
+    summary: 'Find refused and held posts by a text in what they sent: why a lead is missing',
+    description: 'Of the newest 20,000 of each, the newest first.',
+    scope: 'workspaceId',
+    recorded: false,
+    personal: true,
+    input: Type.Object({
+      workspaceId: Uuid,
+      q: Type.String({ minLength: 3, maxLength: 200 }),
+      limit: Limit,
+    }),
+    output: Type.Object({ rejected: Type.Array(Type.Object(summary)), held: HeldList }),
+    run: async ({ workspaceId, q, limit = 50 }, { store }) => {
+      const text = { workspaceId, text: q.trim() };
+      const [refused, held] = await Promise.all([
+        searchRejected(store, text, limit),
+        searchHeld(store, text, limit),
+      ]);
+      return { rejected: refused, held };
+    },
+  }),
+
   list: operation({
     name: 'rejected.list',
     id: 'listRejected',
@@ -90,7 +152,11 @@ export const rejected = {
     scope: 'rejectedId',
     personal: true,
     input: Type.Object({ rejectedId: Uuid }),
-    output: open({ ...summary, body: Type.String() }),
+    output: open({
+      ...summary,
+      body: Type.String(),
+      mended: Nullable(Type.Object({ body: Type.String(), bodyType: Type.String() })),
+    }),
     run: async ({ rejectedId }, { store }) =>
       (await showRejected(store, rejectedId)) ?? unknown(rejectedId),
   }),
@@ -143,6 +209,37 @@ export const rejected = {
         case 'mended':
           return outcome;
       }
+    },
+  }),
+
+  mendAll: operation({
+    name: 'rejected.mend-all',
+    id: 'mendAllRejected',
+    method: 'POST',
+    path: '/workspaces/:workspaceId/mendings',
+    summary: 'Mend refused bodies that fit, all in the same way, and take them',
+    description:
+      'Begins a run, which goes on after this is answered: see /runs. What is refused again stays as it is. With dryRun: says how many would be taken.',
+    scope: 'workspaceId',
+    subject: ['linkId', 'cause', 'lenient'],
+    input: Type.Object({
+      workspaceId: Uuid,
+      ...MendParameters.properties,
+      dryRun: Type.Optional(Type.Boolean({ description: 'Says what would come of it.' })),
+    }),
+    output: Type.Union([
+      RunView,
+      Type.Object({
+        accepted: Type.Integer({ description: 'That would be taken.' }),
+        refused: Type.Integer({ description: 'That would still be refused.' }),
+        more: Type.Boolean({ description: 'Whether there are more, not tried.' }),
+      }),
+    ]),
+    run: async ({ workspaceId, dryRun = false, ...parameters }, connections, { actor }) => {
+      if ((await findWorkspace(connections.store, workspaceId)) === null) return UNKNOWN_WORKSPACE;
+      if (dryRun) return tryMending(await serversOf(connections), workspaceId, parameters);
+      const asked = { kind: 'mend', workspaceId, parameters, begunBy: actor } as const;
+      return runOf(await connections.runner.begin(connections, asked, mendWork));
     },
   }),
 

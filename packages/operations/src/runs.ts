@@ -46,6 +46,7 @@ const WORK: { [K in RunKind]?: () => Promise<Work> } = {
   replay: async () => (await import('./replay/replay-submissions.ts')).replayWork,
   'read-again': async () => (await import('./replay/read-again.ts')).readAgainWork,
   resend: async () => (await import('./resend.ts')).resendWork,
+  mend: async () => (await import('./mend-rejected.ts')).mendWork,
 };
 
 export interface Started {
@@ -186,7 +187,7 @@ export const run = {
     method: 'GET',
     path: '/runs',
     summary:
-      'List what takes long (replays, imports, resends, reading again), newest first, of the last 30 days',
+      'List what takes long (replays, imports, resends, reading again, mending), newest first, of the last 30 days',
     scope: 'workspaceId',
     input: Type.Object({
       workspaceId: Type.Optional(Uuid),

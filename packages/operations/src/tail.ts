@@ -7,16 +7,16 @@ import {
   type SubmissionSummary,
 } from '@leadgate/store';
 
-/** Something that happened to a link. */
+/** Something that happened. */
 export type TailEvent =
   | { kind: 'submission'; submission: SubmissionSummary }
   | { kind: 'rejected'; rejected: RejectedSummary }
   | { kind: 'failed'; jobId: string; reason: string; failedAt: Date };
 
 export interface TailOptions {
-  /** Only of this link; its workspace is needed with it. */
-  link?: { linkId: string; workspaceId: string };
-  /** Of which workspaces, if it is not of one link. */
+  /** Only of this workspace, and of this link of it. */
+  of?: { workspaceId: string; linkId?: string };
+  /** Of which workspaces, if it is not of one. */
   workspaceIds: () => Promise<string[]>;
   signal: AbortSignal;
   /** Between two looks; resolves early when `signal` says to stop. */
@@ -36,7 +36,7 @@ const PAGE = 200;
  */
 export async function* tail(
   { store, failed }: { store: Store; failed: Pick<FailedJobs, 'pages' | 'show'> },
-  { link, workspaceIds, signal, wait }: TailOptions,
+  { of, workspaceIds, signal, wait }: TailOptions,
 ): AsyncGenerator<TailEvent> {
   const start = Date.now();
   const isNew = createMemory();
@@ -49,17 +49,18 @@ export async function* tail(
 
   async function* look(): AsyncGenerator<{ key: string; event: TailEvent }> {
     const since = Math.max(start * 1_000 - OVERLAP, Date.now() * 1_000 - OVERLAP);
-    const filter = {
-      workspaceIds: link === undefined ? await workspaceIds() : [link.workspaceId],
-      ...(link !== undefined && { linkId: link.linkId }),
-    };
-    for (const submission of await submissionsSince(store, { ...filter, since }, PAGE))
-      yield { key: `s ${submission.submissionId}`, event: { kind: 'submission', submission } };
-    const rejected = await listRejected(
+    const submissions = await submissionsSince(
       store,
-      { since: new Date(since / 1_000), ...(link !== undefined && { linkId: link.linkId }) },
+      {
+        workspaceIds: of === undefined ? await workspaceIds() : [of.workspaceId],
+        ...(of?.linkId !== undefined && { linkId: of.linkId }),
+        since,
+      },
       PAGE,
     );
+    for (const submission of submissions)
+      yield { key: `s ${submission.submissionId}`, event: { kind: 'submission', submission } };
+    const rejected = await listRejected(store, { since: new Date(since / 1_000), ...of }, PAGE);
     for (const one of rejected.toReversed())
       yield { key: `r ${one.rejectedId}`, event: { kind: 'rejected', rejected: one } };
     yield* lookAtFailed(since / 1_000);
@@ -69,16 +70,23 @@ export async function* tail(
     for await (const page of failed.pages('newest-first')) {
       for (const { jobId, reason, failedAt } of page) {
         if (failedAt.getTime() < since) return;
-        // Which link a job is of stands in the job itself.
-        if (link !== undefined && (await linkOf(jobId)) !== link.linkId) continue;
+        if (of !== undefined && !(await isOf(of, jobId))) continue;
         const key = `f ${jobId} ${failedAt.getTime()}`;
         yield { key, event: { kind: 'failed', jobId, reason, failedAt } };
       }
     }
   }
 
-  async function linkOf(jobId: string): Promise<string | undefined> {
-    return (await failed.show(jobId))?.submission?.linkId;
+  /** What a job is of stands in the job itself. */
+  async function isOf(
+    { workspaceId, linkId }: NonNullable<TailOptions['of']>,
+    jobId: string,
+  ): Promise<boolean> {
+    const submission = (await failed.show(jobId))?.submission ?? null;
+    return (
+      submission?.workspaceId === workspaceId &&
+      (linkId === undefined || submission.linkId === linkId)
+    );
   }
 }
 

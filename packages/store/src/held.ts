@@ -50,6 +50,7 @@ function readHeldSummary({ content, ...row }: HeldRow): HeldSummary {
 export interface HeldFilter {
   workspaceId?: string;
   linkId?: string;
+  reason?: string;
   /** Those that wait where left out. */
   state?: HeldState;
   /** Only those with a lower id than this one, the last of the page before. */
@@ -59,18 +60,61 @@ export interface HeldFilter {
 /** Held submissions, newest first by id (ids are ordered in time), at most `limit`. */
 export async function listHeld(
   store: Store,
-  { workspaceId, linkId, state = 'held', before }: HeldFilter,
+  { workspaceId, linkId, reason, state = 'held', before }: HeldFilter,
   limit: number,
 ): Promise<HeldSummary[]> {
   const conditions = [
     Prisma.sql`h.state = ${state}`,
     ...(workspaceId === undefined ? [] : [Prisma.sql`h.workspace_id = ${workspaceId}::uuid`]),
     ...(linkId === undefined ? [] : [Prisma.sql`h.link_id = ${linkId}::uuid`]),
+    ...(reason === undefined ? [] : [Prisma.sql`h.reason = ${reason}`]),
     ...(before === undefined ? [] : [Prisma.sql`h.id < ${before}::uuid`]),
   ];
   const rows = await store.prisma.$queryRaw<HeldRow[]>`
     SELECT ${heldColumns} FROM held_submission h ${heldJoins}
     WHERE ${Prisma.join(conditions, ' AND ')}
+    ORDER BY h.id DESC LIMIT ${limit}`;
+  return rows.map(readHeldSummary);
+}
+
+/** Submissions of a link that are held for the same reason. */
+export interface HeldCause {
+  linkId: string;
+  linkLabel: string | null;
+  reason: HeldReason;
+  total: number;
+  newest: Date;
+}
+
+/** Of a workspace: the newest are looked at, and the causes with most are told. */
+const LOOKED_AT = 20_000;
+const MOST_CAUSES = 100;
+
+/** Why submissions of a workspace are held, those with most first. */
+export async function heldCauses({ prisma }: Store, workspaceId: string): Promise<HeldCause[]> {
+  return prisma.$queryRaw<HeldCause[]>`
+    SELECT h.link_id AS "linkId", k.label AS "linkLabel", h.reason, count(*)::integer AS total,
+      max(h.created_at) AS newest
+    FROM (
+      SELECT * FROM held_submission
+      WHERE state = 'held' AND workspace_id = ${workspaceId}::uuid
+      ORDER BY id DESC LIMIT ${LOOKED_AT}
+    ) AS h ${heldJoins}
+    GROUP BY 1, 2, 3 ORDER BY total DESC, newest DESC LIMIT ${MOST_CAUSES}`;
+}
+
+/** Held submissions of a workspace, decided on or not, whose body holds a text; newest first. */
+export async function searchHeld(
+  { prisma }: Store,
+  { workspaceId, text }: { workspaceId: string; text: string },
+  limit: number,
+): Promise<HeldSummary[]> {
+  const rows = await prisma.$queryRaw<HeldRow[]>`
+    SELECT ${heldColumns} FROM (
+      SELECT * FROM held_submission WHERE workspace_id = ${workspaceId}::uuid
+      ORDER BY id DESC LIMIT ${LOOKED_AT}
+    ) AS h ${heldJoins}
+    WHERE position(${text.toLowerCase()} IN lower(h.content::text)) > 0
     ORDER BY h.id DESC LIMIT ${limit}`;
   return rows.map(readHeldSummary);
 }
@@ -133,16 +177,17 @@ const minutes = (all: readonly { content: Submission }[]): object[] =>
 
 /**
  * Puts down what became of a held submission. What was released stays so; what was discarded can
- * still be released. Returns what it is now; null if there is none of this id.
+ * still be released, or be held again. Returns what it is now; null if there is none of this id.
  */
 export async function decideHeld(
   store: Store,
   heldId: string,
-  state: Exclude<HeldState, 'held'>,
+  state: HeldState,
 ): Promise<HeldState | null> {
   const [row] = await store.prisma.$queryRaw<{ state: HeldState }[]>`
     UPDATE held_submission
-    SET decided_at = CASE WHEN state IN ('released', ${state}) THEN decided_at ELSE now() END,
+    SET decided_at = CASE WHEN state IN ('released', ${state}) THEN decided_at
+                          WHEN ${state} = 'held' THEN NULL ELSE now() END,
         state = CASE WHEN state = 'released' THEN state ELSE ${state} END
     WHERE id = ${heldId}::uuid
     RETURNING state`;

@@ -83,9 +83,11 @@ export {
   type HeldDetails,
   type HeldState,
   type HeldSummary,
+  heldCauses,
   listHeld,
   saveHeld,
   showHeld,
+  searchHeld,
 } from './held.ts';
 export {
   type HistoryEntry,
@@ -141,6 +143,8 @@ export {
 export {
   keepMended,
   listRejected,
+  rejectedCauses,
+  searchRejected,
   markReplayed,
   type RejectedDetails,
   type RejectedFilter,
@@ -260,7 +264,9 @@ export {
   countEntries,
   dropOldSeries,
   ledgerCursor,
+  linkActivity,
   rankSubjects,
+  readFlow,
   readSeries,
   type Unrecognised,
   unrecognisedPosts,

@@ -50,6 +50,8 @@ export interface RejectedFilter {
   linkId?: string;
   /** Of the problem: `invalid-lead`, or that of one of its errors: `email`. */
   code?: string;
+  /** Of what was wrong with it, all together: see RejectedCause. */
+  cause?: string;
   /** Only those refused at this moment or later. */
   since?: Date;
   /** Only those refused before this moment. */
@@ -74,7 +76,7 @@ export async function listRejected(
 }
 
 function conditionsOf(filter: RejectedFilter): Prisma.Sql[] {
-  const { workspaceId, linkId, code, since, until, replayed, before } = filter;
+  const { workspaceId, linkId, code, cause, since, until, replayed, before } = filter;
   return [
     Prisma.sql`true`,
     ...(workspaceId === undefined ? [] : [Prisma.sql`r.workspace_id = ${workspaceId}::uuid`]),
@@ -85,6 +87,7 @@ function conditionsOf(filter: RejectedFilter): Prisma.Sql[] {
           Prisma.sql`(r.code = ${code}
             OR r.errors @> ${JSON.stringify([{ code }])}::jsonb)`,
         ]),
+    ...(cause === undefined ? [] : [Prisma.sql`${CAUSE} = ${cause}`]),
     ...(since === undefined ? [] : [Prisma.sql`r.stamp >= ${microseconds(since)}::bigint`]),
     ...(until === undefined ? [] : [Prisma.sql`r.stamp < ${microseconds(until)}::bigint`]),
     ...(replayed === undefined
@@ -92,6 +95,62 @@ function conditionsOf(filter: RejectedFilter): Prisma.Sql[] {
       : [replayed ? Prisma.sql`r.submission_id IS NOT NULL` : Prisma.sql`r.submission_id IS NULL`]),
     ...(before === undefined ? [] : [Prisma.sql`r.id < ${before}::uuid`]),
   ];
+}
+
+/** Names all that was wrong with a refused body together, in whatever order. */
+const CAUSE = Prisma.sql`md5(r.code || coalesce((
+  SELECT string_agg((e ->> 'pointer') || ' ' || (e ->> 'code'), ',' ORDER BY e ->> 'pointer', e ->> 'code')
+  FROM jsonb_array_elements(r.errors) AS e), ''))`;
+
+/** Bodies of a link that were refused for the same, and have not become submissions. */
+export interface RejectedCause {
+  /** Of what was wrong: the same for every link. */
+  cause: string;
+  linkId: string;
+  linkLabel: string | null;
+  code: string;
+  errors: Pick<FieldError, 'pointer' | 'code'>[];
+  total: number;
+  oldest: Date;
+  newest: Date;
+}
+
+/** Of a workspace: the newest bodies are looked at, and the causes with most are told. */
+const LOOKED_AT = 20_000;
+const MOST_CAUSES = 100;
+
+/** Why bodies of a workspace were refused that wait for an operator, those with most first. */
+export async function rejectedCauses(
+  { prisma }: Store,
+  workspaceId: string,
+): Promise<RejectedCause[]> {
+  return prisma.$queryRaw<RejectedCause[]>`
+    SELECT ${CAUSE} AS cause, r.link_id AS "linkId", k.label AS "linkLabel", min(r.code) AS code,
+      (min(r.errors::text))::jsonb AS errors, count(*)::integer AS total,
+      to_timestamp(min(r.stamp) / 1e6) AS oldest, to_timestamp(max(r.stamp) / 1e6) AS newest
+    FROM (
+      SELECT * FROM rejected_submission
+      WHERE workspace_id = ${workspaceId}::uuid AND submission_id IS NULL
+      ORDER BY id DESC LIMIT ${LOOKED_AT}
+    ) AS r ${rejectedJoins}
+    GROUP BY 1, 2, 3 ORDER BY total DESC, newest DESC LIMIT ${MOST_CAUSES}`;
+}
+
+/** Refused bodies of a workspace that hold a text, as it is or as a form writes it; newest first. */
+export async function searchRejected(
+  { prisma }: Store,
+  { workspaceId, text }: { workspaceId: string; text: string },
+  limit: number,
+): Promise<RejectedSummary[]> {
+  const texts = [text, encodeURIComponent(text)].map((one) => one.toLowerCase());
+  const rows = await prisma.$queryRaw<RejectedRow[]>`
+    SELECT ${rejectedColumns} FROM (
+      SELECT * FROM rejected_submission WHERE workspace_id = ${workspaceId}::uuid
+      ORDER BY id DESC LIMIT ${LOOKED_AT}
+    ) AS r ${rejectedJoins}
+    WHERE position(${texts[0]} IN lower(r.body)) > 0 OR position(${texts[1]} IN lower(r.body)) > 0
+    ORDER BY r.id DESC LIMIT ${limit}`;
+  return rows.map(readRejectedSummary);
 }
 
 /** A refused body with all that was kept of it. */

@@ -4,7 +4,7 @@ import type { Store } from './open-store.ts';
 import { storableTexts } from './text.ts';
 
 /** Kinds of what takes long. */
-export const RUN_KINDS = ['replay', 'import', 'resend', 'read-again'] as const;
+export const RUN_KINDS = ['replay', 'import', 'resend', 'read-again', 'mend'] as const;
 export type RunKind = (typeof RUN_KINDS)[number];
 
 /** Counts, by names of the kind. */

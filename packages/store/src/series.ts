@@ -319,6 +319,65 @@ export async function unrecognisedPosts(
   return new Map(rows.map(({ linkId, ...counts }) => [linkId, counts]));
 }
 
+/** What was posted to a link of late, accepted or refused. */
+export interface LinkActivity {
+  linkId: string;
+  /** Of the last 14 days, today the last, by the time zone of the workspace. */
+  days: number[];
+  /** Of the last seven days. */
+  posts: number;
+  refused: number;
+  /** Of the last post: to the minute of the last two days, to the hour before. Null: none in two years. */
+  lastAt: Date | null;
+}
+
+const POSTED = Prisma.sql`(what = 'accepted' OR what LIKE 'refused:%')`;
+
+/** What was posted to each link of a workspace of late. */
+export async function linkActivity(
+  { prisma }: Store,
+  workspaceId: string,
+): Promise<LinkActivity[]> {
+  const sum = (of: Prisma.Sql) => Prisma.sql`(
+    SELECT coalesce(sum(n), 0)::integer FROM series_day
+    WHERE subject = k.id AND at > w.today - 7 AND ${of})`;
+  return prisma.$queryRaw<LinkActivity[]>`
+    WITH w AS (
+      SELECT id, (now() AT TIME ZONE coalesce(time_zone, 'UTC'))::date AS today
+      FROM workspace WHERE id = ${workspaceId}::uuid)
+    SELECT k.id AS "linkId",
+      (SELECT array_agg(coalesce(n, 0) ORDER BY day) FROM (
+        SELECT day, (SELECT sum(n)::integer FROM series_day
+          WHERE subject = k.id AND at = day::date AND ${POSTED}) AS n
+        FROM generate_series(w.today - 13, w.today, interval '1 day') AS day) AS counted) AS days,
+      ${sum(POSTED)} AS posts, ${sum(Prisma.sql`what LIKE 'refused:%'`)} AS refused,
+      coalesce(
+        (SELECT max(at) FROM series_minute WHERE subject = k.id AND ${POSTED}),
+        (SELECT max(at) FROM series_hour WHERE subject = k.id AND ${POSTED})) AS "lastAt"
+    FROM capture_link k JOIN w ON w.id = k.workspace_id`;
+}
+
+/** What came into the queue and what came out of it, in a minute, of all workspaces. */
+export interface FlowRow {
+  /** ISO 8601: the begin of the minute in UTC. */
+  at: string;
+  accepted: number;
+  /** Stored, held, or dropped as its person was erased. */
+  finished: number;
+}
+
+/** The flow through the queue since a moment, by minute, without minutes that had none. */
+export async function readFlow({ prisma }: Store, since: Date): Promise<FlowRow[]> {
+  const rows = await prisma.$queryRaw<(Omit<FlowRow, 'at'> & { at: Date })[]>`
+    SELECT at, coalesce(sum(n) FILTER (WHERE what = 'accepted'), 0)::integer AS accepted,
+      coalesce(sum(n) FILTER (WHERE what <> 'accepted'), 0)::integer AS finished
+    FROM series_minute
+    WHERE subject IN (SELECT id FROM workspace) AND at >= ${since}
+      AND what IN ('accepted', 'created', 'updated', 'held', 'erased')
+    GROUP BY at ORDER BY at`;
+  return rows.map(({ at, ...counts }) => ({ at: at.toISOString(), ...counts }));
+}
+
 /** A subject among the others of its kind. */
 export interface RankRow {
   id: string;

@@ -40,7 +40,7 @@ async function follow(
     const events = tail(
       { store, failed },
       {
-        ...(found !== null && { link: { linkId: found.id, workspaceId: found.workspaceId } }),
+        ...(found !== null && { of: { linkId: found.id, workspaceId: found.workspaceId } }),
         workspaceIds: async () => (await listWorkspaces(store)).map(({ id }) => id),
         signal: io.signal === undefined ? signal : AbortSignal.any([signal, io.signal]),
         wait: () => delay(EVERY_MS, undefined, { signal }).catch(() => undefined),

@@ -12,6 +12,16 @@ import type { ConsoleServices } from '../services.ts';
 /** Set by us on every request, over whatever was sent: bull-board hands headers on and no more. */
 const ROLE_HEADER = 'x-leadgate-role';
 
+/** In its page: a foreign site is not asked, as its policy says. */
+const FOREIGN_FONTS = /<link href="https:\/\/fonts\.googleapis\.com[^>]*>/;
+
+/** The colours and letters of our own pages, after its own sheet's: what says more is stronger. */
+const LOOK = `<style>
+html:root{--font-sans:system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;--font-mono:ui-monospace,SFMono-Regular,Menlo,monospace;
+--background:#fbfbfa;--card:#fff;--foreground:#1b1c1f;--border:#e7e6e3;--muted:#f3f3f0;--muted-foreground:#5f6368;--secondary:#f3f3f0;--accent:#e9f7f3;--primary:#0f7557;--sidebar-accent:#e6e6e2}
+html.dark-mode:root{--background:#141517;--card:#1b1c1f;--foreground:#d5d7da;--border:#2b2d31;--muted:#212327;--muted-foreground:#a3a6ab;--secondary:#292b30;--accent:#17342b;--primary:#4fb492;--sidebar-accent:#292b30}
+</style>`;
+
 /** Each may carry 200 leads, which are unpacked to be shown. */
 const MOST_JOBS_A_PAGE = 20;
 
@@ -42,7 +52,7 @@ export const dashboardRoutes: FastifyPluginAsync<ConsoleServices> = async (app, 
         boardTitle: 'Leadgate',
         hideDocsLink: true,
         showMetrics: false,
-        miscLinks: [{ text: 'Back to the console', url: '/' }],
+        miscLinks: [{ text: 'Back to the console', url: '/queue' }],
       },
       handlerHooks: {
         before: ({ method, route }) =>
@@ -72,6 +82,11 @@ export const dashboardRoutes: FastifyPluginAsync<ConsoleServices> = async (app, 
         limitPage(request.query);
         await showShards();
       });
+      scope.addHook<unknown>('onSend', async (_request, reply, payload) =>
+        typeof payload === 'string' && /^text\/html/.test(String(reply.getHeader('content-type')))
+          ? payload.replace(FOREIGN_FONTS, LOOK)
+          : payload,
+      );
       await scope.register(board.registerPlugin());
     },
     { prefix: DASHBOARD_PATH },

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Role } from '@leadgate/contract';
-import { Refusal, tail, type TailEvent, Uuid } from '@leadgate/operations';
-import { findLink, type Link, listWorkspaces } from '@leadgate/store';
+import { Refusal, tail, type TailEvent, type TailOptions, Uuid } from '@leadgate/operations';
+import { findLink, listWorkspaces } from '@leadgate/store';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { once } from 'node:events';
@@ -30,13 +30,19 @@ export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
   app.get(
     '/tail',
     {
-      config: { scope: 'linkId', action: 'tail', recorded: true, subject: ['linkId'] },
+      config: {
+        ...{ action: 'tail', recorded: true, subject: ['workspaceId', 'linkId'] },
+        scope: 'linkId',
+      },
       schema: {
         operationId: 'tail',
         summary: 'Follow submissions, refused bodies and failures as they happen',
         description:
-          'text/event-stream: events submission, rejected and failed, each with its JSON. Viewers get it masked.',
-        querystring: Type.Object({ linkId: Type.Optional(Uuid) }),
+          'text/event-stream: events submission, rejected and failed, each with its JSON; of one link or workspace, or of all. Viewers get it masked.',
+        querystring: Type.Object({
+          workspaceId: Type.Optional(Uuid),
+          linkId: Type.Optional(Uuid),
+        }),
         response: PROBLEM_ANSWERS,
       },
     },
@@ -44,6 +50,9 @@ export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
       const { linkId } = request.query;
       const link = linkId === undefined ? null : await findLink(store, linkId);
       if (linkId !== undefined && link === null) throw new ProblemError('not-found');
+      const workspaceId = link?.workspaceId ?? request.query.workspaceId;
+      const of =
+        workspaceId === undefined ? null : { workspaceId, ...(linkId !== undefined && { linkId }) };
       const { kind, name } = actorOf(request);
       const mine = `${kind} ${name}`;
       const most = open.filter((one) => one === mine).length >= MOST_OF_ONE;
@@ -63,7 +72,7 @@ export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
         gone.abort();
       });
       const stream = new PassThrough();
-      follow(request, link, { stream, gone })
+      follow(request, of, { stream, gone })
         .catch((err: unknown) => {
           if (!gone.signal.aborted)
             request.log.warn({ err, requestId: request.id }, 'following ended');
@@ -80,7 +89,7 @@ export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
 
   async function follow(
     request: FastifyRequest,
-    link: Link | null,
+    of: TailOptions['of'] | null,
     { stream, gone }: { stream: PassThrough; gone: AbortController },
   ): Promise<void> {
     const { signal } = gone;
@@ -101,7 +110,7 @@ export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
     const events = tail(
       { store, failed },
       {
-        ...(link !== null && { link: { linkId: link.id, workspaceId: link.workspaceId } }),
+        ...(of && { of }),
         workspaceIds: async () => (await listWorkspaces(store)).map(({ id }) => id),
         signal,
         wait,

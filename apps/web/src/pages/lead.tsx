@@ -287,11 +287,7 @@ function Duplicates({ lead }: { lead: Lead }) {
           <Link href={`/leads/${other.leadId}`} className="wrap">
             {nameOf(other)}
           </Link>
-          <Button
-            component="a"
-            variant="default"
-            href={`/duplicates/${lead.workspaceId}/${lead.leadId}/${other.leadId}`}
-          >
+          <Button component="a" variant="default" href={`/inbox/duplicates?lead=${lead.leadId}`}>
             {t('compare')}
           </Button>
         </Group>

@@ -16,6 +16,7 @@ import { useEffect, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
 import { type Answer, api, dataOf } from '../api.ts';
+import { Caught } from '../caught.tsx';
 import { filterOf } from '../lead-filter.ts';
 import { LeadFilters, useFields, useFilterChips } from '../lead-filters.tsx';
 import { useListKeys } from '../list-keys.ts';
@@ -174,6 +175,7 @@ const MOST_FOUND = 200;
 /** Those that a search finds. */
 function Found({ workspace, q, columns }: Shown & { q: string }) {
   const t = useTranslations('leads');
+  const { may } = useSession();
   const { data, error, isPending } = useQuery({
     queryKey: ['leads', 'found', workspace.id, q],
     queryFn: () =>
@@ -193,9 +195,16 @@ function Found({ workspace, q, columns }: Shown & { q: string }) {
   if (isPending) return <Waiting />;
   if (data.length === 0)
     return (
-      <Nothing icon="search" title={t('notFound', { q })}>
-        {t('notFoundHint')}
-      </Nothing>
+      <>
+        <Nothing icon="search" title={t('notFound', { q })}>
+          {t('notFoundHint')}
+        </Nothing>
+        {q.trim().length > 2 && may('operator', workspace.id) && (
+          <Padded>
+            <Caught workspace={workspace} q={q.trim()} />
+          </Padded>
+        )}
+      </>
     );
   return <LeadTable leads={data} columns={columns} more={null} />;
 }

@@ -9,16 +9,19 @@ import {
   Stack,
   Tabs,
   Text,
+  Textarea,
   Title,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useTranslations } from 'use-intl';
+import { useFormatter, useTranslations } from 'use-intl';
 import { Link as To, useParams, useSearchParams } from 'wouter';
-import { api, dataOf, faultsOf } from '../api.ts';
+import { api, ApiProblem, dataOf, faultsOf } from '../api.ts';
 import { endOf, formOf, type Link, LinkFields, settingsOf } from '../link-form.tsx';
 import { Mapping } from '../link-mapping.tsx';
+import { useFigures } from '../overview-figures.ts';
+import { Bars } from '../parts/bars.tsx';
 import { Copy } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
@@ -73,6 +76,12 @@ function LinkView({ link }: { link: Link }) {
         {may('operator', link.workspaceId) && <Act link={link} />}
       </PageHead>
       <div className="page-body">
+        {link.unrecognised.week > 0 && tab !== 'mapping' && (
+          <p className="note" role="status">
+            {t('unrecognised', { count: link.unrecognised.week })}{' '}
+            <To href={`/links/${link.id}?tab=mapping`}>{t('map')}</To>
+          </p>
+        )}
         <Tabs
           keepMounted={false}
           value={tab}
@@ -106,13 +115,12 @@ function LinkView({ link }: { link: Link }) {
 /** What a landing page needs, and the first lead that came of it. */
 function Use({ link }: { link: Link }) {
   const t = useTranslations('link');
+  const { may } = useSession();
   const url = link.captureUrl ?? `https://…/ingest/${link.code}`;
   const snippet = `<script src="${url.replace(/\/ingest\/.*$/, '/capture.js')}" data-link="${link.code}" async></script>`;
-  const post = `curl ${url} \\\n  -H 'content-type: application/json' \\\n  -d '{"name": "Ana Souza", "email": "ana@example.com", "telephone": "+55 11 98765-4321"}'`;
   const ways = [
     { name: 'url', text: url },
     { name: 'snippet', text: snippet },
-    { name: 'test', text: post },
   ] as const;
   return (
     <div className="lead">
@@ -131,9 +139,107 @@ function Use({ link }: { link: Link }) {
             </Code>
           </section>
         ))}
+        {may('operator', link.workspaceId) && link.status === 'open' && <TestPost link={link} />}
       </Stack>
-      <Newest link={link} />
+      <Stack gap="lg">
+        <Newest link={link} />
+        <Activity link={link} />
+      </Stack>
     </div>
+  );
+}
+
+const SAMPLE = `{
+  "name": "Ana Souza",
+  "email": "ana@example.com",
+  "telephone": "+55 11 98765-4321"
+}`;
+
+/** Sends a body as a sender would, and leads to the lead that comes of it. */
+function TestPost({ link }: { link: Link }) {
+  const t = useTranslations('link');
+  const [body, setBody] = useState(SAMPLE);
+  const queries = useQueryClient();
+  const send = useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.POST('/api/links/{linkId}/test-post', {
+          params: { path: { linkId: link.id } },
+          body: { body },
+        }),
+      ),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['leads', link.workspaceId] }),
+  });
+  return (
+    <section>
+      <Title order={2} mb={4}>
+        {t('way.test')}
+      </Title>
+      <Textarea
+        aria-label={t('way.test')}
+        description={t('wayHint.test')}
+        className="mono"
+        autosize
+        spellCheck={false}
+        value={body}
+        error={send.error instanceof ApiProblem ? send.error.message : undefined}
+        onChange={({ currentTarget: { value } }) => setBody(value)}
+      />
+      {send.error !== null && !(send.error instanceof ApiProblem) && <Failure error={send.error} />}
+      <Group mt="xs" gap="sm">
+        <Button loading={send.isPending} onClick={() => send.mutate()}>
+          {t('send')}
+        </Button>
+        {send.data !== undefined && <Became key={send.data.submissionId} {...send.data} />}
+      </Group>
+    </section>
+  );
+}
+
+/** Waits until a worker has applied a submission. */
+function Became({ leadId, submissionId }: { leadId: string; submissionId: string }) {
+  const t = useTranslations('link');
+  const { data } = useQuery({
+    queryKey: ['submission', submissionId],
+    queryFn: () =>
+      dataOf(api.GET('/api/submissions/{submissionId}', { params: { path: { submissionId } } })),
+    // Not there yet: asked again.
+    retry: true,
+    retryDelay: LOOK_EVERY_MS / 2,
+  });
+  return (
+    <Text size="sm" role="status" component="span">
+      {data === undefined ? t('testWaits') : <To href={`/leads/${leadId}`}>{t('testLead')}</To>}
+    </Text>
+  );
+}
+
+/** What was posted to the link in two weeks, with the weeks before. */
+function Activity({ link }: { link: Link }) {
+  const t = useTranslations('link');
+  const overview = useTranslations('overview');
+  const format = useFormatter();
+  const { data } = useFigures(link.workspaceId, 'day', link.id);
+  if (data === undefined || data.now.accepted + data.now.refused + data.before.accepted === 0)
+    return null;
+  return (
+    <section className="card lead-card">
+      <Title order={2} mb="sm">
+        {t('activity')}
+      </Title>
+      <Bars
+        bars={data.times.map(({ at, now, before }) => ({
+          at,
+          label: format.dateTime(new Date(at), { day: 'numeric', month: 'short', timeZone: 'UTC' }),
+          value: now.accepted,
+          before: before.accepted,
+        }))}
+        title={t('activity')}
+        names={[overview('accepted'), overview('weekBefore')]}
+        every={4}
+        height={110}
+      />
+    </section>
   );
 }
 

@@ -1,14 +1,29 @@
 import { Badge, Button } from '@mantine/core';
-import { useTranslations } from 'use-intl';
+import { useQuery } from '@tanstack/react-query';
+import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
+import { type Answer, api, dataOf } from '../api.ts';
 import { useLinks } from '../lead-filters.tsx';
 import { useListKeys } from '../list-keys.ts';
+import { type Alarm, useAlarms } from '../overview-figures.ts';
+import { Spark } from '../parts/bars.tsx';
 import { Copy } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { PageHead } from '../shell.tsx';
+
+type LinkOfList = Answer<'/api/links', 'get'>[number];
+type Activity = Answer<'/api/links/activity', 'get'>[number];
+
+/** What was posted to each link of late. */
+const useActivity = (workspaceId: string) =>
+  useQuery({
+    queryKey: ['links', 'activity', workspaceId],
+    queryFn: () => dataOf(api.GET('/api/links/activity', { params: { query: { workspaceId } } })),
+    refetchInterval: 30_000,
+  });
 
 export default function LinksPage() {
   const t = useTranslations('links');
@@ -43,6 +58,9 @@ export function LinkState({ status }: { status: string }) {
 function List({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('links');
   const links = useLinks(workspace.id);
+  const { data: activity = [] } = useActivity(workspace.id);
+  const { may } = useSession();
+  const { data: alarms = [] } = useAlarms(workspace.id, may('viewer'));
   const [, go] = useLocation();
   const rows = links.data ?? [];
   const at = useListKeys(
@@ -71,44 +89,89 @@ function List({ workspace }: { workspace: Workspace }) {
           <th scope="col" data-keep>
             {t('state')}
           </th>
+          <th scope="col">{t('activity')}</th>
+          <th scope="col">{t('lastPost')}</th>
+          <th scope="col" className="number">
+            {t('refused')}
+          </th>
           <th scope="col">{t('url')}</th>
-          <th scope="col">{t('spam')}</th>
-          <th scope="col">{t('since')}</th>
         </tr>
       </thead>
       <tbody>
         {rows.map((link, index) => (
-          <tr key={link.id} data-at={index === at ? '' : undefined}>
-            <td>
-              <Link href={`/links/${link.id}`} className="row">
-                {link.label || link.id.slice(0, 8)}
-              </Link>
-              <span className="under">{link.captureUrl ?? link.code}</span>
-            </td>
-            <td data-keep>
-              <LinkState status={link.status} />
-            </td>
-            <td>
-              <span className="fact">
-                <code className="ellipsis">{link.captureUrl ?? link.code}</code>
-                <Copy text={link.captureUrl ?? link.code} />
-              </span>
-            </td>
-            <td>
-              {[
-                link.guard.honeypot !== null && t('honeypot'),
-                link.guard.minFillSeconds !== null && t('minFill'),
-                link.guard.captcha !== null && 'CAPTCHA',
-              ]
-                .filter(Boolean)
-                .join(', ') || <span className="soft">–</span>}
-            </td>
-            <td>
-              <Time at={link.createdAt} />
-            </td>
-          </tr>
+          <LinkRow
+            key={link.id}
+            link={link}
+            activity={activity.find(({ linkId }) => linkId === link.id)}
+            alarms={alarms.filter(({ subject }) => subject === link.id)}
+            isAt={index === at}
+          />
         ))}
       </tbody>
     </table>
+  );
+}
+
+function LinkRow({
+  link,
+  activity,
+  alarms,
+  isAt,
+}: {
+  link: LinkOfList;
+  activity: Activity | undefined;
+  alarms: readonly Alarm[];
+  isAt: boolean;
+}) {
+  const t = useTranslations('links');
+  const format = useFormatter();
+  const posts = activity?.days.reduce((sum, n) => sum + n, 0) ?? 0;
+  const share =
+    activity === undefined || activity.posts === 0 ? 0 : activity.refused / activity.posts;
+  return (
+    <tr data-at={isAt ? '' : undefined}>
+      <td>
+        <Link href={`/links/${link.id}`} className="row">
+          {link.label || link.id.slice(0, 8)}
+        </Link>
+        <span className="under">
+          {activity?.lastAt == null ? t('noPost') : <Time at={activity.lastAt} near />}
+        </span>
+      </td>
+      <td data-keep>
+        <LinkState status={link.status} />{' '}
+        {link.unrecognised.week > 0 && (
+          <Badge color="orange" component={Link} href={`/links/${link.id}?tab=mapping`}>
+            {t('unrecognised', { count: link.unrecognised.week })}
+          </Badge>
+        )}{' '}
+        {alarms.map(({ id, kind }) => (
+          <Badge key={id} color="red">
+            {t(`alarm.${kind === 'refusals' || kind === 'silence' ? kind : 'other'}`)}
+          </Badge>
+        ))}
+      </td>
+      <td>
+        {activity !== undefined && (
+          <Spark values={activity.days} label={t('posts', { count: posts })} />
+        )}
+      </td>
+      <td>
+        {activity?.lastAt == null ? (
+          <span className="soft">–</span>
+        ) : (
+          <Time at={activity.lastAt} near />
+        )}
+      </td>
+      <td className="number" data-tone={share > 0.2 ? 'bad' : undefined}>
+        {share === 0 ? <span className="soft">–</span> : format.number(share, { style: 'percent' })}
+      </td>
+      <td>
+        <span className="fact">
+          <code className="ellipsis">{link.captureUrl ?? link.code}</code>
+          <Copy text={link.captureUrl ?? link.code} />
+        </span>
+      </td>
+    </tr>
   );
 }

@@ -1,5 +1,5 @@
-import { Button, Group } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Button, Group, Select } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
@@ -14,6 +14,13 @@ export default function NewLinkPage() {
   const leads = useTranslations('leads');
   const { workspace } = useSession();
   const [form, setForm] = useState(formOf(null));
+  const [preset, setPreset] = useState<string | null>(null);
+  const presets = useQuery({
+    queryKey: ['presets'],
+    queryFn: () => dataOf(api.GET('/api/presets')),
+    staleTime: Infinity,
+  });
+  const mapping = presets.data?.find((one) => one.preset === preset)?.mapping;
   const [, go] = useLocation();
   const queries = useQueryClient();
   const create = useMutation({
@@ -21,7 +28,11 @@ export default function NewLinkPage() {
       dataOf(
         api.POST('/api/workspaces/{workspaceId}/links', {
           params: { path: { workspaceId } },
-          body: { ...settingsOf(form), expiresAt: endOf(form) },
+          body: {
+            ...settingsOf(form),
+            ...(mapping !== undefined && { mapping }),
+            expiresAt: endOf(form),
+          },
         }),
       ),
     onSuccess: async ({ id }) => {
@@ -41,6 +52,19 @@ export default function NewLinkPage() {
           create.mutate(workspace.id);
         }}
       >
+        <Select
+          label={t('sender')}
+          description={t('senderHint')}
+          placeholder={t('senderOwn')}
+          clearable
+          searchable
+          mb="md"
+          data={
+            presets.data?.map((one) => ({ value: one.preset, label: senderOf(one.preset) })) ?? []
+          }
+          value={preset}
+          onChange={setPreset}
+        />
         <LinkFields
           form={form}
           change={(changes) => setForm({ ...form, ...changes })}
@@ -60,3 +84,10 @@ export default function NewLinkPage() {
     </>
   );
 }
+
+/** A sender as it is called, from the name of its preset: `contact-form-7`. */
+const senderOf = (preset: string): string =>
+  preset.replace(
+    /(^|-)(\w)/g,
+    (_, dash: string, letter: string) => (dash && ' ') + letter.toUpperCase(),
+  );

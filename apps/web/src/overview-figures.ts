@@ -1,0 +1,173 @@
+import { useQuery } from '@tanstack/react-query';
+import { type Answer, api, dataOf } from './api.ts';
+
+type Row = Answer<'/api/series', 'get'>['rows'][number];
+
+export const GRAINS = ['hour', 'day'] as const;
+export type Grain = (typeof GRAINS)[number];
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** How many times of a grain are shown. */
+const SHOWN = { hour: 24, day: 14 } as const;
+
+/** Counts again so often; what happens is shown at once beside them. */
+const LOOK_EVERY_MS = 15_000;
+
+export interface Figures {
+  /** Oldest first, each with the same time of the week before. */
+  times: { at: string; now: Counts; before: Counts }[];
+  now: Counts;
+  before: Counts;
+  /** The time zone of the days. */
+  zone: string;
+}
+
+export interface Counts {
+  accepted: number;
+  created: number;
+  updated: number;
+  held: number;
+  erased: number;
+  refused: number;
+}
+
+const NONE: Counts = { accepted: 0, created: 0, updated: 0, held: 0, erased: 0, refused: 0 };
+
+const countsOf = (row: Row | undefined): Counts =>
+  row === undefined
+    ? NONE
+    : {
+        ...{ accepted: row.accepted ?? 0, created: row.created ?? 0, updated: row.updated ?? 0 },
+        ...{ held: row.held ?? 0, erased: row.erased ?? 0 },
+        refused: Object.values(row.refused ?? {}).reduce((sum, n) => sum + n, 0),
+      };
+
+const sumOf = (all: readonly Counts[]): Counts =>
+  all.reduce(
+    (sum, one) => ({
+      accepted: sum.accepted + one.accepted,
+      created: sum.created + one.created,
+      updated: sum.updated + one.updated,
+      held: sum.held + one.held,
+      erased: sum.erased + one.erased,
+      refused: sum.refused + one.refused,
+    }),
+    NONE,
+  );
+
+/** What came in the last hours or days, beside the same of a week before. */
+export function useFigures(workspaceId: string, grain: Grain, linkId?: string) {
+  return useQuery({
+    queryKey: ['series', workspaceId, grain, linkId],
+    queryFn: async (): Promise<Figures> => {
+      const shown = SHOWN[grain];
+      const now = Date.now();
+      const from = now - (grain === 'hour' ? 7 * DAY_MS + (shown + 1) * HOUR_MS : 22 * DAY_MS);
+      const { rows, zone } = await dataOf(
+        api.GET('/api/series', {
+          params: {
+            query: {
+              ...{ workspaceId, by: grain, from: new Date(from).toISOString() },
+              ...(linkId !== undefined && { linkId }),
+            },
+          },
+        }),
+      );
+      const byTime = new Map(rows.map((row) => [row.at, row]));
+      const key = (ago: number) => timeOf(grain, zone, now, ago);
+      const times = Array.from({ length: shown }, (_, n) => shown - 1 - n).map((ago) => ({
+        at: key(ago),
+        now: countsOf(byTime.get(key(ago))),
+        before: countsOf(byTime.get(key(ago + (grain === 'hour' ? 7 * 24 : 7)))),
+      }));
+      return {
+        ...{ times, zone },
+        now: sumOf(times.map((time) => time.now)),
+        before: sumOf(times.map((time) => time.before)),
+      };
+    },
+    refetchInterval: LOOK_EVERY_MS,
+  });
+}
+
+/** As the API names the time that was so many hours or days ago. */
+function timeOf(grain: Grain, zone: string, now: number, ago: number): string {
+  if (grain === 'hour')
+    return new Date(Math.floor(now / HOUR_MS) * HOUR_MS - ago * HOUR_MS).toISOString();
+  const today = new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(now);
+  return new Date(Date.parse(today) - ago * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** What was refused in the last seven days, by the code that was answered, most first. */
+export function useRefused(workspaceId: string) {
+  return useQuery({
+    queryKey: ['series', workspaceId, 'code'],
+    queryFn: async () => {
+      const from = new Date(Date.now() - 7 * DAY_MS).toISOString();
+      const query = { workspaceId, by: 'code' as const, from };
+      const { rows } = await dataOf(api.GET('/api/series', { params: { query } }));
+      return rows.flatMap(({ code, n }) => (code && n ? [{ code, n }] : []));
+    },
+    refetchInterval: LOOK_EVERY_MS,
+  });
+}
+
+/** Whether all of the last day that was accepted is accounted for. */
+export function useLedger(workspaceId: string) {
+  return useQuery({
+    queryKey: ['ledger', workspaceId],
+    queryFn: () => dataOf(api.GET('/api/ledger', { params: { query: { workspaceId } } })),
+    refetchInterval: 4 * LOOK_EVERY_MS,
+  });
+}
+
+/** Alarms that are open: of the workspace, or of the installation for who sees all of it. */
+export function useAlarms(workspaceId: string, ofAll: boolean) {
+  return useQuery({
+    queryKey: ['alarms', workspaceId, ofAll],
+    queryFn: async () => {
+      const query = ofAll ? {} : { workspaceId };
+      const alarms = await dataOf(api.GET('/api/alarms', { params: { query } }));
+      return alarms.filter((one) => [workspaceId, null].includes(one.workspaceId));
+    },
+    refetchInterval: LOOK_EVERY_MS,
+  });
+}
+export type Alarm = Answer<'/api/alarms', 'get'>[number];
+
+/** The queue is of all workspaces: who has a role for one of them does not see it. */
+export function useQueue(sees: boolean, everyMs = LOOK_EVERY_MS) {
+  return useQuery({
+    queryKey: ['queue'],
+    queryFn: () => dataOf(api.GET('/api/queue')),
+    refetchInterval: everyMs,
+    enabled: sees,
+  });
+}
+
+/** What waits for the endpoints of a workspace; they are shown to operators. */
+export function useBacklog(workspaceId: string, sees: boolean) {
+  return useQuery({
+    queryKey: ['backlog', workspaceId],
+    queryFn: async () => {
+      const endpoints = await dataOf(
+        api.GET('/api/endpoints', { params: { query: { workspaceId } } }),
+      );
+      const stats = await Promise.all(
+        endpoints.map(({ id: endpointId }) =>
+          dataOf(
+            api.GET('/api/endpoints/{endpointId}/stats', { params: { path: { endpointId } } }),
+          ),
+        ),
+      );
+      return {
+        endpoints: endpoints.length,
+        waiting: stats.reduce((sum, { waiting }) => sum + waiting, 0),
+        setAside: stats.reduce((sum, { setAside }) => sum + setAside, 0),
+      };
+    },
+    refetchInterval: LOOK_EVERY_MS,
+    enabled: sees,
+  });
+}

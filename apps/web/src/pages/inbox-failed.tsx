@@ -1,0 +1,178 @@
+import { Button, Code, Group, Modal, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslations } from 'use-intl';
+import { useSearchParams } from 'wouter';
+import { api, dataOf } from '../api.ts';
+import { useRefreshed } from '../inbox-data.ts';
+import { useListKeys } from '../list-keys.ts';
+import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
+import { Time } from '../parts/time.tsx';
+import { useSession } from '../session.tsx';
+import { Back, PageHead } from '../shell.tsx';
+
+const LISTED = 100;
+
+/** Submissions that are out of attempts, of one reason or all. */
+export default function FailedPage() {
+  const t = useTranslations('inbox');
+  const { may } = useSession();
+  const [params] = useSearchParams();
+  const reason = params.get('reason') ?? undefined;
+  const query = reason === undefined ? {} : { reason };
+  const refreshed = useRefreshed();
+  const [opened, setOpened] = useState<string | null>(null);
+  const [discarding, setDiscarding] = useState<string | null>(null);
+  const list = useQuery({
+    queryKey: ['failed', reason],
+    queryFn: () =>
+      dataOf(api.GET('/api/failed', { params: { query: { ...query, limit: LISTED } } })),
+  });
+  const retry = useMutation({
+    mutationFn: (jobId: string) =>
+      dataOf(api.POST('/api/failed/{jobId}/retry', { params: { path: { jobId } } })),
+    onSettled: refreshed,
+  });
+  const all = useMutation({
+    mutationFn: (dryRun: boolean) =>
+      dataOf(api.POST('/api/failed/retry', { body: { ...query, dryRun } })),
+    onSettled: refreshed,
+  });
+  const rows = list.data ?? [];
+  const at = useListKeys(rows.length, (index) =>
+    document.querySelectorAll<HTMLElement>('.rows .row')[index]?.focus(),
+  );
+  const mayAct = may('operator');
+  return (
+    <>
+      <PageHead
+        title={reason ?? t('kind.failed')}
+        before={<Back to="/inbox" label={t('back')} />}
+        hint={
+          <Text size="xs" c="var(--soft)">
+            {t('failedHint')}
+          </Text>
+        }
+      >
+        {mayAct && rows.length > 0 && (
+          <Button variant="default" loading={all.isPending} onClick={() => all.mutate(true)}>
+            {t('preview')}
+          </Button>
+        )}
+      </PageHead>
+      {(list.error ?? retry.error ?? all.error) !== null && (
+        <div className="page-body">
+          <Failure error={list.error ?? retry.error ?? all.error} />
+        </div>
+      )}
+      {all.data !== undefined && (
+        <div className="bar" role="status">
+          <Text size="sm">
+            {t(all.variables ? 'wouldRetry' : 'retried', { count: all.data.retried })}
+          </Text>
+          {all.variables && all.data.retried > 0 && (
+            <Button onClick={() => all.mutate(false)}>{t('retryAll')}</Button>
+          )}
+        </div>
+      )}
+      {list.isPending ? (
+        <Waiting />
+      ) : rows.length === 0 ? (
+        <Nothing icon="done" title={t('noneFailed')} />
+      ) : (
+        <ul className="plain rows">
+          {rows.map(({ jobId, failedAt, reason: why }, index) => (
+            <li key={jobId} data-at={index === at ? '' : undefined}>
+              <button
+                type="button"
+                className="row grow"
+                aria-expanded={opened === jobId}
+                onClick={() => setOpened(opened === jobId ? null : jobId)}
+              >
+                {reason === undefined ? why : jobId}
+              </button>
+              <span className="soft">
+                <Time at={failedAt} near />
+              </span>
+              {mayAct && (
+                <Group gap={6} wrap="nowrap">
+                  <Button variant="default" onClick={() => retry.mutate(jobId)}>
+                    {t('retry')}
+                  </Button>
+                  <Button variant="default" onClick={() => setDiscarding(jobId)}>
+                    {t('verb.discard')}
+                  </Button>
+                </Group>
+              )}
+              {opened === jobId && <Details jobId={jobId} />}
+            </li>
+          ))}
+        </ul>
+      )}
+      {discarding !== null && <Discard jobId={discarding} close={() => setDiscarding(null)} />}
+    </>
+  );
+}
+
+/** It is kept in Postgres with the reason, and no page takes it back. */
+function Discard({ jobId, close }: { jobId: string; close: () => void }) {
+  const t = useTranslations('inbox');
+  const refreshed = useRefreshed();
+  const [reason, setReason] = useState('');
+  const act = useMutation({
+    mutationFn: () =>
+      dataOf(
+        api.POST('/api/failed/{jobId}/discard', { params: { path: { jobId } }, body: { reason } }),
+      ),
+    async onSuccess() {
+      close();
+      await refreshed();
+    },
+  });
+  return (
+    <Modal
+      opened
+      onClose={close}
+      title={t('discardFailed')}
+      closeButtonProps={{ 'aria-label': t('cancel') }}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          act.mutate();
+        }}
+      >
+        <TextInput
+          label={t('reason')}
+          description={t('reasonHint')}
+          required
+          value={reason}
+          onChange={({ currentTarget: { value } }) => setReason(value)}
+        />
+        {act.error !== null && <Failure error={act.error} />}
+        <Group justify="flex-end" mt="md">
+          <Button variant="default" onClick={close}>
+            {t('cancel')}
+          </Button>
+          <Button type="submit" color="red" loading={act.isPending}>
+            {t('verb.discard')}
+          </Button>
+        </Group>
+      </form>
+    </Modal>
+  );
+}
+
+function Details({ jobId }: { jobId: string }) {
+  const { data, error } = useQuery({
+    queryKey: ['failed', 'job', jobId],
+    queryFn: () => dataOf(api.GET('/api/failed/{jobId}', { params: { path: { jobId } } })),
+  });
+  if (error !== null) return <Failure error={error} />;
+  if (data === undefined) return <Waiting />;
+  return (
+    <Code block className="code all" tabIndex={0}>
+      {JSON.stringify(data, null, 2)}
+    </Code>
+  );
+}

@@ -1,0 +1,220 @@
+import { Button, Group, Skeleton, Title } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useFormatter, useTranslations } from 'use-intl';
+import { type Answer, api, dataOf } from '../api.ts';
+import { useQueue } from '../overview-figures.ts';
+import { Bars } from '../parts/bars.tsx';
+import { useDuration } from '../parts/duration.ts';
+import { Failure, Nothing } from '../parts/standing.tsx';
+import { emptyIn, type Flow, flowOf, useSamples } from '../queue-flow.ts';
+import { useSession } from '../session.tsx';
+import { PageHead } from '../shell.tsx';
+
+type Queue = Answer<'/api/queue', 'get'>;
+
+const LOOK_EVERY_MS = 2_000;
+
+export default function QueuePage() {
+  const t = useTranslations('queue');
+  const { may } = useSession();
+  return (
+    <>
+      <PageHead title={t('title')}>
+        {may('operator') && <Pause />}
+        <Button component="a" href="/queues" variant="default">
+          {t('jobs')}
+        </Button>
+      </PageHead>
+      {may('viewer') ? (
+        <Standing />
+      ) : (
+        <Nothing icon="queue" title={t('notYours')}>
+          {t('notYoursHint')}
+        </Nothing>
+      )}
+    </>
+  );
+}
+
+/** Has all workers stop taking jobs, or take them again: a button each way is its own undo. */
+function Pause() {
+  const t = useTranslations('queue');
+  const queries = useQueryClient();
+  const { data } = useQueue(true, LOOK_EVERY_MS);
+  const act = useMutation({
+    mutationFn: (pause: boolean) =>
+      dataOf(pause ? api.POST('/api/queue/pause') : api.POST('/api/queue/resume')),
+    onSuccess: (now) => queries.setQueryData(['queue'], now),
+  });
+  if (data === undefined) return null;
+  return (
+    <Button
+      variant={data.paused ? 'filled' : 'default'}
+      loading={act.isPending}
+      onClick={() => act.mutate(!data.paused)}
+    >
+      {t(data.paused ? 'resume' : 'pause')}
+    </Button>
+  );
+}
+
+function Standing() {
+  const t = useTranslations('queue');
+  const { data, error, refetch } = useQueue(true, LOOK_EVERY_MS);
+  const samples = useSamples(data?.waiting);
+  const flow = useQuery({
+    queryKey: ['queue', 'flow'],
+    queryFn: () => dataOf(api.GET('/api/queue/flow', { params: { query: { minutes: 60 } } })),
+    refetchInterval: 15_000,
+  });
+  if (error !== null)
+    return (
+      <div className="page-body">
+        <Failure error={error} again={() => void refetch()} />
+      </div>
+    );
+  return (
+    <div className="page-body overview">
+      {data?.paused === true && (
+        <p className="note" role="status">
+          {t('paused')}
+        </p>
+      )}
+      {data === undefined ? (
+        <Skeleton height={84} />
+      ) : (
+        <Figures queue={data} empty={emptyIn(samples)} />
+      )}
+      {data === undefined || flow.data === undefined ? (
+        <Skeleton height={240} />
+      ) : (
+        <Charts flow={flowOf(flow.data, data.waiting, flow.dataUpdatedAt)} />
+      )}
+      {data !== undefined && data.shards.length > 1 && <Shards queue={data} />}
+    </div>
+  );
+}
+
+function Figures({ queue, empty }: { queue: Queue; empty: ReturnType<typeof emptyIn> }) {
+  const t = useTranslations('queue');
+  const format = useFormatter();
+  const duration = useDuration();
+  const figures = [
+    { name: t('waiting'), value: format.number(queue.waiting), tone: undefined },
+    {
+      name: t('oldest'),
+      value: queue.oldestWaitingMs === null ? t('none') : duration(queue.oldestWaitingMs),
+      tone: (queue.oldestWaitingMs ?? 0) > 300_000 ? ('bad' as const) : undefined,
+    },
+    {
+      name: t('empty'),
+      value:
+        queue.waiting === 0
+          ? t('emptyNow')
+          : empty.kind === 'in'
+            ? duration(empty.ms)
+            : t(`emptyIn.${empty.kind}`),
+      tone: empty.kind === 'never' && queue.waiting > 0 ? ('warn' as const) : undefined,
+    },
+    { name: t('active'), value: format.number(queue.active), tone: undefined },
+    { name: t('delayed'), value: format.number(queue.delayed), tone: undefined },
+    {
+      name: t('failed'),
+      value: format.number(queue.failed),
+      tone: queue.failed > 0 ? ('bad' as const) : undefined,
+    },
+  ];
+  return (
+    <dl className="numbers">
+      {figures.map(({ name, value, tone }) => (
+        <div key={name} className="card figure">
+          <dt>{name}</dt>
+          <dd>
+            <strong data-tone={tone}>{value}</strong>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Charts({ flow }: { flow: readonly Flow[] }) {
+  const t = useTranslations('queue');
+  const format = useFormatter();
+  const at = (moment: string) =>
+    format.dateTime(new Date(moment), { hour: '2-digit', minute: '2-digit' });
+  return (
+    <>
+      <section className="card lead-card">
+        <Title order={2} mb="sm">
+          {t('overTime')}
+        </Title>
+        <Bars
+          bars={flow.map((one) => ({ at: one.at, label: at(one.at), value: one.waiting }))}
+          title={t('overTime')}
+          names={[t('waiting')]}
+          every={15}
+          height={140}
+        />
+      </section>
+      <section className="card lead-card">
+        <Group justify="space-between" mb="sm" gap={6}>
+          <Title order={2}>{t('rates')}</Title>
+          <Group gap="md" className="soft legend">
+            <span data-of="now">{t('out')}</span>
+            <span data-of="before">{t('in')}</span>
+          </Group>
+        </Group>
+        <Bars
+          bars={flow.map((one) => ({
+            ...{ at: one.at, label: at(one.at) },
+            ...{ value: one.finished, before: one.accepted },
+          }))}
+          title={t('rates')}
+          names={[t('out'), t('in')]}
+          every={15}
+          height={140}
+        />
+      </section>
+    </>
+  );
+}
+
+function Shards({ queue }: { queue: Queue }) {
+  const t = useTranslations('queue');
+  const format = useFormatter();
+  return (
+    <table className="list inset">
+      <thead>
+        <tr>
+          <th scope="col">{t('shard')}</th>
+          <th scope="col" className="number" data-keep>
+            {t('waiting')}
+          </th>
+          <th scope="col" className="number">
+            {t('active')}
+          </th>
+          <th scope="col" className="number" data-keep>
+            {t('failed')}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {queue.shards.map(({ shard, waiting, active, failed, inUse }) => (
+          <tr key={shard}>
+            <td>
+              {shard} {!inUse && <span className="soft">{t('leftOver')}</span>}
+            </td>
+            <td className="number" data-keep>
+              {format.number(waiting)}
+            </td>
+            <td className="number">{format.number(active)}</td>
+            <td className="number" data-keep>
+              {format.number(failed)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
