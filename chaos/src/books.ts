@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import type { House } from './house.ts';
+import type { System } from './system.ts';
 
 /** What the service's own ledger said once the faults were over. */
 export interface Books {
@@ -23,9 +23,9 @@ const CLOSE_WITHIN_MS = 60_000;
 const FIND_WITHIN_MS = 60_000;
 
 /** Asks `leadgate ledger` whether the books close, and whether it misses a row that goes. */
-export async function closeBooks(house: House): Promise<Books> {
-  const workspaces = [...new Set(house.targets.map(({ workspaceId }) => workspaceId))];
-  const ask = () => Promise.all(workspaces.map((id) => askLedger(house, id)));
+export async function closeBooks(system: System): Promise<Books> {
+  const workspaces = [...new Set(system.targets.map(({ workspaceId }) => workspaceId))];
+  const ask = () => Promise.all(workspaces.map((id) => askLedger(system, id)));
   const sumOf = (answers: Answer[]) => answers.reduce((sum, { difference }) => sum + difference, 0);
   let answers = await ask();
   const isOpen = () =>
@@ -35,7 +35,7 @@ export async function closeBooks(house: House): Promise<Books> {
     answers = await ask();
   }
   const difference = sumOf(answers);
-  const deleted = await deleteNewest(house.postgres.url);
+  const deleted = await deleteNewest(system.postgres.url);
   const start = Date.now();
   while (Date.now() < start + FIND_WITHIN_MS) {
     const named = (await ask()).flatMap(({ links }) => links.flatMap((link) => link.submissions));
@@ -45,13 +45,13 @@ export async function closeBooks(house: House): Promise<Books> {
   return { difference, foundAfterMs: null };
 }
 
-function askLedger(house: House, workspaceId: string): Promise<Answer> {
-  const env = { ...process.env, DATABASE_URL: house.postgres.url, REDIS_URL: house.redis.url };
+function askLedger(system: System, workspaceId: string): Promise<Answer> {
+  const env = { ...process.env, DATABASE_URL: system.postgres.url, REDIS_URL: system.redis.url };
   return new Promise((resolve, reject) => {
     execFile(
       process.execPath,
       [CLI, 'ledger', '--workspace', workspaceId, '--json'],
-      { env, cwd: join(house.folder) },
+      { env, cwd: join(system.folder) },
       // It ends with 1 if there is a difference.
       (error, stdout) => {
         if (stdout === '') reject(error ?? new Error('the ledger said nothing'));

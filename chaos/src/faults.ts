@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { OwnServer } from '../../scripts/servers/own-server.js';
 import type { SilentProxy } from '../../scripts/servers/silent-proxy.js';
 import { send } from '../../scripts/servers/process.js';
-import { startAgain, type House } from './house.ts';
+import { startAgain, type System } from './system.ts';
 import type { Member } from './member.ts';
 import type { Fault, FaultKind } from './plan.ts';
 
@@ -36,7 +36,7 @@ export interface Inflicted {
  */
 export async function inflict(
   plan: readonly Fault[],
-  house: House,
+  system: System,
   onFault: (fault: Fault) => void,
 ): Promise<Inflicted> {
   const stops: Stop[] = [];
@@ -45,14 +45,14 @@ export async function inflict(
   const start = Date.now();
   for (const fault of plan) {
     await delay(Math.max(0, start + fault.atMs - Date.now()));
-    const targets = targetsOf(fault, house);
+    const targets = targetsOf(fault, system);
     const free = Promise.all(targets.map((target) => busy.get(target) ?? Promise.resolve()));
     const over = free.then(async () => {
       onFault(fault);
       const from = Date.now();
-      await FAULTS[fault.kind](house, fault, stops);
+      await FAULTS[fault.kind](system, fault, stops);
       // For a later restore; one of a Cluster that is not whole yet is left out.
-      if (targets.includes('redis')) await house.older.backUp().catch(() => undefined);
+      if (targets.includes('redis')) await system.older.backUp().catch(() => undefined);
       spans.push({ what: nameOf(fault, targets), from, to: Date.now() });
     });
     for (const target of targets) busy.set(target, over);
@@ -68,7 +68,7 @@ const nameOf = ({ kind }: Fault, targets: string[]): string =>
 /** The names of what a fault has to itself. */
 function targetsOf(
   { kind, nth }: Fault,
-  { receivers, workers, deliverers, endpoints }: House,
+  { receivers, workers, deliverers, endpoints }: System,
 ): string[] {
   if (kind === 'roll receivers') return receivers.map(({ name }) => name);
   if (kind === 'roll workers') return workers.map(({ name }) => name);
@@ -85,7 +85,7 @@ function pickOf<One>(ones: readonly One[], nth: number): One {
   return one;
 }
 
-type Inflict = (house: House, fault: Fault, stops: Stop[]) => Promise<void>;
+type Inflict = (system: System, fault: Fault, stops: Stop[]) => Promise<void>;
 
 const FAULTS: Record<FaultKind, Inflict> = {
   'kill receiver': ({ receivers }, { nth, forMs }) => kill(pickOf(receivers, nth), forMs),

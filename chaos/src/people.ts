@@ -1,4 +1,4 @@
-import type { Target } from './house.ts';
+import type { Target } from './system.ts';
 import type { Random } from './random.ts';
 
 /** What a landing page posts: once, or again until it hears 202. */

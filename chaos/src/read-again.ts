@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ADDRESS_FIELDS, LEAD_FIELDS } from '@leadgate/contract';
-import type { House } from './house.ts';
+import type { System } from './system.ts';
 import type { Random } from './random.ts';
 
 const CLI = fileURLToPath(new URL('../../apps/cli/bin/leadgate.js', import.meta.url));
@@ -25,19 +25,19 @@ const MAPPING = {
  * faults as all else does and are killed now and then. `finish`: reads all of it again to the end.
  */
 export function startReadingAgain(
-  house: House,
+  system: System,
   random: Random,
   afterMs: number,
 ): { finish: () => Promise<{ done: number; ended: number }> } {
   const counts = { done: 0, ended: 0 };
-  const codes = house.targets.flatMap(({ code, isForeign }) => (isForeign ? [code] : []));
+  const codes = system.targets.flatMap(({ code, isForeign }) => (isForeign ? [code] : []));
   const anyCode = () => codes[random.below(codes.length)] ?? '';
   const stopped = new AbortController();
   const isMapped = new Set<string>();
 
   async function readAgain(code: string, timeout: number, urls: Urls): Promise<boolean> {
     if (!isMapped.has(code)) {
-      const file = join(house.folder, 'mapping.json');
+      const file = join(system.folder, 'mapping.json');
       await writeFile(file, JSON.stringify(MAPPING));
       if (!(await run(['link', 'map', code, '--file', file], timeout, urls))) return false;
       isMapped.add(code);
@@ -53,15 +53,15 @@ export function startReadingAgain(
       execFile(
         process.execPath,
         [CLI, ...args],
-        { env, cwd: house.folder, timeout, killSignal: 'SIGKILL' },
+        { env, cwd: system.folder, timeout, killSignal: 'SIGKILL' },
         (error) => resolve(error === null),
       );
     });
   }
 
   const throughFaults = {
-    DATABASE_URL: house.networkOfPostgres.url,
-    REDIS_URL: house.redis.urlOfProcesses,
+    DATABASE_URL: system.networkOfPostgres.url,
+    REDIS_URL: system.redis.urlOfProcesses,
   };
   const running = (async () => {
     await delay(afterMs, undefined, stopped).catch(() => undefined);
@@ -75,7 +75,7 @@ export function startReadingAgain(
     finish: async () => {
       stopped.abort();
       await running;
-      const urls = { DATABASE_URL: house.postgres.url, REDIS_URL: house.redis.url };
+      const urls = { DATABASE_URL: system.postgres.url, REDIS_URL: system.redis.url };
       for (const code of codes)
         for (const until = Date.now() + FINISH_WITHIN_MS; Date.now() < until;)
           if (await readAgain(code, FINISH_WITHIN_MS, urls)) break;

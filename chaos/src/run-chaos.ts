@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { audit, type Audit } from './audit.ts';
 import { type Books, closeBooks } from './books.ts';
 import { inflict, type Span, type Stop } from './faults.ts';
-import { openHouse } from './house.ts';
+import { startSystem } from './system.ts';
 import { auditDeliveries, type DeliveryAudit } from './endpoints.ts';
 import { openLedger, readLedger } from './ledger.ts';
 import type { Ending } from './member.ts';
@@ -65,7 +65,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     jobLockMs,
     say,
   } = options;
-  const house = await openHouse({
+  const system = await startSystem({
     receivers,
     workers,
     cluster,
@@ -75,44 +75,49 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     spoolMaxBytes: 2 ** 20,
   });
   say(
-    `seed ${seed}; ${receivers} receivers, ${workers} workers${cluster ? ', a Redis Cluster' : ''}; logs and ledger in ${house.folder}`,
+    `seed ${seed}; ${receivers} receivers, ${workers} workers${cluster ? ', a Redis Cluster' : ''}; logs and ledger in ${system.folder}`,
   );
   let clean = false;
   try {
-    if (!(await house.settle(60_000))) throw new Error('the processes did not become ready');
-    const path = join(house.folder, 'ledger.jsonl');
+    if (!(await system.settle(60_000))) throw new Error('the processes did not become ready');
+    const path = join(system.folder, 'ledger.jsonl');
     const ledger = await openLedger(path);
-    const posting = startTraffic({ house, ledger, random: createRandom(seed + 1), rate });
+    const posting = startTraffic({ system, ledger, random: createRandom(seed + 1), rate });
     const faults = planFaults(createRandom(seed), { lengthMs, everyMs }).filter(
       ({ kind }) => cluster || kind !== 'fail over redis',
     );
-    await house.older.backUp();
-    const reading = startReadingAgain(house, createRandom(seed + 2), lengthMs / 2);
+    await system.older.backUp();
+    const reading = startReadingAgain(system, createRandom(seed + 2), lengthMs / 2);
     const start = Date.now();
-    const { stops, spans } = await inflict(faults, house, ({ kind, forMs }) => {
+    const { stops, spans } = await inflict(faults, system, ({ kind, forMs }) => {
       const at = ((Date.now() - start) / 1_000).toFixed(1);
       say(`${at.padStart(7)} s  ${kind} for ${(forMs / 1_000).toFixed(1)} s`);
     });
     const healed = Date.now();
     say('no more faults; settling');
     const traffic = await posting.stop();
-    for (const endpoint of house.endpoints) await endpoint.resume();
-    const quiet = await house.settle(SETTLE_WITHIN_MS);
+    for (const endpoint of system.endpoints) await endpoint.resume();
+    const quiet = await system.settle(SETTLE_WITHIN_MS);
     const readAgain = await reading.finish();
-    const settled = quiet && (await house.settle(SETTLE_WITHIN_MS));
+    const settled = quiet && (await system.settle(SETTLE_WITHIN_MS));
     const drainMs = settled ? Date.now() - healed : null;
     await ledger.close();
-    const thrownAway = await house.older.thrownAway();
-    const found = await audit(house.postgres.url, await readLedger(path), traffic.sent, thrownAway);
-    const attemptsSpent = await house.attemptsSpent();
+    const thrownAway = await system.older.thrownAway();
+    const found = await audit(
+      system.postgres.url,
+      await readLedger(path),
+      traffic.sent,
+      thrownAway,
+    );
+    const attemptsSpent = await system.attemptsSpent();
     if (attemptsSpent > 0)
       found.violations.push(`${attemptsSpent} attempts were spent: no fault here is a lead's own`);
     for (const [status, count] of Object.entries(traffic.answers))
       if (!EXPECTED_ANSWERS.has(status))
         found.violations.push(`${count} posts were answered with status ${status}`);
-    const deliveries = await auditDeliveries(house.postgres.url, house.endpoints);
+    const deliveries = await auditDeliveries(system.postgres.url, system.endpoints);
     found.violations.push(...deliveries.violations);
-    const books = await closeBooks(house);
+    const books = await closeBooks(system);
     if (books.difference !== 0)
       found.violations.push(`the ledger has a difference of ${books.difference}`);
     if (books.foundAfterMs === null)
@@ -124,16 +129,16 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       faults,
       stops,
       spans,
-      crashes: house.crashes,
+      crashes: system.crashes,
       traffic,
       drainMs,
       audit: found,
       books,
       readAgain,
       deliveries,
-      folder: clean ? null : house.folder,
+      folder: clean ? null : system.folder,
     };
   } finally {
-    await house.close({ keep: !clean });
+    await system.close({ keep: !clean });
   }
 }

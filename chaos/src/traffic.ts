@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { House } from './house.ts';
+import type { System } from './system.ts';
 import type { Ledger } from './ledger.ts';
 import { nextPost, type Post } from './people.ts';
 import type { Random } from './random.ts';
@@ -22,7 +22,7 @@ export interface Traffic {
 }
 
 interface TrafficOptions {
-  house: House;
+  system: System;
   ledger: Ledger;
   random: Random;
   /** Posts a second. */
@@ -39,7 +39,7 @@ const PATIENCE_MS = 60_000;
  * with a key is sent again until it is accepted, and some once more after that; of those without,
  * some are given up. Resolves when nothing is under way any more.
  */
-export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
+export function startTraffic({ system, ledger, random, rate }: TrafficOptions): {
   stop: () => Promise<Traffic>;
 } {
   const traffic: Traffic = {
@@ -51,7 +51,7 @@ export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
     longestGapAnswers: {},
     startedAt: Date.now(),
   };
-  const [first, ...others] = house.targets;
+  const [first, ...others] = system.targets;
   if (first === undefined) throw new Error('there is no link to post to');
   let stopped = false;
   let giveUpAt = Infinity;
@@ -62,7 +62,7 @@ export function startTraffic({ house, ledger, random, rate }: TrafficOptions): {
   const underWay = new Set<Promise<void>>();
 
   async function send(post: Post): Promise<number> {
-    const { url } = house.receivers[turn++ % house.receivers.length] ?? { url: '' };
+    const { url } = system.receivers[turn++ % system.receivers.length] ?? { url: '' };
     traffic.sent.set(post.post, { post, times: (traffic.sent.get(post.post)?.times ?? 0) + 1 });
     const status = await post202(url, post).catch(() => 0);
     traffic.answers[status] = (traffic.answers[status] ?? 0) + 1;

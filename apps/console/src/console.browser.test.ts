@@ -92,7 +92,7 @@ test('a wrong password says no more than that it is not right', async () => {
 });
 
 /** What every page has something to show of. */
-async function furnish(): Promise<{ workspaceId: string; linkId: string }> {
+async function makeWorkspace(): Promise<{ workspaceId: string; linkId: string }> {
   const { store, redis } = console_;
   const creation = await createWorkspace(store, {
     name: `Agência ${randomUUID().slice(0, 4)}`,
@@ -125,7 +125,7 @@ test('the queue is paused and resumed with buttons', async () => {
 });
 
 test('what happens is on the page as it happens, and text of a sender is text', async () => {
-  const { workspaceId, linkId } = await furnish();
+  const { workspaceId, linkId } = await makeWorkspace();
   await signIn('Ana');
   await page.goto(`${base}/?workspace=${workspaceId}`);
   await page.locator('.pulse[data-on]').waitFor();

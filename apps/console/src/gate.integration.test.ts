@@ -289,7 +289,7 @@ test('an operator chooses nobody, and reads no audit log: that is for administra
 });
 
 /** Something of every kind in a workspace, by the member of an address that names it. */
-async function furnish(workspaceId: string): Promise<Record<string, string>> {
+async function makeWorkspace(workspaceId: string): Promise<Record<string, string>> {
   const { store } = console_;
   const made = async (url: string, payload: object) =>
     (await administrator('POST', `/api/workspaces/${workspaceId}${url}`, { payload })).json<{
@@ -349,7 +349,7 @@ test('who has a workspace only learns nothing of another one, by no route of the
     (await administrator('POST', '/api/workspaces', { payload: { name } })).json<{ id: string }>()
       .id;
   const [own, foreign] = [await create('Own'), await create('Foreign')];
-  const theirs = await furnish(foreign);
+  const theirs = await makeWorkspace(foreign);
   const asks = await Promise.all(
     (['viewer', 'operator', 'administrator'] as const).map((role) => console_.withToken(role, own)),
   );
@@ -388,7 +388,7 @@ test('who has a workspace only learns nothing of another one, by no route of the
   expect(await Promise.all(asks.map(async (ask) => (await set(ask)).statusCode))).toEqual([
     ...[403, 200, 200],
   ]);
-  const { linkId } = await furnish(own);
+  const { linkId } = await makeWorkspace(own);
   const csv = { payload: 'email\nrow@example.com\n', headers: { 'content-type': 'text/csv' } };
   const imported = await Promise.all(
     asks.map(async (ask) => (await ask('POST', `/api/imports?linkId=${linkId}`, csv)).statusCode),

@@ -17,7 +17,7 @@ let linkId: string;
 
 beforeAll(async () => {
   pages = await pagesUnderTest(inject('chromium'));
-  ({ workspaceId, linkId } = await pages.furnish());
+  ({ workspaceId, linkId } = await pages.makeWorkspace());
   const first = [30, 31].map((n) => sampleSubmission(n, { workspaceId, linkId }));
   await applyGroup(
     pages.console.store,

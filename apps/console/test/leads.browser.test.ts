@@ -16,7 +16,7 @@ let first: { leadId: string };
 
 beforeAll(async () => {
   pages = await pagesUnderTest(inject('chromium'));
-  ({ workspaceId, linkId } = await pages.furnish());
+  ({ workspaceId, linkId } = await pages.makeWorkspace());
   const now = Date.now() * 1_000;
   const people = Array.from({ length: 260 }, (_, n) => {
     const order = now - (260 - n) * 60_000_000;

@@ -22,7 +22,7 @@ let workspaceId: string;
 
 beforeAll(async () => {
   pages = await pagesUnderTest(inject('chromium'));
-  const made = await pages.furnish();
+  const made = await pages.makeWorkspace();
   workspaceId = made.workspaceId;
   const at = new Date(new Date().toISOString().slice(0, 10));
   await pages.console.store.prisma.seriesDay.createMany({

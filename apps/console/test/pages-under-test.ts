@@ -17,7 +17,7 @@ export interface PagesUnderTest {
   /** A page of a new operator, and what its scripts, its policy and its requests found fault with. */
   openAs(role: Role, size?: { width: number; height: number }): Promise<OpenPage>;
   /** A workspace with an open link. */
-  furnish(label?: string): Promise<{ workspaceId: string; linkId: string }>;
+  makeWorkspace(label?: string): Promise<{ workspaceId: string; linkId: string }>;
   close(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export async function pagesUnderTest(
       page.setDefaultTimeout(15_000);
       return { page, faults: faultsOf(page) };
     },
-    async furnish(label = 'Black Friday') {
+    async makeWorkspace(label = 'Black Friday') {
       const creation = await createWorkspace(console.store, {
         name: workspaceName,
         country: 'BR',

@@ -63,9 +63,9 @@ beforeAll(async () => {
   mkdirSync(FOLDER, { recursive: true });
   pages = await pagesUnderTest(inject('chromium'), 'Imobiliária Aurora');
   const { store } = pages.console;
-  const furnished = await pages.furnish('Landing page da primavera');
-  const { workspaceId } = furnished;
-  linkId = furnished.linkId;
+  const made = await pages.makeWorkspace('Landing page da primavera');
+  const { workspaceId } = made;
+  linkId = made.linkId;
   for (const label of ['Feirão de novembro', 'Google Ads: formulário de lead', 'Instagram'])
     await createLink(store, workspaceId, {
       ...{ label, mode: 'lenient', requireIdentity: true, origins: [], allowServers: true },
@@ -75,7 +75,7 @@ beforeAll(async () => {
     ...{ name: 'plano', label: 'Plano de interesse', type: 'select' },
     options: ['ouro', 'prata', 'bronze'],
   });
-  await furnishEndpoints(workspaceId);
+  await makeEndpoints(workspaceId);
   const now = Date.now() * 1_000;
   const pick = <T>(list: readonly T[], n: number): T => list[n % list.length] as T;
   const people = Array.from({ length: 90 }, (_, n) => {
@@ -127,7 +127,7 @@ beforeAll(async () => {
 }, 120_000);
 
 /** One that takes what it is sent, one that does not, and a paused one. */
-async function furnishEndpoints(workspaceId: string): Promise<void> {
+async function makeEndpoints(workspaceId: string): Promise<void> {
   const { store } = pages.console;
   for (const [name, url, perSecond] of [
     ['CRM da imobiliária', 'https://crm.example.com/hooks/leads', 5],

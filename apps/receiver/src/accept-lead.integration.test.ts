@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openSpool, type SpooledSubmission } from '@leadgate/intake';
 import { startRedisServer } from '@leadgate/testkit';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Trouble } from './accept-lead.ts';
+import type { IntakeFailure } from './accept-lead.ts';
 import type { ReceiverServices } from './app.ts';
 import {
   closeAll,
@@ -32,7 +32,7 @@ async function withSpool(options: AppOptions & { maxBytes?: number } = {}) {
     rmSync(directory, { recursive: true, force: true });
   });
   const spooled: SpooledSubmission[] = [];
-  const troubles: Trouble[] = [];
+  const failures: IntakeFailure[] = [];
   const receiver = await openApp({
     ...options,
     services: {
@@ -43,11 +43,11 @@ async function withSpool(options: AppOptions & { maxBytes?: number } = {}) {
           return kept;
         },
       },
-      onTrouble: (trouble) => void troubles.push(trouble),
+      onFailure: (failure) => void failures.push(failure),
       ...options.services,
     },
   });
-  return { ...receiver, spooled, troubles };
+  return { ...receiver, spooled, failures };
 }
 
 /** Redis goes away as soon as it is asked. */
@@ -75,7 +75,7 @@ describe('if Redis does not answer', () => {
     });
     expect(idempotency?.key).toBe('k-1');
     expect(receiver.answers).toEqual(['accepted']);
-    expect(receiver.troubles).toEqual(['spooled']);
+    expect(receiver.failures).toEqual(['spooled']);
   });
 
   test('after the reservation, it is spooled as it was reserved, and the right lead is answered', async () => {
@@ -144,7 +144,7 @@ describe('if it can be made durable nowhere, the sender is told to try again', (
     expect(answer.json()).toMatchObject({ status: 503, code: 'unavailable' });
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
     expect(receiver.spooled).toEqual([]);
-    expect(receiver.troubles).toContain('not-enqueued');
+    expect(receiver.failures).toContain('not-enqueued');
   });
 
   test('within a second, of a disk that does not answer', async () => {

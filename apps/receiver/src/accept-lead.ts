@@ -13,7 +13,7 @@ import {
 } from '@leadgate/contract';
 import {
   acceptOrSpool,
-  type AcceptTrouble,
+  type AcceptFailure,
   type IntakeWithSpool,
   type LimitUse,
   type RejectedBody,
@@ -29,8 +29,8 @@ import type { OpenSecret } from './secrets.ts';
 import { checkForSpam, type Verdict } from './spam.ts';
 
 /** What went wrong: told to operators, and not to the sender in so many words. */
-export type Trouble =
-  AcceptTrouble | 'link-not-looked-up' | 'rejected-not-kept' | 'secret-not-read';
+export type IntakeFailure =
+  AcceptFailure | 'link-not-looked-up' | 'rejected-not-kept' | 'secret-not-read';
 
 /** What a lead is handed to, on its way to being durable. */
 export interface Intake extends IntakeWithSpool {
@@ -40,7 +40,7 @@ export interface Intake extends IntakeWithSpool {
   openSecret: OpenSecret;
   /** Keeps a refused body for an operator. Best effort. */
   pushRejected: (rejected: RejectedBody) => Promise<void>;
-  onTrouble: (trouble: Trouble, error: unknown) => void;
+  onFailure: (failure: IntakeFailure, error: unknown) => void;
 }
 
 /** One POST to an open link that may post there. */
@@ -253,7 +253,7 @@ function keepRejected(
       bodyType: type,
       ...post.sender,
     })
-    .catch((error: unknown) => intake.onTrouble('rejected-not-kept', error));
+    .catch((error: unknown) => intake.onFailure('rejected-not-kept', error));
 }
 
 /** Postgres text cannot hold U+0000. In a JSON body it can only stand where it is an error. */

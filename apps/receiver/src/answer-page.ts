@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { FieldError, ProblemCode } from '@leadgate/contract';
-import { type Texts, TEXTS, troubleOf } from './texts.ts';
+import { type Texts, TEXTS, problemKindOf } from './texts.ts';
 
 const STYLE = [
   ':root{color-scheme:light dark;font:1.125rem/1.5 system-ui,sans-serif}',
@@ -39,14 +39,14 @@ export function sendProblemPage(
   code: ProblemCode,
   errors: readonly FieldError[],
 ): FastifyReply {
-  const trouble = troubleOf(code);
+  const kind = problemKindOf(code);
   return sendPage(reply, (texts) => {
     const fields = errors.map((error) => `<li>${escaped(fieldText(texts, error))}</li>`);
     const list = fields.length === 0 ? '' : `<ul>${fields.join('')}</ul>`;
-    const back = trouble === 'closed' || trouble === 'unknown' ? '' : `<p>${texts.back}</p>`;
+    const back = kind === 'closed' || kind === 'unknown' ? '' : `<p>${texts.back}</p>`;
     return {
       title: texts.notSent,
-      body: `<p>${escaped(texts.trouble[trouble])}</p>${list}${back}`,
+      body: `<p>${escaped(texts.problems[kind])}</p>${list}${back}`,
     };
   });
 }

@@ -56,19 +56,19 @@ export function createHealth({
         findings = inspect(redis);
       }
       const { fatal, warnings } = await findings;
-      const troubles = [...fatal];
+      const faults = [...fatal];
       if (!directoryIsComplete())
-        troubles.push('The link directory is not complete: the worker has to refill it.');
+        faults.push('The link directory is not complete: the worker has to refill it.');
       const pressure = backpressure();
-      if (pressure !== null && fatal.length === 0) troubles.push(pressure.reason);
-      const isOnSpool = troubles.length > 0 && spoolDir?.isUsable() === true;
-      const reasons = isOnSpool ? [] : troubles;
+      if (pressure !== null && fatal.length === 0) faults.push(pressure.reason);
+      const isOnSpool = faults.length > 0 && spoolDir?.isUsable() === true;
+      const reasons = isOnSpool ? [] : faults;
       if (stopping) reasons.push('The receiver is stopping.');
       return {
         ready: reasons.length === 0,
         reasons,
         warnings: [
-          ...(isOnSpool ? [...troubles, 'Leads are kept in the spool until this has passed.'] : []),
+          ...(isOnSpool ? [...faults, 'Leads are kept in the spool until this has passed.'] : []),
           ...(spoolDir?.warnings() ?? []),
           ...warnings,
         ],

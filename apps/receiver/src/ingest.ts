@@ -130,7 +130,7 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
         now: receivedAt,
       });
     } catch (error) {
-      services.onTrouble('link-not-looked-up', error);
+      services.onFailure('link-not-looked-up', error);
       return sendProblem(reply, 'unavailable');
     }
     switch (admission.kind) {

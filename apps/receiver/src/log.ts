@@ -1,28 +1,28 @@
 import type { Logger } from '@leadgate/boot';
-import type { Trouble } from './accept-lead.ts';
+import type { IntakeFailure } from './accept-lead.ts';
 
 /** While Redis is away every post fails: one line a kind in this time says so, with how many. */
 const QUIET_MS = 10_000;
 
 /** Logs what goes wrong with Redis and the spool, without a line for each of thousands of posts. */
-export function createTroubleLog(
+export function createFailureLog(
   logger: Pick<Logger, 'warn'>,
   clock: () => number,
-): (trouble: Trouble, error: unknown) => void {
-  const told = new Map<Trouble, { at: number; untold: number }>();
-  return (trouble, err) => {
+): (failure: IntakeFailure, error: unknown) => void {
+  const told = new Map<IntakeFailure, { at: number; untold: number }>();
+  return (failure, err) => {
     const now = clock();
-    const last = told.get(trouble);
+    const last = told.get(failure);
     if (last !== undefined && now - last.at < QUIET_MS) {
       last.untold += 1;
       return;
     }
-    told.set(trouble, { at: now, untold: 0 });
-    logger.warn({ err, trouble, since: last?.untold ?? 0 }, SENTENCES[trouble]);
+    told.set(failure, { at: now, untold: 0 });
+    logger.warn({ err, failure, since: last?.untold ?? 0 }, SENTENCES[failure]);
   };
 }
 
-const SENTENCES: Record<Trouble, string> = {
+const SENTENCES: Record<IntakeFailure, string> = {
   'link-not-looked-up': 'a link could not be looked up: answered 503',
   spooled: 'a lead could not be enqueued: it is in the spool',
   'not-enqueued': 'a lead could not be enqueued: answered 503',

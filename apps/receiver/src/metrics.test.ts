@@ -20,12 +20,12 @@ test('posts are counted by their answer, and accepted ones timed', async () => {
 });
 
 test('what went to the spool is told apart from what went wrong', async () => {
-  const { registry, troubled } = open();
-  troubled('spooled');
-  troubled('not-enqueued');
+  const { registry, failed } = open();
+  failed('spooled');
+  failed('not-enqueued');
   const text = await registry.text();
   expect(text).toContain('leadgate_spooled_total{service="receiver"} 1');
-  expect(text).toContain('leadgate_troubles_total{trouble="not-enqueued",service="receiver"} 1');
+  expect(text).toContain('leadgate_failures_total{failure="not-enqueued",service="receiver"} 1');
   expect(text).toContain('leadgate_spool_waiting{service="receiver"} 3');
   expect(text).toContain('leadgate_redis_up{service="receiver"} 0');
 });

@@ -1,25 +1,25 @@
 import { createMetrics, type MetricsRegistry } from '@leadgate/boot';
 import { type ProblemCode, PROBLEMS } from '@leadgate/contract';
 import type { SpoolStatus } from '@leadgate/intake';
-import type { Trouble } from './accept-lead.ts';
+import type { IntakeFailure } from './accept-lead.ts';
 import type { Answer } from './answer.ts';
 
 export interface ReceiverMetrics {
   registry: MetricsRegistry;
   /** Counts a post by its answer. Milliseconds. */
   answered(answer: Answer, ms: number): void;
-  troubled(trouble: Trouble): void;
+  failed(failure: IntakeFailure): void;
 }
 
 const ANSWERS: Answer[] = ['accepted', ...(Object.keys(PROBLEMS) as ProblemCode[])];
 
-const TROUBLES = [
+const FAILURES = [
   'link-not-looked-up',
   'not-enqueued',
   'not-spooled',
   'rejected-not-kept',
   'secret-not-read',
-] as const satisfies readonly Trouble[];
+] as const satisfies readonly IntakeFailure[];
 
 /** What monitoring sees of a receiver: its answers, how long they took, and what went wrong. */
 export function createReceiverMetrics(sources: {
@@ -54,11 +54,11 @@ export function createReceiverMetrics(sources: {
     name: 'leadgate_spooled_total',
     help: 'Leads that Redis did not take and the spool did; they are among the accepted.',
   });
-  const countTrouble = registry.counters<Exclude<Trouble, 'spooled'>>({
-    name: 'leadgate_troubles_total',
+  const countFailure = registry.counters<Exclude<IntakeFailure, 'spooled'>>({
+    name: 'leadgate_failures_total',
     help: 'What went wrong between a post and its being durable.',
-    label: 'trouble',
-    values: TROUBLES,
+    label: 'failure',
+    values: FAILURES,
   });
   registry.gauge({
     name: 'leadgate_spool_waiting',
@@ -81,9 +81,9 @@ export function createReceiverMetrics(sources: {
       count(answer);
       if (answer === 'accepted') observe(ms / 1_000);
     },
-    troubled(trouble) {
-      if (trouble === 'spooled') countSpooled();
-      else countTrouble(trouble);
+    failed(failure) {
+      if (failure === 'spooled') countSpooled();
+      else countFailure(failure);
     },
   };
 }

@@ -48,7 +48,7 @@ const NO_SERVICES: ReceiverServices = {
   health: { cutOffMs: unused, readiness: unused, stop: unused },
   demo: null,
   snippet: makeAsset(Buffer.alloc(0), ''),
-  onTrouble: unused,
+  onFailure: unused,
   onAnswer: unused,
   clock: unused,
 };

@@ -7,10 +7,10 @@ export type OpenSecret = (stored: string) => string | null;
 /** More than links have secrets, as a rule. */
 const MOST_KEPT = 10_000;
 
-/** Opens each secret once: posts come by the thousand. `onTrouble` is told of those that cannot be opened. */
+/** Opens each secret once: posts come by the thousand. `onFailure` is told of those that cannot be opened. */
 export function secretOpener(
   { SECRETS_KEY, SECRETS_KEY_BEFORE }: Pick<ReceiverConfig, 'SECRETS_KEY' | 'SECRETS_KEY_BEFORE'>,
-  onTrouble: (trouble: 'secret-not-read', error: unknown) => void,
+  onFailure: (failure: 'secret-not-read', error: unknown) => void,
 ): OpenSecret {
   const keyring =
     SECRETS_KEY === undefined ? null : new Keyring(SECRETS_KEY, { before: SECRETS_KEY_BEFORE });
@@ -27,7 +27,7 @@ export function secretOpener(
       opened.set(stored, secret);
       return secret;
     } catch (error) {
-      onTrouble('secret-not-read', error);
+      onFailure('secret-not-read', error);
       return null;
     }
   };

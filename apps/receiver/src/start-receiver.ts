@@ -22,7 +22,7 @@ import {
   pushRejected,
 } from '@leadgate/intake';
 import { openProducer } from '@leadgate/queue';
-import type { Trouble } from './accept-lead.ts';
+import type { IntakeFailure } from './accept-lead.ts';
 import { receiverApp } from './app.ts';
 import { watchBackpressure } from './backpressure.ts';
 import { createGuard } from '@leadgate/delivery';
@@ -30,7 +30,7 @@ import { createVerifyCaptcha } from './captcha.ts';
 import type { ReceiverConfig } from './config.ts';
 import { type Demo, readDemo } from './demo.ts';
 import { createHealth } from './health.ts';
-import { createTally, createTroubleLog, type Tally } from './log.ts';
+import { createTally, createFailureLog, type Tally } from './log.ts';
 import { watchLiveness } from './liveness.ts';
 import { createReceiverMetrics } from './metrics.ts';
 import { createServer } from './server.ts';
@@ -127,12 +127,12 @@ export async function startReceiver(
 
   const linkCounter = countLinks(redis);
   onClose('counts of links', () => linkCounter.close());
-  const logTrouble = createTroubleLog(logger, () => performance.now());
-  const onTrouble = (trouble: Trouble, error: unknown): void => {
-    metrics.troubled(trouble);
-    logTrouble(trouble, error);
+  const logFailure = createFailureLog(logger, () => performance.now());
+  const onFailure = (failure: IntakeFailure, error: unknown): void => {
+    metrics.failed(failure);
+    logFailure(failure, error);
   };
-  const openSecret = secretOpener(config, onTrouble);
+  const openSecret = secretOpener(config, onFailure);
   const tally = createTally();
   logCounts(logger, tally, onClose);
   const app = createServer(config, logger);
@@ -158,7 +158,7 @@ export async function startReceiver(
     snippet,
     demo: demoOf(config),
     clock: clock.now,
-    onTrouble,
+    onFailure,
     onAnswer: (answer, ms) => {
       tally.count(answer);
       metrics.answered(answer, ms);

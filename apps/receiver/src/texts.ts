@@ -2,7 +2,7 @@ import type { ProblemCode } from '@leadgate/contract';
 import type { Language } from './answer-page.ts';
 
 /** What a visitor can do about a problem, which is less than a program can tell apart. */
-type Trouble =
+type ProblemKind =
   'fields' | 'identity' | 'closed' | 'unknown' | 'elsewhere' | 'unreadable' | 'large' | 'later';
 
 export interface Texts {
@@ -11,7 +11,7 @@ export interface Texts {
   consent: Record<'ask' | 'withdrawn' | 'unknown' | 'later', { title: string; text: string }>;
   withdraw: string;
   notSent: string;
-  trouble: Record<Trouble, string>;
+  problems: Record<ProblemKind, string>;
   /** Browsers keep what was filled in. */
   back: string;
   /** By the last step of a JSON pointer. */
@@ -20,7 +20,7 @@ export interface Texts {
   errors: Record<string, string> & { other: string };
 }
 
-const TROUBLES: Partial<Record<ProblemCode, Trouble>> = {
+const PROBLEM_KINDS: Partial<Record<ProblemCode, ProblemKind>> = {
   'invalid-lead': 'fields',
   'identity-required': 'identity',
   'link-closed': 'closed',
@@ -34,8 +34,8 @@ const TROUBLES: Partial<Record<ProblemCode, Trouble>> = {
 };
 
 /** What to tell a visitor; whatever is not the form's fault may work later. */
-export function troubleOf(code: ProblemCode): Trouble {
-  return TROUBLES[code] ?? 'later';
+export function problemKindOf(code: ProblemCode): ProblemKind {
+  return PROBLEM_KINDS[code] ?? 'later';
 }
 
 const pt: Texts = {
@@ -60,7 +60,7 @@ const pt: Texts = {
   },
   withdraw: 'Retirar o consentimento',
   notSent: 'Não foi possível enviar',
-  trouble: {
+  problems: {
     fields: 'Confira estes campos:',
     identity: 'Informe e-mail ou telefone, para que possamos responder.',
     closed: 'Este formulário não recebe mais respostas.',
@@ -122,7 +122,7 @@ const en: Texts = {
   },
   withdraw: 'Withdraw my consent',
   notSent: 'It could not be sent',
-  trouble: {
+  problems: {
     fields: 'Please check these fields:',
     identity: 'Give an email or a telephone, so that we can answer.',
     closed: 'This form no longer takes answers.',
@@ -184,7 +184,7 @@ const es: Texts = {
   },
   withdraw: 'Retirar el consentimiento',
   notSent: 'No se pudo enviar',
-  trouble: {
+  problems: {
     fields: 'Revise estos campos:',
     identity: 'Indique un correo o un teléfono, para que podamos responder.',
     closed: 'Este formulario ya no recibe respuestas.',

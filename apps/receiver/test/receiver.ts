@@ -252,7 +252,7 @@ export async function openApp(options: AppOptions = {}): Promise<ReceiverApp> {
     demo: null,
     snippet: makeAsset(Buffer.from('leadgate()'), 'text/javascript; charset=utf-8'),
     clock: () => NOW,
-    onTrouble: () => undefined,
+    onFailure: () => undefined,
     onAnswer: (answer) => void answers.push(answer),
     ...options.services,
   });

@@ -7,7 +7,7 @@ export {
 } from './accept/accept.ts';
 export {
   acceptOrSpool,
-  type AcceptTrouble,
+  type AcceptFailure,
   type Backpressure,
   type IntakeWithSpool,
 } from './accept/accept-or-spool.ts';

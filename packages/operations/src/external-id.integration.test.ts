@@ -11,20 +11,20 @@ import { importRows } from './import/import-rows.ts';
 import { operationsUnderTest, type OperationsUnderTest } from './operations-under-test.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
-let house: OperationsUnderTest;
+let system: OperationsUnderTest;
 beforeAll(async () => {
   database = await testDatabase();
   const redis = await testRedis();
-  house = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
+  system = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
 });
 afterAll(async () => {
-  await house.close();
+  await system.close();
   await database.drop();
 });
 
 async function newLink() {
-  const { linkId } = await house.open();
-  const [entry] = await linkEntries(house.store, linkId);
+  const { linkId } = await system.open();
+  const [entry] = await linkEntries(system.store, linkId);
   if (entry === undefined) throw new Error('no link');
   return entry.link;
 }
@@ -34,7 +34,7 @@ type Link = Awaited<ReturnType<typeof newLink>>;
 async function post(link: Link, body: object): Promise<string> {
   const reading = readLead(body, link, { lenient: false, now: Date.now() });
   if (reading.kind !== 'read') throw new Error(reading.kind);
-  const outcome = await acceptBody(house, {
+  const outcome = await acceptBody(system, {
     ...{ submissionId: newId(), link, reading, stamp: null, source: 'post', background: false },
     ...{ body: JSON.stringify(body), bodyType: 'json' },
   });
@@ -47,16 +47,16 @@ const newId = () => `0193${randomUUID().slice(4, 14)}7${randomUUID().slice(15)}`
 function bring(link: Link, rows: { externalId: string; email: string }[]) {
   const lines = rows.map(({ externalId, email }) => `${externalId},${email}\n`);
   const source = Readable.from([Buffer.from(`externalId,email\n${lines.join('')}`)]);
-  return importRows(house, source, { link, fields: [], timeZone: 'UTC' });
+  return importRows(system, source, { link, fields: [], timeZone: 'UTC' });
 }
 
-const submissionsOf = ({ linkId }: Link) => listSubmissions(house.store, { linkId }, 2_000);
+const submissionsOf = ({ linkId }: Link) => listSubmissions(system.store, { linkId }, 2_000);
 
 /** As after a restore of an empty Redis: only what Postgres has is known again. */
 async function loseRedis({ workspaceId }: Link): Promise<void> {
-  const keys = await house.redis.keys(`leadgate:{${workspaceId}}:*`);
-  if (keys.length > 0) await house.redis.del(keys);
-  await refillWorkspace(house.redis, refillSource(house.store), workspaceId);
+  const keys = await system.redis.keys(`leadgate:{${workspaceId}}:*`);
+  if (keys.length > 0) await system.redis.del(keys);
+  await refillWorkspace(system.redis, refillSource(system.store), workspaceId);
 }
 
 test('a thousand posts of one external id are one submission, whatever else they say', async () => {
@@ -67,7 +67,7 @@ test('a thousand posts of one external id are one submission, whatever else they
     ),
   );
   expect(new Set(answers).size).toBe(1);
-  await house.work();
+  await system.work();
   expect(await submissionsOf(link)).toHaveLength(1);
   // Who was only named by a repeat is nobody yet.
   const others = await Promise.all(
@@ -98,15 +98,17 @@ test('posted, imported, together or after Redis was lost, it is one submission f
             }),
           );
         else if (kind === 'import') await bring(link, rows);
-        else await house.work();
+        else await system.work();
         if (kind === 'lose') await loseRedis(link);
       }
-      await house.work();
+      await system.work();
       const ids = new Set(steps.flatMap((one) => one.sent.map(({ id }) => id)));
       expect(await submissionsOf(link)).toHaveLength(ids.size);
       for (const leadIds of answers.values()) {
         const leads = await Promise.all(
-          leadIds.map(async (id) => (await showLead(house.store, id, { historyLimit: 1 }))?.leadId),
+          leadIds.map(
+            async (id) => (await showLead(system.store, id, { historyLimit: 1 }))?.leadId,
+          ),
         );
         expect(new Set(leads).size).toBe(1);
         expect(leads[0]).toBeDefined();

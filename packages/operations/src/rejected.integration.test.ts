@@ -22,14 +22,14 @@ import { mendRejected, replayAllRejected, replayRejected } from './rejected-bodi
 import { Runner } from './runs.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
-let house: OperationsUnderTest;
+let system: OperationsUnderTest;
 beforeAll(async () => {
   database = await testDatabase();
   const redis = await testRedis();
-  house = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
+  system = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
 });
 afterAll(async () => {
-  await house.close();
+  await system.close();
   await database.drop();
 });
 
@@ -54,7 +54,7 @@ async function refuse(
     page: 'https://lp.example/',
     ...more,
   };
-  await saveRejected(house.store, [rejected]);
+  await saveRejected(system.store, [rejected]);
   return rejected;
 }
 
@@ -76,44 +76,44 @@ const connectionsOf = (): Connections => ({
 });
 
 test('a mended body becomes a lead, with the time it was sent at and an order of now', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const { id, stamp } = await refuse(
     link,
     '{"email":"ana@","name":"Ana","address":{"city":"Olinda"}}',
   );
-  expect(await replayRejected(house, id, now())).toMatchObject({
+  expect(await replayRejected(system, id, now())).toMatchObject({
     kind: 'refused',
     errors: [{ pointer: '/email' }],
   });
   const values = { email: 'ana@example.com', 'address.city': 'Recife', name: '' };
-  expect(await mendRejected(house.store, id, { kind: 'set', values }, now())).toMatchObject({
+  expect(await mendRejected(system.store, id, { kind: 'set', values }, now())).toMatchObject({
     kind: 'mended',
     errors: [],
   });
-  const replayed = await replayRejected(house, id, now());
+  const replayed = await replayRejected(system, id, now());
   if (replayed.kind !== 'accepted') throw new Error(replayed.kind);
-  expect(house.queue).toMatchObject([
+  expect(system.queue).toMatchObject([
     { id: replayed.submissionId, stamp, source: 'post', page: 'https://lp.example/' },
   ]);
-  expect(house.queue[0]?.order).toBeGreaterThan(stamp);
-  await house.work();
-  const lead = await showLead(house.store, replayed.leadId, { historyLimit: 5 });
+  expect(system.queue[0]?.order).toBeGreaterThan(stamp);
+  await system.work();
+  const lead = await showLead(system.store, replayed.leadId, { historyLimit: 5 });
   expect(lead).toMatchObject({ email: 'ana@example.com', address: { city: 'Recife' } });
   expect(lead).not.toHaveProperty('name');
-  const kept = await showRejected(house.store, id);
+  const kept = await showRejected(system.store, id);
   expect(kept).toMatchObject({ submissionId: replayed.submissionId });
   expect(kept?.body).toContain('"ana@"');
 });
 
 test('what a lead heard since is not overwritten by what was refused before', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const old = await refuse(link, '{"email":"bia@example.com","name":"Old"}');
   const newer = await refuse(link, '{"email":"bia@example.com","name":"New","city":"Recife"}');
   for (const { id } of [newer, old])
-    expect((await replayRejected(house, id, now())).kind).toBe('accepted');
-  const leadId = house.queue[0]?.leadId ?? '';
-  await house.work();
-  expect(await showLead(house.store, leadId, { historyLimit: 5 })).toMatchObject({
+    expect((await replayRejected(system, id, now())).kind).toBe('accepted');
+  const leadId = system.queue[0]?.leadId ?? '';
+  await system.work();
+  expect(await showLead(system.store, leadId, { historyLimit: 5 })).toMatchObject({
     name: 'New',
     city: 'Recife',
     submissions: 2,
@@ -121,25 +121,25 @@ test('what a lead heard since is not overwritten by what was refused before', as
 });
 
 test('replaying twice, at once or after a crash before it was marked, makes one submission', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const { id } = await refuse(link, '{"email":"caio@example.com"}');
-  const both = await Promise.all([1, 2].map(() => replayRejected(house, id, now())));
+  const both = await Promise.all([1, 2].map(() => replayRejected(system, id, now())));
   expect(new Set(both.map((one) => 'submissionId' in one && one.submissionId)).size).toBe(1);
-  await house.work();
-  expect((await replayRejected(house, id, now())).kind).toBe('already-replayed');
-  await house.store.prisma.rejectedSubmission.update({
+  await system.work();
+  expect((await replayRejected(system, id, now())).kind).toBe('already-replayed');
+  await system.store.prisma.rejectedSubmission.update({
     where: { id },
     data: { submissionId: null, replayedAt: null },
   });
-  expect((await replayRejected(house, id, now())).kind).toBe('already-replayed');
-  expect(house.queue).toEqual([]);
-  expect((await showRejected(house.store, id))?.submissionId).not.toBeNull();
-  expect(await listSubmissions(house.store, { linkId: link.linkId }, 10)).toHaveLength(1);
+  expect((await replayRejected(system, id, now())).kind).toBe('already-replayed');
+  expect(system.queue).toEqual([]);
+  expect((await showRejected(system.store, id))?.submissionId).not.toBeNull();
+  expect(await listSubmissions(system.store, { linkId: link.linkId }, 10)).toHaveLength(1);
 });
 
 test('all that fit are replayed, and what is still wrong stays, unless it is set aside', async () => {
-  const link = await house.open();
-  const other = await house.open();
+  const link = await system.open();
+  const other = await system.open();
   await refuse(link, '{"email":"d1@example.com","telephone":"x"}');
   await refuse(link, '{"email":"d2@example.com"}');
   await refuse(link, '{"email":', { code: 'malformed-json', errors: [] });
@@ -147,59 +147,61 @@ test('all that fit are replayed, and what is still wrong stays, unless it is set
   const kinds = async (options: object) => {
     const found: string[] = [];
     const filter = { linkId: link.linkId };
-    for await (const { outcome } of replayAllRejected(house, filter, { ...now(), ...options }))
+    for await (const { outcome } of replayAllRejected(system, filter, { ...now(), ...options }))
       found.push(outcome.kind);
     return found;
   };
   expect(await kinds({ dryRun: true })).toEqual(['refused', 'acceptable', 'refused']);
-  expect(house.queue).toEqual([]);
+  expect(system.queue).toEqual([]);
   expect(await kinds({})).toEqual(['refused', 'accepted', 'refused']);
   expect(await kinds({ lenient: true })).toEqual(['refused', 'accepted']);
   expect(await kinds({ lenient: true })).toEqual(['refused']);
-  expect(house.queue).toHaveLength(2);
-  await house.work();
+  expect(system.queue).toHaveLength(2);
+  await system.work();
 });
 
 test('a form is mended field by field, and what cannot be parsed as a whole', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const form = await refuse(link, 'email=e%40&address[city]=Recife', { bodyType: 'form' });
   const set = { kind: 'set', values: { email: 'e@example.com' } } as const;
-  expect(await mendRejected(house.store, form.id, set, now())).toMatchObject({
+  expect(await mendRejected(system.store, form.id, set, now())).toMatchObject({
     body: '{"email":"e@example.com","address":{"city":"Recife"}}',
     errors: [],
   });
   const broken = await refuse(link, '{"email":');
-  expect((await mendRejected(house.store, broken.id, set, now())).kind).toBe('unparsable');
+  expect((await mendRejected(system.store, broken.id, set, now())).kind).toBe('unparsable');
   const body = { kind: 'body', body: '{"telephone":"1"}', bodyType: 'json' } as const;
-  expect(await mendRejected(house.store, broken.id, body, now())).toMatchObject({
+  expect(await mendRejected(system.store, broken.id, body, now())).toMatchObject({
     kind: 'mended',
     errors: [{ pointer: '/telephone' }],
   });
 });
 
 test('a field named like a prototype harms nothing', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const { id } = await refuse(link, '{"name":"Ana"}');
   const values = { __proto__x: '1', '__proto__.polluted': 'yes', constructor: 'x' };
-  expect((await mendRejected(house.store, id, { kind: 'set', values }, now())).kind).toBe('mended');
+  expect((await mendRejected(system.store, id, { kind: 'set', values }, now())).kind).toBe(
+    'mended',
+  );
   expect('polluted' in {}).toBe(false);
 });
 
 test('a workspace that Redis does not hold is not claimed in', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const { id } = await refuse(link, '{"email":"f@example.com"}');
-  await house.redis.del(`leadgate:{${link.workspaceId}}:state`);
-  expect(await replayRejected(house, id, now())).toEqual({ kind: 'behind' });
-  expect((await showRejected(house.store, id))?.submissionId).toBeNull();
+  await system.redis.del(`leadgate:{${link.workspaceId}}:state`);
+  expect(await replayRejected(system, id, now())).toEqual({ kind: 'behind' });
+  expect((await showRejected(system.store, id))?.submissionId).toBeNull();
 });
 
 test('are found by link, code, error and time, page by page', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const all = [];
   for (let n = 0; n < 5; n += 1) all.push(await refuse(link, '{}'));
   const odd = await refuse(link, '{}', { code: 'identity-required', errors: [] });
   const find = async (filter: object, limit = 10) =>
-    (await listRejected(house.store, { linkId: link.linkId, ...filter }, limit)).map(
+    (await listRejected(system.store, { linkId: link.linkId, ...filter }, limit)).map(
       ({ rejectedId }) => rejectedId,
     );
   expect(await find({ code: 'identity-required' })).toEqual([odd.id]);
@@ -210,26 +212,26 @@ test('are found by link, code, error and time, page by page', async () => {
 });
 
 test('the newest of a link stay, those of other links too, and old ones go by their age', async () => {
-  const link = await house.open();
-  const other = await house.open();
+  const link = await system.open();
+  const other = await system.open();
   const mine = [];
   for (let n = 0; n < 4; n += 1) mine.push(await refuse(link, '{}'));
   await refuse(other, '{}');
-  expect(await trimRejected(house.store, link.linkId, 2)).toBe(2);
-  expect(await trimRejected(house.store, link.linkId, 2)).toBe(0);
+  expect(await trimRejected(system.store, link.linkId, 2)).toBe(2);
+  expect(await trimRejected(system.store, link.linkId, 2)).toBe(0);
   const left = async ({ linkId }: { linkId: string }) =>
-    (await listRejected(house.store, { linkId }, 10)).length;
+    (await listRejected(system.store, { linkId }, 10)).length;
   expect([await left(link), await left(other)]).toEqual([2, 1]);
   const newest = mine[3]?.id ?? '';
   // A Date has milliseconds only, in which all of them may have come.
-  await house.store.prisma.$executeRaw`
+  await system.store.prisma.$executeRaw`
     UPDATE rejected_submission SET created_at = created_at - interval '1 second'
     WHERE link_id = ${link.linkId}::uuid AND id <> ${newest}::uuid`;
-  const { createdAt } = await house.store.prisma.rejectedSubmission.findUniqueOrThrow({
+  const { createdAt } = await system.store.prisma.rejectedSubmission.findUniqueOrThrow({
     where: { id: newest },
   });
-  await allowRetention(house.store, 'rejected_submission', createdAt);
-  await dropAcceptedBefore(house.store, 'rejected_submission', createdAt);
+  await allowRetention(system.store, 'rejected_submission', createdAt);
+  await dropAcceptedBefore(system.store, 'rejected_submission', createdAt);
   expect([await left(link), await left(other)]).toEqual([1, 1]);
 });
 

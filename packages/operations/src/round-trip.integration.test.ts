@@ -14,14 +14,14 @@ import { leadsAsCsv, leadsAsNdjson } from './lead-csv.ts';
 import { operationsUnderTest, type OperationsUnderTest } from './operations-under-test.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
-let house: OperationsUnderTest;
+let system: OperationsUnderTest;
 beforeAll(async () => {
   database = await testDatabase();
   const redis = await testRedis();
-  house = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
+  system = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
 });
 afterAll(async () => {
-  await house.close();
+  await system.close();
   await database.drop();
 });
 
@@ -34,9 +34,9 @@ const FIELDS = [
 ] as const;
 
 async function open() {
-  const link = await house.open();
+  const link = await system.open();
   for (const { name, type, options } of FIELDS)
-    await createField(house.store, link.workspaceId, {
+    await createField(system.store, link.workspaceId, {
       name,
       label: name,
       type,
@@ -47,16 +47,16 @@ async function open() {
 type Link = Awaited<ReturnType<typeof open>>;
 
 async function bring({ linkId, workspaceId }: Link, text: string) {
-  const [entry] = await linkEntries(house.store, linkId);
+  const [entry] = await linkEntries(system.store, linkId);
   if (entry === undefined) throw new Error('no link');
-  const fields = await listFields(house.store, workspaceId);
+  const fields = await listFields(system.store, workspaceId);
   const source = Readable.from([Buffer.from(text)]);
-  const result = await importRows(house, source, { link: entry.link, fields, timeZone: 'UTC' });
-  await house.work();
+  const result = await importRows(system, source, { link: entry.link, fields, timeZone: 'UTC' });
+  await system.work();
   return result;
 }
 
-const pages = ({ workspaceId }: Link) => exportLeads(house.store, { workspaceId });
+const pages = ({ workspaceId }: Link) => exportLeads(system.store, { workspaceId });
 
 async function leadsOf(link: Link): Promise<Omit<LeadSummary, 'updatedAt'>[]> {
   const all: LeadSummary[] = [];
@@ -127,7 +127,7 @@ test('an export imported again changes nothing, and elsewhere gives the same lea
   });
 
   for (const write of [
-    async () => leadsAsCsv(pages(first), await listFields(house.store, first.workspaceId)),
+    async () => leadsAsCsv(pages(first), await listFields(system.store, first.workspaceId)),
     () => Promise.resolve(leadsAsNdjson(pages(first))),
   ]) {
     let file = '';

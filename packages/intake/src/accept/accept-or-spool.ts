@@ -19,7 +19,7 @@ export interface Backpressure {
 }
 
 /** What went wrong on the way: told to operators, and not to the sender in so many words. */
-export type AcceptTrouble =
+export type AcceptFailure =
   /** Redis did not take a submission; it is in the spool. */
   | 'spooled'
   /** Redis did not take a submission; its sender was told to try again. */
@@ -34,7 +34,7 @@ export interface IntakeWithSpool extends Intake {
   backpressure: () => Backpressure | null;
   /** Null if there is no such place. */
   spool: Pick<Spool, 'append'> | null;
-  onTrouble: (trouble: AcceptTrouble, error: unknown) => void;
+  onFailure: (failure: AcceptFailure, error: unknown) => void;
   /** Milliseconds since 1970. */
   clock: () => number;
 }
@@ -73,7 +73,7 @@ export async function acceptOrSpool(
   } catch (error) {
     if (error instanceof NotHeld) {
       // In the spool it would be answered 202, which it must not be.
-      intake.onTrouble('not-enqueued', error.cause);
+      intake.onFailure('not-enqueued', error.cause);
       return { kind: codeOf(error) };
     }
     if (!(error instanceof NotEnqueued)) return spoolUnreserved(error);
@@ -95,16 +95,16 @@ export async function acceptOrSpool(
           'the disk of the spool did not answer in time',
         );
         if (kept === 'kept') {
-          intake.onTrouble('spooled', error);
+          intake.onFailure('spooled', error);
           const { id: submissionId, leadId } = spooled.submission;
           return { kind: 'accepted', submissionId, leadId, spooled: true };
         }
-        intake.onTrouble('not-spooled', new Error('the spool is full'));
+        intake.onFailure('not-spooled', new Error('the spool is full'));
       } catch (failure) {
-        intake.onTrouble('not-spooled', failure);
+        intake.onFailure('not-spooled', failure);
       }
     }
-    intake.onTrouble('not-enqueued', error);
+    intake.onFailure('not-enqueued', error);
     return { kind: code };
   }
 }

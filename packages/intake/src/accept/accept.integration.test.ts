@@ -286,7 +286,7 @@ async function post(request: AcceptRequest, fate: 'enqueued' | 'killed' | 'spool
     spool,
     breaker: { run: (ask) => ask() },
     backpressure: () => (fate === 'spooled' ? { code: 'unavailable', reason: 'away' } : null),
-    onTrouble: () => undefined,
+    onFailure: () => undefined,
     clock: Date.now,
   };
   return acceptOrSpool(intake, request, {

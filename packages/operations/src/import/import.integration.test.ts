@@ -18,19 +18,19 @@ import { UnreadableInput } from './open-input.ts';
 import { excelFile } from '@leadgate/testkit';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
-let house: OperationsUnderTest;
+let system: OperationsUnderTest;
 let link: { workspaceId: string; linkId: string };
 beforeAll(async () => {
   database = await testDatabase();
   const redis = await testRedis();
-  house = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
+  system = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
 });
 beforeEach(async () => {
-  await house.forget();
-  link = await house.open();
+  await system.forget();
+  link = await system.open();
 });
 afterAll(async () => {
-  await house.close();
+  await system.close();
   await database.drop();
 });
 
@@ -45,22 +45,22 @@ function inPieces(content: string | Buffer, size = 7): Readable {
 }
 
 async function bring(content: string | Buffer | Readable, more: Partial<ImportOptions> = {}) {
-  const [entry] = await linkEntries(house.store, link.linkId);
+  const [entry] = await linkEntries(system.store, link.linkId);
   if (entry === undefined) throw new Error('no link');
-  const fields = await listFields(house.store, link.workspaceId);
+  const fields = await listFields(system.store, link.workspaceId);
   const source = content instanceof Readable ? content : inPieces(content);
-  return importRows(house, source, { link: entry.link, fields, timeZone: 'UTC', ...more });
+  return importRows(system, source, { link: entry.link, fields, timeZone: 'UTC', ...more });
 }
 
 async function addField(name: string, label: string): Promise<void> {
   const input = { name, label, type: 'text', options: [] } as const;
-  await createField(house.store, link.workspaceId, { ...input, options: [] });
+  await createField(system.store, link.workspaceId, { ...input, options: [] });
 }
 
 const leadOf = async (email: string) =>
-  (await findLeads(house.store, { workspaceId: link.workspaceId, email }, 5))[0];
+  (await findLeads(system.store, { workspaceId: link.workspaceId, email }, 5))[0];
 
-const submissions = () => listSubmissions(house.store, { linkId: link.linkId }, 100);
+const submissions = () => listSubmissions(system.store, { linkId: link.linkId }, 100);
 
 test('columns find their fields by name, case, synonym and label, whatever the delimiter', async () => {
   await addField('plano', 'Plano Escolhido');
@@ -70,7 +70,7 @@ test('columns find their fields by name, case, synonym and label, whatever the d
     const row = [email, `"Ana${d} ""Aninha""\nSouza"`, 'meta', 'Rua A', 'ouro', '?'];
     const csv = `${head.join(d)}\r\n${row.join(d)}\r\n\r\n`;
     expect(await bring(csv)).toMatchObject({ rows: 1, imported: 1, ignored: ['Coluna X'] });
-    await house.work();
+    await system.work();
     expect(await leadOf(email)).toMatchObject({
       name: `Ana${d} "Aninha"\nSouza`,
       utmSource: 'meta',
@@ -99,12 +99,12 @@ test('NDJSON, an array, gzip, a byte order mark and other encodings are read ali
   ];
   const ids = new Set<string>();
   for (const [content, more] of inputs) {
-    await house.forget();
+    await system.forget();
     expect(await bring(content, more)).toMatchObject({ rows: 2, imported: 2, refused: 0 });
-    for (const { id } of house.queue) ids.add(id);
+    for (const { id } of system.queue) ids.add(id);
   }
   expect(ids.size).toBe(2);
-  expect(house.queue[0]).toMatchObject({ lead: { name: 'João' }, source: 'import' });
+  expect(system.queue[0]).toMatchObject({ lead: { name: 'João' }, source: 'import' });
 });
 
 test('a row of JSON that is nested far too deep is refused, and the file goes on', async () => {
@@ -116,7 +116,7 @@ test('a row of JSON that is nested far too deep is refused, and the file goes on
     '{"email":"after@x.example"}',
   ];
   expect(await bring(rows.join('\n'))).toMatchObject({ rows: 4, imported: 2, refused: 2 });
-  await house.work();
+  await system.work();
   expect(await leadOf('after@x.example')).toBeDefined();
 });
 
@@ -155,7 +155,7 @@ test('an Excel file is read as people see it, and says which sheet and columns',
     'telephone',
     'document',
   ]);
-  expect(house.queue).toMatchObject([
+  expect(system.queue).toMatchObject([
     {
       stamp: Date.UTC(2025, 10, 20, 15) * 1_000,
       lead: {
@@ -170,7 +170,7 @@ test('an Excel file is read as people see it, and says which sheet and columns',
   const written = await reading;
   expect(written).toContain('"Bia","b@","","","","2025-11-20","","row 4: /email');
   expect(written).toContain('Row 5: it has cells to the right');
-  await house.forget();
+  await system.forget();
   expect(
     await bring(written.replace('"b@"', '"b@x.example"'), { timeColumn: 'Data' }),
   ).toMatchObject({
@@ -182,34 +182,34 @@ test('an Excel file is read as people see it, and says which sheet and columns',
 test('the same rows twice change nothing and reserve nothing', async () => {
   const csv = 'email,name\na@x.example,A\nb@x.example,B\na@x.example,A\n';
   expect(await bring(csv)).toMatchObject({ rows: 3, imported: 2, known: 1 });
-  await house.work();
+  await system.work();
   const orders = (await submissions()).map(({ acceptedAt }) => acceptedAt);
-  const clock = await house.redis.hget(`leadgate:{${link.workspaceId}}:state`, 'clock');
+  const clock = await system.redis.hget(`leadgate:{${link.workspaceId}}:state`, 'clock');
   expect(await bring('name;email\nA;a@x.example\nB;b@x.example')).toMatchObject({
     imported: 0,
     known: 2,
   });
-  expect(house.queue).toEqual([]);
-  expect(await house.redis.hget(`leadgate:{${link.workspaceId}}:state`, 'clock')).toBe(clock);
+  expect(system.queue).toEqual([]);
+  expect(await system.redis.hget(`leadgate:{${link.workspaceId}}:state`, 'clock')).toBe(clock);
   expect((await submissions()).map(({ acceptedAt }) => acceptedAt)).toEqual(orders);
 });
 
 test('a row with a time of its own overwrites nothing newer, and is never from the future', async () => {
   await bring('{"email":"c@x.example","name":"New"}');
-  await house.work();
+  await system.work();
   const old = 'email,name,cidade,criado em\nc@x.example,Old,Recife,27/11/2020 18:00\n';
   await bring(old, { timeColumn: 'criado em', timeZone: -180 });
-  expect(house.queue).toMatchObject([{ stamp: Date.UTC(2020, 10, 27, 21) * 1_000 }]);
-  await house.work();
+  expect(system.queue).toMatchObject([{ stamp: Date.UTC(2020, 10, 27, 21) * 1_000 }]);
+  await system.work();
   expect(await leadOf('c@x.example')).toMatchObject({ name: 'New', city: 'Recife' });
   await bring('{"email":"d@x.example","at":"2999-01-01"}', { timeColumn: 'at' });
-  expect(house.queue[0]?.stamp).toBe(house.queue[0]?.order);
-  await house.forget();
+  expect(system.queue[0]?.stamp).toBe(system.queue[0]?.order);
+  await system.forget();
   const soon = '{"email":"e@x.example","at":"soon"}';
   const wrong = await bring(soon, { timeColumn: 'at' });
-  expect(house.queue).toEqual([]);
+  expect(system.queue).toEqual([]);
   await bring(soon, { timeColumn: 'at', lenient: true });
-  expect(house.queue[0]?.notes).toMatchObject([{ field: '/at', code: 'set-aside' }]);
+  expect(system.queue[0]?.notes).toMatchObject([{ field: '/at', code: 'set-aside' }]);
   expect(wrong.reasons).toEqual([{ pointer: '/at', code: 'invalid-time', rows: 1 }]);
 });
 
@@ -236,7 +236,7 @@ test('what is refused comes back as a file that can be mended and imported again
   expect(csv.written).toContain('"x@";"A;\'=B";"1";"row 1: /email');
   // What is no row stays none until it is mended.
   expect(csv.again).toMatchObject({ rows: 3, imported: 1, refused: 2 });
-  expect(house.queue.at(-1)?.lead).toMatchObject({ name: 'A;=B' });
+  expect(system.queue.at(-1)?.lead).toMatchObject({ name: 'A;=B' });
 
   const lines = await through('{"email":"y@"}\n{"email":\n', (report) =>
     report.replace('"y@"', '"y@x.example"'),
@@ -256,7 +256,7 @@ test('a dry run says what would be refused and writes nothing', async () => {
   });
   expect(result).toMatchObject({ rows: 3, imported: 1, refused: 2 });
   expect(result.reasons.map(({ pointer, code }) => `${pointer} ${code}`)).toContain(' empty-row');
-  expect(house.queue).toEqual([]);
+  expect(system.queue).toEqual([]);
   const lenient = await bring('email,phone\nf@x.example,1\n', { dryRun: true, lenient: true });
   expect(lenient).toMatchObject({ imported: 1, refused: 0 });
 });
@@ -265,7 +265,7 @@ test('an operator’s map wins, and says what is ignored', async () => {
   const csv = 'email,name,trabalho\nh@x.example,Not a name,x\n';
   const map = { name: '-', trabalho: 'profession' };
   expect(await bring(csv, { map })).toMatchObject({ imported: 1, ignored: ['name'] });
-  expect(house.queue[0]?.lead).toEqual({ email: 'h@x.example', profession: 'x' });
+  expect(system.queue[0]?.lead).toEqual({ email: 'h@x.example', profession: 'x' });
 });
 
 test('waits for the queue, stops between two groups, and the same command goes on', async () => {
@@ -279,7 +279,7 @@ test('waits for the queue, stops between two groups, and the same command goes o
     },
   });
   expect(stopped).toMatchObject({ stopped: true, imported: 500 });
-  await house.work();
+  await system.work();
   const done = await bring(Readable.from([Buffer.from(rows)]));
   expect(done).toMatchObject({ stopped: false, known: 500, imported: 700 });
 });
@@ -311,7 +311,7 @@ test('day and month are decided by all rows of the column, and said before anyth
     timeZone: 'America/Sao_Paulo',
     onStart: (start) => {
       told = start;
-      expect(house.queue).toEqual([]);
+      expect(system.queue).toEqual([]);
     },
   });
   // As many rows say one as the other: the country decides, and the others are refused.
@@ -321,18 +321,18 @@ test('day and month are decided by all rows of the column, and said before anyth
     zone: 'America/Sao_Paulo',
   });
   expect(result).toMatchObject({ imported: 3, refused: 1 });
-  await house.forget();
+  await system.forget();
   await bring(['email,at', ...rows.slice(0, 2)].join('\n'), {
     timeColumn: 'at',
     timeZone: -180,
     onStart: (start) => (told = start),
   });
   expect(told?.times).toMatchObject({ order: 'month-first', decidedBy: 'rows' });
-  expect(house.queue[0]?.stamp).toBe(Date.UTC(2026, 4, 11, 13) * 1_000);
+  expect(system.queue[0]?.stamp).toBe(Date.UTC(2026, 4, 11, 13) * 1_000);
 });
 
 test('a file of Excel in Portuguese is read as it is, and says how its dates are', async () => {
-  await createField(house.store, link.workspaceId, {
+  await createField(system.store, link.workspaceId, {
     ...{ name: 'visita', label: 'Data da visita', type: 'date', options: [] },
   } as const);
   const rows = [
@@ -346,7 +346,7 @@ test('a file of Excel in Portuguese is read as it is, and says how its dates are
   const result = await bring(bytes, {
     onStart: (start) => {
       told = start;
-      expect(house.queue).toEqual([]);
+      expect(system.queue).toEqual([]);
     },
   });
   expect([told?.encoding, result.encoding]).toEqual(['windows-1252', 'windows-1252']);
@@ -357,7 +357,7 @@ test('a file of Excel in Portuguese is read as it is, and says how its dates are
   expect(result).toMatchObject({ imported: 2, refused: 1 });
   expect(result.reasons).toEqual([{ pointer: '/birthday', code: 'not-a-birthday', rows: 1 }]);
   const custom = (day: string) => ({ customFields: { 'Data da visita': day } });
-  expect(house.queue.map(({ lead }) => lead)).toMatchObject([
+  expect(system.queue.map(({ lead }) => lead)).toMatchObject([
     { name: 'Ana\nSouza', birthday: '1988-03-05', state: 'SP', ...custom('2027-02-01') },
     { birthday: '1988-04-03', ...custom('2027-02-13') },
   ]);
@@ -387,7 +387,7 @@ test('an export of Meta’s lead ads is read without an option, and that of next
   );
   expect(first).toMatchObject({ imported: 2, refused: 0 });
   expect(first.ignored).toContain('qual_plano?');
-  expect(house.queue[0]).toMatchObject({
+  expect(system.queue[0]).toMatchObject({
     stamp: Date.UTC(2026, 10, 20, 17, 22, 31) * 1_000,
     lead: {
       name: 'Maria 1',
@@ -396,7 +396,7 @@ test('an export of Meta’s lead ads is read without an option, and that of next
       ...{ utmSource: 'ig', utmCampaign: 'Black Friday', utmContent: 'Vídeo 1', utmTerm: 'Mães' },
     },
   });
-  await house.work();
+  await system.work();
   const next = await bring(
     metaExport([
       [3, 'CREATED'],
@@ -405,15 +405,15 @@ test('an export of Meta’s lead ads is read without an option, and that of next
     ]),
   );
   expect(next).toMatchObject({ imported: 1, known: 2 });
-  await house.work();
+  await system.work();
   expect(await submissions()).toHaveLength(3);
   const test = metaExport([[9, 'CREATED']])
     .toString('utf16le')
     .slice(1);
   const dummy = test.replace('Maria 9', '<test lead: dummy data for full_name>');
   expect(await bring(dummy)).toMatchObject({ imported: 1, refused: 0 });
-  expect(house.queue).toMatchObject([{ held: { reason: 'test' }, identities: [] }]);
-  await house.forget();
+  expect(system.queue).toMatchObject([{ held: { reason: 'test' }, identities: [] }]);
+  await system.forget();
 });
 
 test.each([
@@ -439,7 +439,7 @@ test.each([
   ],
 ])('an export of %s is read without an option', async (_, content, ignored) => {
   expect(await bring(content)).toMatchObject({ imported: 1, refused: 0, ignored });
-  expect(house.queue[0]?.lead).toMatchObject({
+  expect(system.queue[0]?.lead).toMatchObject({
     ...{ name: 'Ana Sá', email: 'ana@h.example', telephone: '5511987650001', city: 'Santos' },
   });
 });
@@ -460,16 +460,16 @@ test('names in parts are one name, and of two columns for a field the first that
     'telephone, if still blank',
     'email, if still blank',
   ]);
-  expect(house.queue[0]?.lead).toMatchObject({
+  expect(system.queue[0]?.lead).toMatchObject({
     name: 'Ana Souza',
     email: 'a@n.example',
     telephone: '11987654321',
   });
-  await house.forget();
+  await system.forget();
   await bring(
     'Nome,Sobrenome,email\nBia,Lima,b@n.example\nCaio Reis,Reis,c@n.example\nNULL,\\N,#N/D\nDuda,nan,d@n.example\n',
   );
-  expect(house.queue.map(({ lead }) => lead.name)).toEqual(['Bia Lima', 'Caio Reis', 'Duda']);
+  expect(system.queue.map(({ lead }) => lead.name)).toEqual(['Bia Lima', 'Caio Reis', 'Duda']);
 });
 
 test('ids of sixteen digits and more keep them, and blanks of other programs are blank', async () => {
@@ -477,11 +477,11 @@ test('ids of sixteen digits and more keep them, and blanks of other programs are
   await bring(
     'Nombre;Apellidos;Correo electrónico;Teléfono\nAna;Lima;b@id.example;[NULL]\n<NA>;None;#¡VALOR!;N/D\n',
   );
-  expect(house.queue[0]?.identities.map(({ key }) => key)).toContainEqual(
+  expect(system.queue[0]?.identities.map(({ key }) => key)).toContainEqual(
     expect.stringMatching(/:120211234567890123$/),
   );
-  expect(house.queue[1]?.lead).toEqual({ name: 'Ana Lima', email: 'b@id.example' });
-  expect(house.queue).toHaveLength(2);
+  expect(system.queue[1]?.lead).toEqual({ name: 'Ana Lima', email: 'b@id.example' });
+  expect(system.queue).toHaveLength(2);
 });
 
 test('no upload holds the process up, whatever it is made of', async () => {

@@ -25,14 +25,14 @@ import { filterOfPosts, previewReadAgain, readAgainWork } from './read-again.ts'
 import { replayWork } from './replay-submissions.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
-let house: OperationsUnderTest;
+let system: OperationsUnderTest;
 beforeAll(async () => {
   database = await testDatabase();
   const redis = await testRedis();
-  house = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
+  system = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
 });
 afterAll(async () => {
-  await house.close();
+  await system.close();
   await database.drop();
 });
 
@@ -41,11 +41,11 @@ const BEGUN_BY = { kind: 'token', name: 'tests' } as const;
 const unused = () => Promise.reject(new Error('not used'));
 
 /** What operations have in a process of their own. */
-const processOf = (store = house.store): Connections => ({
-  ...{ store, runner: new Runner(), redis: () => Promise.resolve(house.redis) },
+const processOf = (store = system.store): Connections => ({
+  ...{ store, runner: new Runner(), redis: () => Promise.resolve(system.redis) },
   ...{ failed: unused, deliveries: unused, keyring: () => Promise.resolve(null), consentKey: null },
   ...{ erasureLedger: null, receiverUrl: null },
-  intake: () => Promise.resolve({ reserver: house.reserver, producer: house.producer }),
+  intake: () => Promise.resolve({ reserver: system.reserver, producer: system.producer }),
 });
 
 const MAPPING: LinkMapping = {
@@ -61,7 +61,7 @@ const MAPPING: LinkMapping = {
 };
 
 const map = async (link: Link, mapping: LinkMapping | null = MAPPING) =>
-  expect(await updateLink(house.store, link.linkId, { mapping })).toMatchObject({
+  expect(await updateLink(system.store, link.linkId, { mapping })).toMatchObject({
     kind: 'updated',
   });
 
@@ -69,7 +69,7 @@ let posts = 0;
 
 /** Posts a body, as a receiver takes it under the link of now. The queue still has to be worked off. */
 async function post(link: Link, body: unknown): Promise<{ leadId: string; submissionId: string }> {
-  const [entry] = await linkEntries(house.store, link.linkId);
+  const [entry] = await linkEntries(system.store, link.linkId);
   if (entry === undefined) throw new Error('no such link');
   const text = JSON.stringify(body);
   const parsed = parseBody(text, 'json');
@@ -86,7 +86,7 @@ async function post(link: Link, body: unknown): Promise<{ leadId: string; submis
     source: 'post',
     background: false,
   } as const;
-  const outcome = await acceptBody(house, { ...sent, body: text, bodyType: 'json' });
+  const outcome = await acceptBody(system, { ...sent, body: text, bodyType: 'json' });
   if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
   return { leadId: outcome.leadId, submissionId };
 }
@@ -117,9 +117,9 @@ async function readAgain(link: Link, parameters = {}): Promise<Record<string, nu
 
 /** What people see of a lead, and of which submissions it is. */
 async function lead(leadId: string) {
-  const shown = await showLead(house.store, leadId, { historyLimit: 1 });
+  const shown = await showLead(system.store, leadId, { historyLimit: 1 });
   if (shown === null) return null;
-  const submissions = await listSubmissions(house.store, { leadId }, 10);
+  const submissions = await listSubmissions(system.store, { leadId }, 10);
   return {
     ...{ id: shown.leadId, email: shown.email, name: shown.name, telephone: shown.telephone },
     submissions: submissions.map(({ submissionId }) => submissionId).reverse(),
@@ -128,7 +128,7 @@ async function lead(leadId: string) {
 
 /** As the link is listed once a worker has counted. */
 async function unrecognised({ workspaceId, linkId }: Link) {
-  while ((await addUpTallies(house.store)) > 0);
+  while ((await addUpTallies(system.store)) > 0);
   const connections = processOf();
   const links = await runOperation(linkOperations.list, { workspaceId }, connections, {
     actor: { kind: 'command-line', name: 'tests', role: 'administrator', workspaces: [] },
@@ -141,21 +141,21 @@ async function unrecognised({ workspaceId, linkId }: Link) {
 const ANA = { mail: 'ana@example.com', who: 'Ana', fone: '11987654321' };
 
 test('posts that said nothing say what the mended mapping reads, and every id that was answered is of its person', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const first = await post(link, { contact: ANA });
   const other = await post(link, { contact: { mail: 'bia@example.com' } });
   const again = await post(link, { contact: { mail: 'ANA@example.com', who: 'Ana Lima' } });
   const bare = await post(link, { weather: 'fine' });
-  await house.work();
+  await system.work();
   expect(new Set([first, other, again, bare].map(({ leadId }) => leadId)).size).toBe(4);
   expect(await unrecognised(link)).toEqual({ today: 4, week: 4 });
   await map(link);
 
-  const [entry] = await linkEntries(house.store, link.linkId);
+  const [entry] = await linkEntries(system.store, link.linkId);
   if (entry === undefined) throw new Error('no link');
   const filter = filterOfPosts({ linkId: link.linkId }, new Date(Date.now() + 1_000));
   const preview = await previewReadAgain(
-    house.store,
+    system.store,
     entry.link,
     filter,
     new AbortController().signal,
@@ -185,16 +185,16 @@ test('posts that said nothing say what the mended mapping reads, and every id th
   expect(await lead(again.leadId)).toEqual(ana);
   expect(await unrecognised(link)).toEqual({ today: 1, week: 1 });
   expect((await post(link, { contact: { fone: '+55 11 98765-4321' } })).leadId).toBe(first.leadId);
-  await house.work();
+  await system.work();
 });
 
 test('the person is the one who is known today, and newer facts stay', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const unread = await post(link, { contact: { ...ANA, who: 'Ana of then' } });
-  await house.work();
+  await system.work();
   await map(link);
   const today = await post(link, { contact: { mail: ANA.mail, who: 'Ana of today' } });
-  await house.work();
+  await system.work();
   await readAgain(link);
   const known = { id: today.leadId, name: 'Ana of today', telephone: ANA.fone };
   expect(await lead(unread.leadId)).toMatchObject(known);
@@ -202,12 +202,12 @@ test('the person is the one who is known today, and newer facts stay', async () 
 });
 
 test('what a wrong query read is taken back, and the value it had hidden stands again', async () => {
-  const link = await house.open();
+  const link = await system.open();
   await map(link);
   const right = await post(link, { contact: ANA });
   await map(link, { preset: null, rules: { ...MAPPING.rules, name: ['$.company'] } });
   await post(link, { contact: { mail: ANA.mail }, company: 'ACME' });
-  await house.work();
+  await system.work();
   expect(await lead(right.leadId)).toMatchObject({ name: 'ACME' });
   await map(link);
   expect(await readAgain(link)).toMatchObject({ read: 2, changed: 1 });
@@ -215,7 +215,7 @@ test('what a wrong query read is taken back, and the value it had hidden stands 
 });
 
 test('people whom a wrong query took for one are several, and an operator’s merge stands', async () => {
-  const link = await house.open();
+  const link = await system.open();
   await map(link, { preset: null, rules: { telephone: ['$.switchboard'] } });
   const contact = (mail: string) => ({ switchboard: '1133334444', contact: { mail } });
   const joined = [];
@@ -223,12 +223,12 @@ test('people whom a wrong query took for one are several, and an operator’s me
     joined.push(await post(link, contact(mail)));
   const alone = await post(link, { contact: { mail: 'd@x.example' } });
   const kept = await post(link, { switchboard: '1155556666' });
-  await house.work();
+  await system.work();
   expect(new Set(joined.map(({ leadId }) => leadId)).size).toBe(1);
-  await mergeLeads(house.store, link.workspaceId, kept.leadId, alone.leadId);
+  await mergeLeads(system.store, link.workspaceId, kept.leadId, alone.leadId);
   await map(link);
   await readAgain(link);
-  const ofEach = await listSubmissions(house.store, { linkId: link.linkId }, 10);
+  const ofEach = await listSubmissions(system.store, { linkId: link.linkId }, 10);
   const leadOf = (id: string) =>
     ofEach.find(({ submissionId }) => submissionId === id)?.leadId ?? '';
   const ids = joined.map(({ submissionId }) => leadOf(submissionId));
@@ -240,14 +240,14 @@ test('people whom a wrong query took for one are several, and an operator’s me
 });
 
 test('the sender’s id of a post counts from then on, and a test of the sender stays out', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const unread = await post(link, { id: 'x-1', contact: {} });
   const dry = await post(link, { id: 'x-2', dry: true, contact: { mail: 'dummy@example.com' } });
-  await house.work();
+  await system.work();
   await map(link);
   expect(await readAgain(link)).toMatchObject({ changed: 1, tests: 1 });
   const repeat = await post(link, { id: 'x-1', contact: { mail: 'late@example.com' } });
-  await house.work();
+  await system.work();
   expect(repeat.leadId).toBe(unread.leadId);
   expect(await lead(unread.leadId)).toMatchObject({
     email: undefined,
@@ -257,12 +257,12 @@ test('the sender’s id of a post counts from then on, and a test of the sender 
 });
 
 test('who was erased since does not come back, and the id that was answered says so', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const unread = await post(link, { contact: ANA });
-  await house.work();
+  await system.work();
   await map(link);
   const known = await post(link, { contact: ANA });
-  await house.work();
+  await system.work();
   const keyed = openStore({
     url: database.url,
     poolSize: 2,
@@ -281,16 +281,16 @@ test('who was erased since does not come back, and the id that was answered says
     await begin(link, {}, processOf(keyed))
   ).ended;
   await keyed.close();
-  const [row] = await listSubmissions(house.store, { leadId: unread.leadId }, 10);
+  const [row] = await listSubmissions(system.store, { leadId: unread.leadId }, 10);
   expect(row).toMatchObject({ leadId: known.leadId, lead: {} });
   expect((await lead(unread.leadId))?.id).toBe(known.leadId);
 });
 
 test('a replay that was enqueued before does not bring back what was said then', async () => {
-  const link = await house.open();
+  const link = await system.open();
   await map(link, { preset: null, rules: { ...MAPPING.rules, name: ['$.company'] } });
   const { leadId } = await post(link, { contact: ANA, company: 'ACME' });
-  await house.work();
+  await system.work();
   const connections = processOf();
   const parameters = { until: new Date(Date.now() + 60_000).toISOString() };
   const asked = {
@@ -302,7 +302,7 @@ test('a replay that was enqueued before does not bring back what was said then',
   await started(await connections.runner.begin(connections, asked, replayWork)).ended;
   await map(link);
   await readAgain(link);
-  await house.work();
+  await system.work();
   expect(await lead(leadId)).toMatchObject({ name: 'Ana' });
 });
 
@@ -323,7 +323,7 @@ test('whenever the mapping comes, and however often reading again is stopped, it
       fc.nat(8),
       fc.nat(3),
       async (bodies, mappedFrom, stops) => {
-        const [link, model] = [await house.open(), await house.open()];
+        const [link, model] = [await system.open(), await system.open()];
         await map(model);
         const ids: string[] = [];
         const expected: string[] = [];
@@ -333,7 +333,7 @@ test('whenever the mapping comes, and however often reading again is stopped, it
           expected.push((await post(model, body)).leadId);
         }
         await map(link);
-        await house.work();
+        await system.work();
         for (let n = 0; n < stops; n += 1) {
           const connections = processOf();
           const run = await begin(link, { perSecond: 10 }, connections);

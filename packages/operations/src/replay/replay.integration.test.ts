@@ -18,14 +18,14 @@ import { startImport } from '../import/import-run.ts';
 import { previewReplay, replayWork } from './replay-submissions.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
-let house: OperationsUnderTest;
+let system: OperationsUnderTest;
 beforeAll(async () => {
   database = await testDatabase();
   const redis = await testRedis();
-  house = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
+  system = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
 });
 afterAll(async () => {
-  await house.close();
+  await system.close();
   await database.drop();
 });
 
@@ -35,7 +35,7 @@ let posts = 0;
 /** Captures a lead, up to Postgres. */
 async function capture(link: Link, lead: Lead): Promise<{ leadId: string; submissionId: string }> {
   const submissionId = derivedId(Date.now(), [String((posts += 1))]);
-  const outcome = await acceptBody(house, {
+  const outcome = await acceptBody(system, {
     submissionId,
     link,
     reading: { kind: 'read', lead, identities: [`email:${lead.email}`], notes: [] },
@@ -47,25 +47,25 @@ async function capture(link: Link, lead: Lead): Promise<{ leadId: string; submis
     page: 'https://lp.example/',
   });
   if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
-  await house.work();
+  await system.work();
   return { leadId: outcome.leadId, submissionId };
 }
 
 async function addField(workspaceId: string, name: string): Promise<string> {
   const field = { name, label: name, type: 'text', options: [] } as const;
-  const creation = await createField(house.store, workspaceId, { ...field, options: [] });
+  const creation = await createField(system.store, workspaceId, { ...field, options: [] });
   if (creation.kind !== 'created') throw new Error(creation.kind);
   return creation.field.id;
 }
 
 const customFieldsOf = async (leadId: string) =>
-  (await showLead(house.store, leadId, { historyLimit: 1 }))?.customFields;
+  (await showLead(system.store, leadId, { historyLimit: 1 }))?.customFields;
 
 const unused = () => Promise.reject(new Error('not used'));
 /** What operations have in a process of their own. */
 function processOf(producer: Partial<OperationsUnderTest['producer']> = {}): Connections {
   return {
-    ...{ store: house.store, runner: new Runner(), redis: unused, failed: unused },
+    ...{ store: system.store, runner: new Runner(), redis: unused, failed: unused },
     ...{
       deliveries: unused,
       keyring: () => Promise.resolve(null),
@@ -74,7 +74,7 @@ function processOf(producer: Partial<OperationsUnderTest['producer']> = {}): Con
       receiverUrl: null,
     },
     intake: () =>
-      Promise.resolve({ reserver: house.reserver, producer: { ...house.producer, ...producer } }),
+      Promise.resolve({ reserver: system.reserver, producer: { ...system.producer, ...producer } }),
   };
 }
 
@@ -97,16 +97,16 @@ function started<T>(given: T | Refusal): T {
 async function replay(link: Link, filter: object = {}): Promise<Submission[]> {
   const { ended } = await begin(link, filter);
   expect(await ended).toMatchObject({ state: 'done' });
-  const replayed = [...house.queue];
-  await house.work();
+  const replayed = [...system.queue];
+  await system.work();
   return replayed;
 }
 
 const changes = async (link: Link) =>
-  (await previewReplay(house.store, link.workspaceId, {}, new AbortController().signal)).changes;
+  (await previewReplay(system.store, link.workspaceId, {}, new AbortController().signal)).changes;
 
 test('the field that was forgotten is filled for the leads those submissions created, and only those', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const ana = await capture(link, { email: 'ana@x.example', customFields: { plano: 'ouro' } });
   const bia = await capture(link, { email: 'bia@x.example', name: 'Bia' });
   await capture(link, { email: 'bia@x.example', customFields: { plano: 'prata' } });
@@ -128,12 +128,12 @@ test('the field that was forgotten is filled for the leads those submissions cre
   expect(await customFieldsOf(ana.leadId)).toEqual({ plano: 'ouro' });
   expect(await customFieldsOf(bia.leadId)).toEqual({});
   expect(await changes(link)).toEqual([]);
-  const [, , first] = await listSubmissions(house.store, { linkId: link.linkId }, 10);
+  const [, , first] = await listSubmissions(system.store, { linkId: link.linkId }, 10);
   expect(first).toMatchObject({ submissionId: ana.submissionId, notes: [] });
 });
 
 test('a replay overwrites nothing newer, adds no submission, and keeps the values of archived fields', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const fieldId = await addField(link.workspaceId, 'antigo');
   const { leadId } = await capture(link, {
     email: 'caio@x.example',
@@ -141,24 +141,24 @@ test('a replay overwrites nothing newer, adds no submission, and keeps the value
     customFields: { antigo: 'x' },
   });
   await capture(link, { email: 'caio@x.example', name: 'New' });
-  await archiveField(house.store, fieldId);
-  const before = await showLead(house.store, leadId, { historyLimit: 5 });
+  await archiveField(system.store, fieldId);
+  const before = await showLead(system.store, leadId, { historyLimit: 5 });
   await replay(link);
   await replay(link);
-  const after = await showLead(house.store, leadId, { historyLimit: 5 });
+  const after = await showLead(system.store, leadId, { historyLimit: 5 });
   expect(after).toMatchObject({ name: 'New', submissions: 2, customFields: { antigo: 'x' } });
   expect(after?.provenance).toEqual(before?.provenance);
 });
 
 test('are chosen by link, lead, time, outcome and note, across the pages', async () => {
-  const link = await house.open();
-  const other = await house.open();
+  const link = await system.open();
+  const other = await system.open();
   const first = await capture(link, { email: 'd1@x.example', customFields: { nada: '1' } });
   await capture(link, { email: 'd2@x.example' });
   await capture(link, { email: 'd1@x.example', name: 'D' });
   await capture(other, { email: 'd1@x.example' });
   const of = async (filter: object) =>
-    (await previewReplay(house.store, link.workspaceId, filter, new AbortController().signal))
+    (await previewReplay(system.store, link.workspaceId, filter, new AbortController().signal))
       .submissions;
   expect(await of({})).toBe(3);
   expect(await of({ linkId: other.linkId })).toBe(0);
@@ -185,7 +185,7 @@ function noting() {
 }
 
 async function submissions(count: number): Promise<Link> {
-  const link = await house.open();
+  const link = await system.open();
   for (let n = 0; n < count; n += 1) await capture(link, { email: `e${n}@x.example` });
   return link;
 }
@@ -225,12 +225,12 @@ test('a run whose process went away is interrupted, and resumed; the process, if
   await expect.poll(() => gone.seen.length).toBe(1);
   await expect
     .poll(async () => {
-      await house.store.prisma.$executeRaw`
+      await system.store.prisma.$executeRaw`
         UPDATE run SET changed_at = now() - interval '31 seconds' WHERE id = ${run.id}::uuid`;
       return (await shown(run.id)).state;
     })
     .toBe('interrupted');
-  await house.store.prisma.$executeRaw`
+  await system.store.prisma.$executeRaw`
     UPDATE run SET changed_at = now() - interval '31 seconds' WHERE id = ${run.id}::uuid`;
   const again = started(await next.connections.runner.resume(next.connections, run.id));
   expect(await ended).toMatchObject({ state: 'stopped' });
@@ -266,7 +266,7 @@ test('no more than eight run at once, and none twice under one id', async () => 
 });
 
 test('the file of refused rows goes with an erasure in its workspace, and is not left by imports that go on', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const connections = processOf();
   const source = new PassThrough();
   const asked = { linkId: link.linkId, totalBytes: null, keepsRefused: true };
@@ -278,7 +278,7 @@ test('the file of refused rows goes with an erasure in its workspace, and is not
   expect(await file()).toMatchObject({ name: 'refused.csv' });
   const second = started(await startImport(connections, source, asked, CALL));
   source.write('email\nnone\n');
-  await takeFilesOfRuns(house.store, link.workspaceId);
+  await takeFilesOfRuns(system.store, link.workspaceId);
   source.end();
   expect(await second.ended).toMatchObject({ state: 'done', progress: { refused: 1 } });
   expect(await file()).toMatchObject({ code: 'not-found' });

@@ -41,7 +41,7 @@ export interface Target {
 }
 
 /** Everything that `npm start` would run, on servers of its own. */
-export interface House {
+export interface System {
   older: OlderRedis;
   /** Logs, the ledger, spools. Left where it is when the audit finds something. */
   folder: string;
@@ -79,7 +79,7 @@ export interface Redises {
   stop: () => Promise<void>;
 }
 
-export interface HouseOptions {
+export interface SystemOptions {
   cluster: boolean;
   receivers: number;
   workers: number;
@@ -94,7 +94,7 @@ const MAX_CONNECTIONS = 48;
 
 const DELIVERERS = 2;
 
-export async function openHouse(options: HouseOptions): Promise<House> {
+export async function startSystem(options: SystemOptions): Promise<System> {
   await endLeftoverServers();
   const home = await makeHome();
   const ledger = await processLedger();
@@ -103,7 +103,10 @@ export async function openHouse(options: HouseOptions): Promise<House> {
     startOwnPostgres({ max_connections: MAX_CONNECTIONS.toString() }),
   ]);
   await migrate(postgres.url, { directory: join(ROOT, 'prisma/migrations') });
-  const targets = await furnish(options.workspaces, { redis: redis.url, postgres: postgres.url });
+  const targets = await makeTargets(options.workspaces, {
+    redis: redis.url,
+    postgres: postgres.url,
+  });
 
   const networkOfPostgres = await openSilentProxy(postgres.url);
   const crashes: Ending[] = [];
@@ -247,7 +250,7 @@ const logOf = (folder: string, name: string): string =>
   join(folder, `${name.replace(' ', '-')}.log`);
 
 /** Workspaces with two custom fields and a link each. */
-async function furnish(
+async function makeTargets(
   workspaces: number,
   urls: { redis: string; postgres: string },
 ): Promise<Target[]> {
