@@ -119,8 +119,8 @@ beforeAll(async () => {
   // One after another, as they came.
   for (const item of items.toReversed()) await applyGroup(store, [item]);
   await deliver(workspaceId, people);
-  await furnishCounts(workspaceId);
-  await furnishInbox(workspaceId);
+  await makeCounts(workspaceId);
+  await makeInbox(workspaceId);
   const [cause] = await rejectedCauses(store, workspaceId);
   if (cause === undefined) throw new Error('nothing was refused');
   refusedAt = `/inbox/refused?cause=${cause.cause}&link=${cause.linkId}`;
@@ -180,7 +180,7 @@ async function deliver(workspaceId: string, people: readonly { leadId: string }[
 }
 
 /** Three weeks of counts, as days and nights go, a silent link and one that refuses. */
-async function furnishCounts(workspaceId: string): Promise<void> {
+async function makeCounts(workspaceId: string): Promise<void> {
   const { prisma } = pages.console.store;
   const links = await listLinks(pages.console.store, workspaceId);
   const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000;
@@ -231,7 +231,7 @@ async function furnishCounts(workspaceId: string): Promise<void> {
 }
 
 /** What needs a person: refused for two causes, held, and two who may be one. */
-async function furnishInbox(workspaceId: string): Promise<void> {
+async function makeInbox(workspaceId: string): Promise<void> {
   const { store } = pages.console;
   const bodies = Array.from({ length: 412 }, (_, n) => ({
     ...{ name: `${FIRST[n % 10]} ${LAST[n % 8]}`, email: `${n}@example.com` },

@@ -64,7 +64,7 @@ const unused = () => Promise.reject(new Error('not used'));
 /** What operations have in a process, but for what a test uses. */
 const connectionsOf = (): Connections => ({
   ...{
-    store: house.store,
+    store: system.store,
     runner: new Runner(),
     redis: unused,
     failed: unused,
@@ -72,7 +72,7 @@ const connectionsOf = (): Connections => ({
   },
   keyring: () => Promise.resolve(null),
   ...{ secondFactorKey: null, consentKey: null, erasureLedger: null, receiverUrl: null },
-  intake: () => Promise.resolve(house),
+  intake: () => Promise.resolve(system),
 });
 
 test('a mended body becomes a lead, with the time it was sent at and an order of now', async () => {
@@ -236,7 +236,7 @@ test('the newest of a link stay, those of other links too, and old ones go by th
 });
 
 test('what was refused for the same is a cause, whatever the order of its faults, and goes when it is mended', async () => {
-  const link = await house.open();
+  const link = await system.open();
   const fault = (name: string) => ({ pointer: `/${name}`, code: `bad-${name}`, detail: '.' });
   const both = [fault('email'), fault('telephone')];
   for (const errors of [both, both.toReversed()]) await refuse(link, '{"name":"Two"}', { errors });
@@ -244,19 +244,19 @@ test('what was refused for the same is a cause, whatever the order of its faults
     await refuse(link, `{"email":"m${n}@example.com","telephone":"@m${n}"}`, {
       errors: [fault('telephone')],
     });
-  const causes = await rejectedCauses(house.store, link.workspaceId);
+  const causes = await rejectedCauses(system.store, link.workspaceId);
   expect(causes).toMatchObject([
     { total: 12, code: 'invalid-lead', linkLabel: 'Landing', errors: [{ pointer: '/telephone' }] },
     { total: 2 },
   ]);
   const { cause = '' } = causes[0] ?? {};
   const how = { cause, linkId: link.linkId, move: { telephone: 'instagram' } };
-  expect(await tryMending(house, link.workspaceId, how)).toEqual({
+  expect(await tryMending(system, link.workspaceId, how)).toEqual({
     ...{ accepted: 12, refused: 0, more: false },
   });
   const strict = { cause, linkId: link.linkId };
-  expect(await tryMending(house, link.workspaceId, strict)).toMatchObject({ refused: 12 });
-  expect(await rejectedCauses(house.store, link.workspaceId)).toHaveLength(2);
+  expect(await tryMending(system, link.workspaceId, strict)).toMatchObject({ refused: 12 });
+  expect(await rejectedCauses(system.store, link.workspaceId)).toHaveLength(2);
 
   // Stopped at the first of those that are done at once, and gone on with.
   const stop = new AbortController();
@@ -296,21 +296,21 @@ test('what was refused for the same is a cause, whatever the order of its faults
     connections,
   );
   expect(told.at(-1)).toMatchObject({ progress: { accepted: 12, refused: 0 } });
-  const leadId = house.queue[0]?.leadId ?? '';
-  await house.work();
-  const lead = await showLead(house.store, leadId, { historyLimit: 1 });
+  const leadId = system.queue[0]?.leadId ?? '';
+  await system.work();
+  const lead = await showLead(system.store, leadId, { historyLimit: 1 });
   expect(lead?.instagram).toMatch(/m\d$/);
   expect(lead).not.toHaveProperty('telephone');
-  expect(await rejectedCauses(house.store, link.workspaceId)).toMatchObject([{ total: 2 }]);
+  expect(await rejectedCauses(system.store, link.workspaceId)).toMatchObject([{ total: 2 }]);
 });
 
 test('a refused post is found by what it says, as JSON or as a form, in its workspace only', async () => {
-  const [link, other] = [await house.open(), await house.open()];
+  const [link, other] = [await system.open(), await system.open()];
   await refuse(link, '{"email":"Zelia@example.com."}');
   await refuse(link, 'email=zelia%40example.com.', { bodyType: 'form' });
   await refuse(other, '{"email":"zelia@example.com."}');
   const found = await searchRejected(
-    house.store,
+    system.store,
     { workspaceId: link.workspaceId, text: 'zelia@example.com' },
     10,
   );
