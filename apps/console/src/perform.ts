@@ -11,7 +11,6 @@ import type { FastifyReply } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import { actorOf } from './gate.ts';
 import { forRole } from './mask.ts';
-import { ProblemError, problemOf } from './problem.ts';
 
 /** Runs an operation for whoever makes a request; its result masked as their role needs it. */
 export async function perform<I extends TObject, O>(
@@ -25,18 +24,6 @@ export async function perform<I extends TObject, O>(
   if (result instanceof Refusal || !operation.personal) return result;
   const role = await roleOver(operation, input, connections, call.actor);
   return forRole(role instanceof Refusal ? null : role, result);
-}
-
-/** As `perform`, for pages: a refusal is thrown, and answered as a problem. */
-export async function outputOf<I extends TObject, O>(
-  reply: FastifyReply,
-  operation: Operation<I, O>,
-  input: Given<Static<I>>,
-  connections: Connections,
-): Promise<O> {
-  const result = await perform(reply, operation, input, connections);
-  if (!(result instanceof Refusal)) return result;
-  throw new ProblemError(result.code, problemOf(result));
 }
 
 /** Who calls, as operations know it. What takes long ends with the connection. */

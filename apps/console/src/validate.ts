@@ -1,13 +1,8 @@
-import { Uuid } from '@leadgate/operations';
 import type { FastifyRequest, FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
-import { Type, type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Value } from 'typebox/value';
 import { ProblemError } from './problem.ts';
-
-/** The parameters of an address with one id in it. */
-export const idParams = <Name extends string>(name: Name) =>
-  Type.Object({ [name]: Uuid } as Record<Name, typeof Uuid>);
 
 /**
  * Checks requests against their schemas. Query strings and parameters are text, so their numbers

@@ -39,8 +39,7 @@ export function createLease(redis: RedisConnection, key: string, ttlMs: number):
       if (performance.now() < known.until) return known.held;
       const held = await hold();
       // What the lease is held for may take longer than it lasts.
-      if (held)
-        renewal ??= setInterval(() => void hold().catch(() => undefined), freshMs).unref();
+      if (held) renewal ??= setInterval(() => void hold().catch(() => undefined), freshMs).unref();
       else {
         clearInterval(renewal);
         renewal = undefined;
