@@ -218,8 +218,8 @@ describe('the worker killed', () => {
     expect((await queueCounts(system.redis)).active).toBe(1);
 
     const next = await system.startWorker({ JOB_LOCK_MS: '1000', LOG_LEVEL: 'debug' });
+    await expect.poll(() => next.output(), { timeout: 15_000 }).toContain('already-applied');
     await system.settle();
-    expect(next.output()).toContain('already-applied');
     expect(await stored(system)).toEqual(before);
   }, 90_000);
 

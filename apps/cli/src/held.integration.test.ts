@@ -66,6 +66,8 @@ test('what is held is listed, shown, discarded, and released once', async () => 
 
   expect(await leadgate('held', 'discard', held.id)).toMatchObject({ status: 0 });
   expect((await leadgate('held', 'list')).out).toBe('No held submission found.\n');
+  expect((await leadgate('held', 'restore', held.id)).out).toBe('Held again.\n');
+  expect((await leadgate('held', 'list')).out).toContain(held.id);
   const release = await leadgate('held', 'release', held.id, '--json');
   expect(JSON.parse(release.out)).toEqual({
     kind: 'released',

@@ -51,7 +51,7 @@ async function leadgate(argv: string[], signal?: AbortSignal) {
   ran.status = await run(argv, {
     out: (text) => (ran.out += text),
     err: (text) => (ran.err += text),
-    env: { DATABASE_URL: database.url, REDIS_URL: redisServer.url, DELIVERY_KEY },
+    env: { DATABASE_URL: database.url, REDIS_URL: redisServer.url, SECRETS_KEY },
     cwd: folder,
     ...(signal && { signal }),
   });
@@ -64,7 +64,7 @@ async function json<T>(...argv: string[]): Promise<T> {
   return JSON.parse(out) as T;
 }
 
-const DELIVERY_KEY = 'a key of thirty-two characters or more';
+const SECRETS_KEY = 'a key of thirty-two characters or more';
 
 let workspace: string;
 let link: { id: string; workspaceId: string; code: string };

@@ -243,7 +243,7 @@ describe('a producer whose Redis goes away', () => {
     await server.kill('SIGSTOP');
     const start = performance.now();
     await expect(producer.enqueue(sampleSubmission(9))).rejects.toThrow(/timed out/);
-    expect(performance.now() - start).toBeLessThan(700);
+    expect(performance.now() - start).toBeLessThan(1_000);
     await server.kill('SIGCONT');
     await vi.waitFor(() => producer.enqueue(sampleSubmission(9)), 5_000);
     // What it gave up on may have been put in all the same: it is applied once.

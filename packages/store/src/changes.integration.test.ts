@@ -38,6 +38,24 @@ async function post(leadId: string, lead: Lead): Promise<void> {
   ]);
 }
 
+/**
+ * A change is told once no transaction of before it runs any more, in whatever database of the server: other
+ * tests have theirs.
+ */
+async function horizonPassed(): Promise<void> {
+  const { rows } = await other.query<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid');
+  await vi.waitFor(
+    async () => {
+      const now = await other.query(
+        'SELECT FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())) AS now (xmin) WHERE xmin > $1::xid8',
+        [rows[0]?.xid],
+      );
+      expect(now.rowCount).toBe(1);
+    },
+    { timeout: 20_000 },
+  );
+}
+
 /** Reads on until nothing more is there for now. */
 async function readOn(after: string | null, limit = 2): Promise<ChangesPage> {
   const page = await leadChanges(store, workspaceId, { after, limit });
@@ -53,6 +71,7 @@ const told = ({ changes }: ChangesPage) =>
 test('a reader without a cursor gets all leads, and with it what changed since, each as it stands', async () => {
   const leads = Array.from({ length: 5 }, () => randomUUID()).toSorted();
   for (const [n, id] of leads.entries()) await post(id, { name: `n${n}` });
+  await horizonPassed();
   const all = await readOn(null);
   expect(told(all)).toEqual(leads.map((id, n) => [id, 1, `n${n}`]));
   expect(told(await readOn(all.cursor))).toEqual([]);
@@ -63,6 +82,7 @@ test('a reader without a cursor gets all leads, and with it what changed since, 
   await post(c, { name: 'twice' });
   // Facts that are known are no change.
   await post(b, { name: 'n1' });
+  await horizonPassed();
   expect(told(await readOn(all.cursor, 10))).toEqual([
     [c, 3, 'twice'],
     [a, 2, 'a'],
@@ -72,9 +92,11 @@ test('a reader without a cursor gets all leads, and with it what changed since, 
 test('a lead that changes while all are read is read again afterwards', async () => {
   const leads = Array.from({ length: 4 }, () => randomUUID()).toSorted();
   for (const id of leads) await post(id, { name: 'old' });
+  await horizonPassed();
   const first = await leadChanges(store, workspaceId, { after: null, limit: 2 });
   const [a = ''] = leads;
   await post(a, { name: 'new' });
+  await horizonPassed();
   const rest = await readOn(first.cursor);
   expect(told(rest)).toEqual([
     [leads[2], 1, 'old'],
@@ -87,6 +109,7 @@ test('a lead that was merged or erased comes as such, without what was known of 
   const [keep, gone, erased] = [randomUUID(), randomUUID(), randomUUID()];
   for (const id of [keep, gone, erased])
     await post(id, { name: 'Ana', email: `${id}@example.com` });
+  await horizonPassed();
   const { cursor } = await readOn(null);
   await mergeLeads(store, workspaceId, keep, gone);
   const request = {
@@ -95,6 +118,7 @@ test('a lead that was merged or erased comes as such, without what was known of 
   };
   const record = () => Promise.resolve();
   await erasePerson(store, request, { dryRun: false, record });
+  await horizonPassed();
   const { changes } = await readOn(cursor, 10);
   const byKind = changes.toSorted((a, b) => a.kind.localeCompare(b.kind));
   expect(byKind).toMatchObject([

@@ -58,6 +58,13 @@ export function addHeldCommands(held: Command, context: Context): void {
   })
     .argument('<id>', ID)
     .action((id: string, options: JsonOption) => discard(context, id, options));
+
+  addCommand(held, 'restore', {
+    summary: 'Hold a discarded submission again.',
+    examples: ['held restore 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
+  })
+    .argument('<id>', ID)
+    .action((id: string, options: JsonOption) => restore(context, id, options));
 }
 
 async function list(context: Context, options: ListOptions): Promise<void> {
@@ -97,6 +104,12 @@ async function discard(context: Context, id: string, options: JsonOption): Promi
   const heldId = readId(id, 'held submission');
   const outcome = await call(context, (await loadNoun('held')).discard, { heldId });
   answer(context.io, options, outcome, () => 'Discarded.\n');
+}
+
+async function restore(context: Context, id: string, options: JsonOption): Promise<void> {
+  const heldId = readId(id, 'held submission');
+  const outcome = await call(context, (await loadNoun('held')).restore, { heldId });
+  answer(context.io, options, outcome, () => 'Held again.\n');
 }
 
 function heldTable(held: readonly HeldSummary[]): string {
