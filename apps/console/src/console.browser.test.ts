@@ -228,12 +228,16 @@ test('a security key is the second factor: added, asked for, its answer taken on
   const answerOfKey = async (): Promise<string> => {
     await page.context().clearCookies();
     await typePassword();
-    const sent = page.waitForRequest(`${here}/sign-in/key`);
-    await page.route('**/sign-in/key', (route) => route.abort());
+    let answer = '';
+    // Let go of only once it is aborted: else the console would hear the answer from the browser first.
+    await page.route('**/sign-in/key', async (route) => {
+      await route.abort();
+      answer = new URLSearchParams(route.request().postData() ?? '').get('answer') ?? '';
+    });
     await page.click('#sign-in-key button');
-    const request = await sent;
+    await expect.poll(() => answer, { timeout: 20_000 }).not.toBe('');
     await page.unroute('**/sign-in/key');
-    return new URLSearchParams(request.postData() ?? '').get('answer') ?? '';
+    return answer;
   };
   const { host } = new URL(here);
   const send = async (answer: string, at = host) => {
