@@ -1,5 +1,4 @@
 import {
-  ActionIcon,
   Alert,
   Badge,
   Button,
@@ -25,6 +24,7 @@ import { Icon } from './parts/icon.tsx';
 import { Secret } from './parts/secret.tsx';
 import { Failure } from './parts/standing.tsx';
 import { useSession } from './session.tsx';
+import { MoreMenu } from './parts/more-menu.tsx';
 
 const OUTCOMES = [
   ...(['delivered', 'skipped', 'answered', 'refused', 'timeout'] as const),
@@ -95,27 +95,20 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
         {t(active ? 'pause' : 'resume')}
       </Button>
       {may('administrator', endpoint.workspaceId) && (
-        <Menu position="bottom-end">
-          <Menu.Target>
-            <ActionIcon variant="default" size={30} aria-label={t('moreActions')}>
-              <Icon name="more" />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            {endpoint.kind === 'webhook' && (
-              <Menu.Item leftSection={<Icon name="key" size={14} />} onClick={rotates.open}>
-                {t('rotate')}
-              </Menu.Item>
-            )}
-            <Menu.Item
-              color="red"
-              leftSection={<Icon name="erase" size={14} />}
-              onClick={removes.open}
-            >
-              {t('remove')}
+        <MoreMenu label={t('moreActions')}>
+          {endpoint.kind === 'webhook' && (
+            <Menu.Item leftSection={<Icon name="key" size={14} />} onClick={rotates.open}>
+              {t('rotate')}
             </Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
+          )}
+          <Menu.Item
+            color="red"
+            leftSection={<Icon name="erase" size={14} />}
+            onClick={removes.open}
+          >
+            {t('remove')}
+          </Menu.Item>
+        </MoreMenu>
       )}
       {toggle.error !== null && <Failure error={toggle.error} />}
       {testing && <Test endpoint={endpoint} close={tests.close} />}

@@ -13,7 +13,7 @@ import {
 import { useTranslations } from 'use-intl';
 import type { Answer } from './api.ts';
 import type { paths } from './generated/api.ts';
-import { useLinks } from './lead-filters.tsx';
+import { linkChoices, useLinks } from './lead-filters.tsx';
 
 export type Endpoint = Answer<'/api/endpoints/{endpointId}', 'get'>;
 type Creation =
@@ -178,10 +178,7 @@ export function EndpointFields({
           size="xs"
           clearable
           searchable
-          data={(links.data ?? []).map(({ id, label }) => ({
-            value: id,
-            label: label || id.slice(0, 8),
-          }))}
+          data={linkChoices(links.data)}
           value={form.linkIds}
           error={fault('/linkIds')}
           onChange={(linkIds) => change({ linkIds })}

@@ -1,11 +1,10 @@
-import { Button, Group, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { api, dataOf, faultsOf } from './api.ts';
 import { type Endpoint, EndpointFields, formOf, settingsOf } from './endpoint-form.tsx';
-import { Failure } from './parts/standing.tsx';
 import { useSession } from './session.tsx';
+import { FormEnd } from './parts/form-end.tsx';
 
 /** What an administrator may change of an endpoint. */
 export default function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
@@ -44,17 +43,7 @@ export default function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
           fault={faultsOf(save.error)}
           known={endpoint}
         />
-        {save.error !== null && <Failure error={save.error} />}
-        <Group justify="flex-end" mt="md">
-          {save.isSuccess && (
-            <Text size="sm" c="var(--good)" role="status">
-              {t('saved')}
-            </Text>
-          )}
-          <Button type="submit" loading={save.isPending}>
-            {t('save')}
-          </Button>
-        </Group>
+        <FormEnd act={save} label={t('save')} done={t('saved')} />
       </fieldset>
     </form>
   );

@@ -14,6 +14,14 @@ export const useLinks = (workspaceId: string) =>
     queryFn: () => dataOf(api.GET('/api/links', { params: { query: { workspaceId } } })),
   });
 
+/** A link as people know it; one without a label by the beginning of its id. */
+export const linkName = ({ id, label }: { id: string; label: string }): string =>
+  label || id.slice(0, 8);
+
+/** Links to choose from, for a menu. */
+export const linkChoices = (links: readonly { id: string; label: string }[] = []) =>
+  links.map((link) => ({ value: link.id, label: linkName(link) }));
+
 /** The custom fields of a workspace. */
 export const useFields = (workspaceId: string) =>
   useQuery({
@@ -141,10 +149,7 @@ export function LeadFilters({ workspace }: { workspace: Workspace }) {
             clearable
             searchable
             comboboxProps={{ withinPortal: false }}
-            data={(links.data ?? []).map(({ id, label }) => ({
-              value: id,
-              label: label || id.slice(0, 8),
-            }))}
+            data={linkChoices(links.data)}
             value={params.get('link')}
             onChange={(link) => set({ link })}
           />

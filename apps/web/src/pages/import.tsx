@@ -14,7 +14,7 @@ import { useFormatter, useMessages, useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
 import { RowTable, Sending, useSending } from '../import-sending.tsx';
 import { type Preview, previewFile, type PreviewQuery } from '../importing.ts';
-import { useLinks } from '../lead-filters.tsx';
+import { linkChoices, useLinks } from '../lead-filters.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Failure, Nothing, NotYours, Waiting } from '../parts/standing.tsx';
 import { useSession, type Workspace } from '../session.tsx';
@@ -116,10 +116,7 @@ function Wizard({ workspace }: { workspace: Workspace }) {
             description={t('linkHint')}
             allowDeselect={false}
             searchable
-            data={(links.data ?? []).map(({ id, label }) => ({
-              value: id,
-              label: label || id.slice(0, 8),
-            }))}
+            data={linkChoices(links.data)}
             value={linkId}
             onChange={setChosen}
           />

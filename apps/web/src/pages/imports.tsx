@@ -5,7 +5,7 @@ import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
 import { type Answer, api, dataOf } from '../api.ts';
 import { useImportCounts } from '../importing.ts';
-import { useLinks } from '../lead-filters.tsx';
+import { linkName, useLinks } from '../lead-filters.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { type Run, RunProgress, RunState } from '../parts/run.tsx';
 import { Failure, Nothing } from '../parts/standing.tsx';
@@ -128,7 +128,7 @@ function useRunText(workspace: Workspace): RunText {
   const importCounts = useImportCounts();
   const labelOf = (id: unknown): string => {
     const link = links.data?.find((one) => one.id === id);
-    return link === undefined ? '' : link.label || link.id.slice(0, 8);
+    return link === undefined ? '' : linkName(link);
   };
   return {
     what({ kind, parameters }) {

@@ -1,5 +1,4 @@
 import {
-  ActionIcon,
   Avatar,
   Badge,
   Button,
@@ -27,6 +26,7 @@ import { nameOf, textOf } from '../parts/text.ts';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
+import { MoreMenu } from '../parts/more-menu.tsx';
 
 type Lead = Answer<'/api/leads/{leadId}', 'get'>;
 type Step = Lead['history'][number];
@@ -434,18 +434,11 @@ function Act({ lead }: { lead: Lead }) {
         {t('export')}
       </Button>
       {may('administrator', lead.workspaceId) && (
-        <Menu position="bottom-end">
-          <Menu.Target>
-            <ActionIcon variant="default" aria-label={t('more')}>
-              <Icon name="more" />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Item color="red" leftSection={<Icon name="erase" size={14} />} onClick={open}>
-              {t('erase')}
-            </Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
+        <MoreMenu label={t('more')}>
+          <Menu.Item color="red" leftSection={<Icon name="erase" size={14} />} onClick={open}>
+            {t('erase')}
+          </Menu.Item>
+        </MoreMenu>
       )}
       <Modal
         opened={erasing}

@@ -1,5 +1,4 @@
 import {
-  ActionIcon,
   Button,
   Code,
   Group,
@@ -30,6 +29,8 @@ import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
 import { LinkState } from './links.tsx';
+import { FormEnd } from '../parts/form-end.tsx';
+import { MoreMenu } from '../parts/more-menu.tsx';
 
 export default function LinkPage() {
   const { linkId = '' } = useParams();
@@ -320,17 +321,7 @@ function Settings({ link }: { link: Link }) {
           fault={faultsOf(save.error)}
           hasSecret={link.guard.captcha !== null}
         />
-        {save.error !== null && <Failure error={save.error} />}
-        <Group justify="flex-end" mt="md">
-          {save.isSuccess && (
-            <Text size="sm" c="var(--good)" role="status">
-              {t('saved')}
-            </Text>
-          )}
-          <Button type="submit" loading={save.isPending}>
-            {t('save')}
-          </Button>
-        </Group>
+        <FormEnd act={save} label={t('save')} done={t('saved')} />
       </fieldset>
     </form>
   );
@@ -398,23 +389,16 @@ function Act({ link }: { link: Link }) {
   });
   return (
     <>
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <ActionIcon variant="default" aria-label={t('more')}>
-            <Icon name="more" />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item onClick={open}>{t('rotate')}</Menu.Item>
-          {link.state === 'open' ? (
-            <Menu.Item color="red" onClick={() => act.mutate('disable')}>
-              {t('disable')}
-            </Menu.Item>
-          ) : (
-            <Menu.Item onClick={() => act.mutate('enable')}>{t('enable')}</Menu.Item>
-          )}
-        </Menu.Dropdown>
-      </Menu>
+      <MoreMenu label={t('more')}>
+        <Menu.Item onClick={open}>{t('rotate')}</Menu.Item>
+        {link.state === 'open' ? (
+          <Menu.Item color="red" onClick={() => act.mutate('disable')}>
+            {t('disable')}
+          </Menu.Item>
+        ) : (
+          <Menu.Item onClick={() => act.mutate('enable')}>{t('enable')}</Menu.Item>
+        )}
+      </MoreMenu>
       <Modal
         opened={rotating}
         onClose={close}

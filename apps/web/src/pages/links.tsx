@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
 import { type Answer, api, dataOf } from '../api.ts';
-import { useLinks } from '../lead-filters.tsx';
+import { linkName, useLinks } from '../lead-filters.tsx';
 import { useListKeys } from '../list-keys.ts';
 import { type Alarm, useAlarms } from '../overview-figures.ts';
 import { Spark } from '../parts/bars.tsx';
@@ -132,7 +132,7 @@ function LinkRow({
     <tr data-at={isAt ? '' : undefined}>
       <td>
         <Link href={`/links/${link.id}`} className="row">
-          {link.label || link.id.slice(0, 8)}
+          {linkName(link)}
         </Link>
         <span className="under">
           {activity?.lastAt == null ? t('noPost') : <Time at={activity.lastAt} near />}

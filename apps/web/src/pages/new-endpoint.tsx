@@ -6,9 +6,10 @@ import { Link, useLocation } from 'wouter';
 import { api, dataOf, faultsOf } from '../api.ts';
 import { EndpointFields, formOf, settingsOf } from '../endpoint-form.tsx';
 import { Secret } from '../parts/secret.tsx';
-import { Failure, Nothing, NotYours, Waiting } from '../parts/standing.tsx';
+import { Nothing, NotYours, Waiting } from '../parts/standing.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
+import { FormEnd } from '../parts/form-end.tsx';
 
 const Verify = lazy(() => import('../verify.tsx'));
 
@@ -71,15 +72,11 @@ export default function NewEndpointPage() {
           fault={faultsOf(create.error)}
           known={null}
         />
-        {create.error !== null && <Failure error={create.error} />}
-        <Group justify="flex-end" mt="md">
+        <FormEnd act={create} label={t('create')}>
           <Button component={Link} href="/deliveries" variant="default">
             {t('cancel')}
           </Button>
-          <Button type="submit" loading={create.isPending}>
-            {t('create')}
-          </Button>
-        </Group>
+        </FormEnd>
       </form>
     </>
   );

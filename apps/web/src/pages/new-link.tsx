@@ -1,13 +1,14 @@
-import { Button, Group, Select } from '@mantine/core';
+import { Button, Select } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
 import { api, dataOf, faultsOf } from '../api.ts';
 import { endOf, formOf, LinkFields, settingsOf } from '../link-form.tsx';
-import { Failure, Nothing } from '../parts/standing.tsx';
+import { Nothing } from '../parts/standing.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
+import { FormEnd } from '../parts/form-end.tsx';
 
 export default function NewLinkPage() {
   const t = useTranslations('link');
@@ -71,15 +72,11 @@ export default function NewLinkPage() {
           fault={faultsOf(create.error)}
           hasSecret={false}
         />
-        {create.error !== null && <Failure error={create.error} />}
-        <Group justify="flex-end" mt="md">
+        <FormEnd act={create} label={t('create')}>
           <Button component={Link} href="/links" variant="default">
             {t('cancel')}
           </Button>
-          <Button type="submit" loading={create.isPending}>
-            {t('create')}
-          </Button>
-        </Group>
+        </FormEnd>
       </form>
     </>
   );

@@ -1,11 +1,11 @@
-import { Alert, Button, Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
-import { Link, useSearchParams } from 'wouter';
+import { useSearchParams } from 'wouter';
 import { api, dataOf } from '../api.ts';
-import { useLinks } from '../lead-filters.tsx';
-import { RunProgress } from '../parts/run.tsx';
+import { linkChoices, useLinks } from '../lead-filters.tsx';
+import { Changes, RunProgress, TryThenRun } from '../parts/run.tsx';
 import { Failure, Nothing, NotYours } from '../parts/standing.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
@@ -56,10 +56,7 @@ function ReadAgain({ workspace }: { workspace: Workspace }) {
         label={t('link')}
         searchable
         allowDeselect={false}
-        data={(links.data ?? []).map(({ id, label }) => ({
-          value: id,
-          label: label || id.slice(0, 8),
-        }))}
+        data={linkChoices(links.data)}
         value={linkId}
         onChange={(value) => {
           read.reset();
@@ -83,16 +80,7 @@ function ReadAgain({ workspace }: { workspace: Workspace }) {
           role="status"
           title={t('would', { changed: preview.counts.changed, read: preview.counts.read })}
         >
-          <ul className="reasons">
-            {preview.changes
-              .slice(0, 10)
-              .map(({ submissionId, leadId, filled, changed, emptied }) => (
-                <li key={submissionId}>
-                  <Link href={`/leads/${leadId}`}>{leadId.slice(0, 8)}</Link>{' '}
-                  {[...filled, ...changed, ...emptied].join(', ')}
-                </li>
-              ))}
-          </ul>
+          <Changes changes={preview.changes} />
         </Alert>
       )}
       {runId !== null ? (
@@ -103,23 +91,14 @@ function ReadAgain({ workspace }: { workspace: Workspace }) {
           }
         />
       ) : (
-        <Group justify="flex-end">
-          <Button
-            variant={preview === null ? 'filled' : 'default'}
-            disabled={linkId === null}
-            loading={read.isPending && read.variables}
-            onClick={() => read.mutate(true)}
-          >
-            {t('preview')}
-          </Button>
-          <Button
-            disabled={preview === null || preview.counts.changed === 0}
-            loading={read.isPending && !read.variables}
-            onClick={() => read.mutate(false)}
-          >
-            {t('start')}
-          </Button>
-        </Group>
+        <TryThenRun
+          act={read}
+          tried={preview !== null}
+          changes={(preview?.counts.changed ?? 0) > 0}
+          disabled={linkId === null}
+          preview={t('preview')}
+          start={t('start')}
+        />
       )}
     </Stack>
   );

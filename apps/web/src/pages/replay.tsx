@@ -1,12 +1,11 @@
-import { Alert, Button, Group, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Group, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useMessages, useTranslations } from 'use-intl';
-import { Link } from 'wouter';
 import { api, dataOf, faultsOf } from '../api.ts';
 import type { paths } from '../generated/api.ts';
-import { useLinks } from '../lead-filters.tsx';
-import { RunProgress } from '../parts/run.tsx';
+import { linkChoices, useLinks } from '../lead-filters.tsx';
+import { Changes, RunProgress, TryThenRun } from '../parts/run.tsx';
 import { Failure, Nothing, NotYours } from '../parts/standing.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
@@ -76,10 +75,7 @@ function Replay({ workspace }: { workspace: Workspace }) {
         placeholder={t('every')}
         clearable
         searchable
-        data={(links.data ?? []).map(({ id, label }) => ({
-          value: id,
-          label: label || id.slice(0, 8),
-        }))}
+        data={linkChoices(links.data)}
         value={asked.linkId ?? null}
         onChange={(linkId) => {
           edited();
@@ -150,14 +146,7 @@ function Replay({ workspace }: { workspace: Workspace }) {
           title={t('would', { count: preview.submissions })}
         >
           <Text size="sm">{t('changes', { count: preview.leads })}</Text>
-          <ul className="reasons">
-            {preview.changes.slice(0, 10).map(({ leadId, filled, changed, emptied }) => (
-              <li key={leadId}>
-                <Link href={`/leads/${leadId}`}>{leadId.slice(0, 8)}</Link>{' '}
-                {[...filled, ...changed, ...emptied].join(', ')}
-              </li>
-            ))}
-          </ul>
+          <Changes changes={preview.changes} />
         </Alert>
       )}
       {runId !== null ? (
@@ -166,22 +155,13 @@ function Replay({ workspace }: { workspace: Workspace }) {
           describe={({ progress }) => t('enqueued', { count: progress['enqueued'] ?? 0 })}
         />
       ) : (
-        <Group justify="flex-end">
-          <Button
-            variant={preview === null ? 'filled' : 'default'}
-            loading={replay.isPending && replay.variables}
-            onClick={() => replay.mutate(true)}
-          >
-            {t('preview')}
-          </Button>
-          <Button
-            disabled={preview === null || preview.submissions === 0}
-            loading={replay.isPending && !replay.variables}
-            onClick={() => replay.mutate(false)}
-          >
-            {t('start')}
-          </Button>
-        </Group>
+        <TryThenRun
+          act={replay}
+          tried={preview !== null}
+          changes={(preview?.submissions ?? 0) > 0}
+          preview={t('preview')}
+          start={t('start')}
+        />
       )}
     </Stack>
   );

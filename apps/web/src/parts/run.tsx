@@ -2,6 +2,7 @@ import { Alert, Badge, Button, Group, Progress, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslations } from 'use-intl';
+import { Link } from 'wouter';
 import { type Answer, api, dataOf } from '../api.ts';
 import { useSession } from '../session.tsx';
 import { Failure } from './standing.tsx';
@@ -124,5 +125,61 @@ export function RunProgress({
       )}
       {act.error !== null && <Failure error={act.error} />}
     </section>
+  );
+}
+
+/** What a tried run would change of leads: the first of them, with the fields. */
+export function Changes({
+  changes,
+}: {
+  changes: readonly { leadId: string; filled: string[]; changed: string[]; emptied: string[] }[];
+}) {
+  return (
+    <ul className="reasons">
+      {changes.slice(0, 10).map(({ leadId, filled, changed, emptied }, n) => (
+        <li key={n}>
+          <Link href={`/leads/${leadId}`}>{leadId.slice(0, 8)}</Link>{' '}
+          {[...filled, ...changed, ...emptied].join(', ')}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The buttons of a run that is tried first: it begins once a try said that it would change something. */
+export function TryThenRun({
+  act,
+  tried,
+  changes,
+  disabled = false,
+  preview,
+  start,
+}: {
+  act: { mutate: (dryRun: boolean) => void; isPending: boolean; variables: boolean | undefined };
+  tried: boolean;
+  /** Whether the try found something to change. */
+  changes: boolean;
+  disabled?: boolean;
+  preview: string;
+  start: string;
+}) {
+  return (
+    <Group justify="flex-end">
+      <Button
+        variant={tried ? 'default' : 'filled'}
+        disabled={disabled}
+        loading={act.isPending && act.variables === true}
+        onClick={() => act.mutate(true)}
+      >
+        {preview}
+      </Button>
+      <Button
+        disabled={!changes}
+        loading={act.isPending && act.variables === false}
+        onClick={() => act.mutate(false)}
+      >
+        {start}
+      </Button>
+    </Group>
   );
 }

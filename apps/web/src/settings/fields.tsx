@@ -1,14 +1,4 @@
-import {
-  ActionIcon,
-  Badge,
-  Button,
-  Group,
-  Menu,
-  Select,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
+import { Badge, Button, Group, Menu, Select, Text, Textarea, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
@@ -19,6 +9,7 @@ import { FormModal } from '../parts/form-modal.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
 import { useSession, type Workspace } from '../session.tsx';
+import { MoreMenu } from '../parts/more-menu.tsx';
 
 type Field = Answer<'/api/workspaces/{workspaceId}/fields', 'get'>[number];
 type Type =
@@ -80,25 +71,14 @@ export default function Fields({ workspace }: { workspace: Workspace }) {
                 <td>{field.options.join(', ') || <span className="soft">–</span>}</td>
                 <td data-keep className="number">
                   {acts && (
-                    <Menu position="bottom-end">
-                      <Menu.Target>
-                        <ActionIcon
-                          variant="subtle"
-                          color="gray"
-                          aria-label={t('moreOf', { name: field.label })}
-                        >
-                          <Icon name="more" />
-                        </ActionIcon>
-                      </Menu.Target>
-                      <Menu.Dropdown>
-                        <Menu.Item onClick={() => setEdited(field)}>{t('rename')}</Menu.Item>
-                        {!field.archived && (
-                          <Menu.Item color="red" onClick={() => setArchived(field)}>
-                            {t('archive')}
-                          </Menu.Item>
-                        )}
-                      </Menu.Dropdown>
-                    </Menu>
+                    <MoreMenu quiet label={t('moreOf', { name: field.label })}>
+                      <Menu.Item onClick={() => setEdited(field)}>{t('rename')}</Menu.Item>
+                      {!field.archived && (
+                        <Menu.Item color="red" onClick={() => setArchived(field)}>
+                          {t('archive')}
+                        </Menu.Item>
+                      )}
+                    </MoreMenu>
                   )}
                 </td>
               </tr>

@@ -1,5 +1,4 @@
 import {
-  ActionIcon,
   Badge,
   Button,
   Group,
@@ -19,6 +18,7 @@ import { Icon } from '../parts/icon.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { ROLES, type Role, useSession } from '../session.tsx';
+import { MoreMenu } from '../parts/more-menu.tsx';
 
 type Operator = Answer<'/api/operators', 'get'>[number];
 type Asked = 'access' | 'password' | 'factor' | 'remove';
@@ -86,35 +86,24 @@ export default function Operators() {
                 <Time at={operator.createdAt} />
               </td>
               <td data-keep className="number">
-                <Menu position="bottom-end">
-                  <Menu.Target>
-                    <ActionIcon
-                      variant="subtle"
-                      color="gray"
-                      aria-label={t('moreOf', { name: operator.name })}
-                    >
-                      <Icon name="more" />
-                    </ActionIcon>
-                  </Menu.Target>
-                  <Menu.Dropdown>
-                    <Menu.Item onClick={() => setAsked({ what: 'access', operator })}>
-                      {t('access')}
+                <MoreMenu quiet label={t('moreOf', { name: operator.name })}>
+                  <Menu.Item onClick={() => setAsked({ what: 'access', operator })}>
+                    {t('access')}
+                  </Menu.Item>
+                  <Menu.Item onClick={() => setAsked({ what: 'password', operator })}>
+                    {t('newPassword')}
+                  </Menu.Item>
+                  {operator.hasSecondFactor && (
+                    <Menu.Item onClick={() => setAsked({ what: 'factor', operator })}>
+                      {t('dropFactor')}
                     </Menu.Item>
-                    <Menu.Item onClick={() => setAsked({ what: 'password', operator })}>
-                      {t('newPassword')}
+                  )}
+                  {operator.name !== me.name && (
+                    <Menu.Item color="red" onClick={() => setAsked({ what: 'remove', operator })}>
+                      {t('remove')}
                     </Menu.Item>
-                    {operator.hasSecondFactor && (
-                      <Menu.Item onClick={() => setAsked({ what: 'factor', operator })}>
-                        {t('dropFactor')}
-                      </Menu.Item>
-                    )}
-                    {operator.name !== me.name && (
-                      <Menu.Item color="red" onClick={() => setAsked({ what: 'remove', operator })}>
-                        {t('remove')}
-                      </Menu.Item>
-                    )}
-                  </Menu.Dropdown>
-                </Menu>
+                  )}
+                </MoreMenu>
               </td>
             </tr>
           ))}

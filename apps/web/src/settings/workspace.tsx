@@ -1,4 +1,4 @@
-import { Button, Checkbox, Fieldset, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { Button, Checkbox, Fieldset, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -6,8 +6,8 @@ import { useTranslations } from 'use-intl';
 import { api, dataOf, faultsOf } from '../api.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Failure } from '../parts/standing.tsx';
 import { useSession, type Workspace } from '../session.tsx';
+import { FormEnd } from '../parts/form-end.tsx';
 
 const CLASSES = ['repeated', 'impossible'] as const satisfies Workspace['dummyClasses'];
 
@@ -82,17 +82,7 @@ export default function WorkspaceSettings({ workspace }: { workspace: Workspace 
             />
           </Fieldset>
         </Stack>
-        {save.error !== null && <Failure error={save.error} />}
-        <Group justify="flex-end" mt="md">
-          {save.isSuccess && (
-            <Text size="sm" c="var(--good)" role="status">
-              {t('saved')}
-            </Text>
-          )}
-          <Button type="submit" loading={save.isPending}>
-            {t('save')}
-          </Button>
-        </Group>
+        <FormEnd act={save} label={t('save')} done={t('saved')} />
       </fieldset>
       {may('administrator') && (
         <Button
