@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -126,6 +126,9 @@ test('a refused body is found, mended and taken, and the lead is there', async (
 test('a file is imported once; what it refuses can be mended and imported', async () => {
   writeFileSync(join(folder, 'leads.csv'), 'E-mail;Nome;Fone\nc@x.example;Caio;\nbad@;Bia;\n');
   const args = ['import', 'leads.csv', '--link', link.code, '--map', 'Fone=telephone'];
+  const before = readdirSync(folder);
+  await leadgate([...args, '--dry-run']);
+  expect(readdirSync(folder)).toEqual(before);
   const dry = await leadgate([...args, '--dry-run', '--errors', 'dry.csv']);
   expect(dry.out).toContain('2 rows: 1 row would be taken, 0 known already, 1 refused');
   expect(await json(...args)).toMatchObject({ imported: 1, refused: 1, known: 0 });
