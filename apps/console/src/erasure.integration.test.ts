@@ -86,7 +86,7 @@ test('who reads a person unmasked is on record, whom they looked for as a keyed 
   await operator('POST', '/api/leads/search', {
     payload: { email: 'nobody@example.com', workspaceId },
   });
-  await operator('GET', `/api/workspaces/${workspaceId}/leads/export`);
+  await operator('POST', `/api/workspaces/${workspaceId}/leads/export`, { payload: {} });
   expect((await reads()).map(({ action }) => action)).toEqual(['lead.find', 'lead.show']);
   const ofWorkspace = (await administrator('GET', '/api/reads?limit=3')).json<object[]>();
   expect(ofWorkspace).toMatchObject([

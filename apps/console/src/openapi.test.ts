@@ -20,3 +20,32 @@ test('every operation has a name, and says what it answers when it refuses', asy
     expect(Object.keys(responses)).toContain('4XX');
   }
 });
+
+/**
+ * Addresses are kept by proxies, logs and browsers: what may stand in one is an id, a time, a word of a
+ * list, a number, the name of an account or of an action, a cursor, and how a file is to be read.
+ */
+const IN_ADDRESSES = {
+  ids: 'campaignId endpointId fieldId heldId importId jobId keyId leadId linkId otherId rejectedId runId sessionId submissionId workspaceId code',
+  times: 'before from since to until',
+  cursors: 'after',
+  words: 'all by cause failed format kind reason replayed state subject',
+  numbers: 'days history limit minutes perSecond',
+  accounts: 'action actor name',
+  files: 'delimiter dryRun encoding lenient map sheet timeColumn timeOffset timeZone',
+};
+
+test.each(['../openapi.json', '../../receiver/openapi.json'])(
+  'no address of %s has room for what a person wrote',
+  (file) => {
+    const { paths } = JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')) as {
+      paths: Record<string, Record<string, { parameters?: { in: string; name: string }[] }>>;
+    };
+    const allowed = new Set(Object.values(IN_ADDRESSES).flatMap((names) => names.split(' ')));
+    const others = Object.values(paths)
+      .flatMap((path) => Object.values(path))
+      .flatMap(({ parameters = [] }) => parameters)
+      .filter((one) => one.in !== 'header' && !allowed.has(one.name));
+    expect(others).toEqual([]);
+  },
+);

@@ -216,12 +216,19 @@ test('leads are exported to operators, on record, and to no viewer', async () =>
   const submission = sampleSubmission(1, { workspaceId, linkId });
   await applyGroup(console_.store, [{ submission, replay: false }]);
   const url = `/api/workspaces/${workspaceId}/leads/export`;
-  const csv = await operator('GET', `${url}?format=csv`);
+  const csv = await operator('POST', url, { payload: { format: 'csv' } });
   expect(csv.headers['content-type']).toContain('text/csv');
   expect(csv.body).toContain('maria.silva.1@example.com');
-  const ndjson = await operator('GET', `${url}?format=ndjson&utmSource=nowhere`);
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const ofForm = async (payload: string) =>
+    (await operator('POST', url, { headers, payload })).body;
+  expect(await ofForm('format=csv&email=true')).toBe(csv.body);
+  expect(await ofForm('format=ndjson&email=false')).toBe('');
+  const ndjson = await operator('POST', url, {
+    payload: { format: 'ndjson', utmSource: 'nowhere' },
+  });
   expect(ndjson.body).toBe('');
-  expect((await viewer('GET', url)).statusCode).toBe(403);
+  expect((await viewer('POST', url, { payload: {} })).statusCode).toBe(403);
   const [refused, entry] = await listAudit(console_.store, { limit: 2 });
   expect(refused).toMatchObject({ action: 'lead.export', outcome: 'refused' });
   expect(entry).toMatchObject({ action: 'lead.export', subject: { workspaceId }, outcome: 'done' });

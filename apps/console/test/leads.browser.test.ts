@@ -1,4 +1,4 @@
-import { applyGroup, showLead } from '@leadgate/store';
+import { applyGroup, createField, showLead } from '@leadgate/store';
 import { sampleSubmission } from '@leadgate/testkit';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
@@ -17,6 +17,9 @@ let first: { leadId: string };
 beforeAll(async () => {
   pages = await pagesUnderTest(inject('chromium'));
   ({ workspaceId, linkId } = await pages.makeWorkspace());
+  await createField(pages.console.store, workspaceId, {
+    ...{ name: 'team_size', label: 'Team size', type: 'text', options: [] },
+  });
   const now = Date.now() * 1_000;
   const people = Array.from({ length: 260 }, (_, n) => {
     const order = now - (260 - n) * 60_000_000;
@@ -58,8 +61,19 @@ test('leads are filtered by the address, exported as filtered, and one is opened
   ]);
   const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n');
   expect(lines).toHaveLength(66);
-
   await page.getByRole('button', { name: 'Remove the filter No phone' }).click();
+
+  const addresses: string[] = [];
+  page.on('request', (request) => addresses.push(request.url()));
+  await page.getByRole('button', { name: 'Filter', exact: true }).click();
+  await page.getByRole('combobox', { name: 'Custom field' }).click();
+  await page.getByRole('option', { name: 'Team size' }).click();
+  await page.getByLabel('Value', { exact: true }).fill('secret of a person');
+  await page.keyboard.press('Escape');
+  await page.getByText('No lead fits', { exact: true }).waitFor();
+  expect([...addresses, page.url()].join()).not.toContain('secret');
+  expect(addresses.length).toBeGreaterThan(0);
+  await page.getByRole('button', { name: 'Remove the filter Team size' }).click();
   await page.getByRole('link', { name: 'Pessoa 259', exact: true }).waitFor();
   await page.locator('h1').click();
   await page.keyboard.press('j');

@@ -1,9 +1,9 @@
 import type { paths } from './generated/api.ts';
 
-type Query = NonNullable<
-  paths['/api/workspaces/{workspaceId}/leads']['get']['parameters']['query']
->;
-export type LeadFilter = Omit<Query, 'after' | 'limit'>;
+type Asked = NonNullable<
+  paths['/api/workspaces/{workspaceId}/leads/search']['post']['requestBody']
+>['content']['application/json'];
+export type LeadFilter = Omit<Asked, 'after' | 'limit'>;
 
 export const PERIODS = ['today', '7d', '30d'] as const;
 export type Period = (typeof PERIODS)[number];
@@ -39,8 +39,8 @@ function dayOf(text: string | null): Date | null {
 const yesOrNo = (text: string | null): boolean | undefined =>
   text === 'yes' ? true : text === 'no' ? false : undefined;
 
-/** The filter that an address holds. */
-export function filterOf(params: URLSearchParams): LeadFilter {
+/** The filter that an address holds, with the value of its custom field, which is in no address. */
+export function filterOf(params: URLSearchParams, value: string): LeadFilter {
   const filter: LeadFilter = timesOf(params);
   const take = (name: 'utmSource' | 'utmMedium' | 'utmCampaign') => {
     const value = params.get(name);
@@ -55,7 +55,7 @@ export function filterOf(params: URLSearchParams): LeadFilter {
   if (came === 'once' || came === 'again') filter.came = came;
   const note = params.get('note');
   if (note) filter.note = note as NonNullable<LeadFilter['note']>;
-  const [field, value] = [params.get('field'), params.get('value')];
+  const field = params.get('field');
   if (field && value) Object.assign(filter, { fieldId: field, fieldValue: value });
   for (const name of ['telephone', 'email'] as const) {
     const wanted = yesOrNo(params.get(name));

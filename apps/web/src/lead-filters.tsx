@@ -1,9 +1,10 @@
 import { Button, Group, Popover, SegmentedControl, Select, Stack, TextInput } from '@mantine/core';
+import { useSessionStorage } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useFormatter, useMessages, useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
 import { api, dataOf } from './api.ts';
-import { PERIODS } from './lead-filter.ts';
+import { filterOf, PERIODS } from './lead-filter.ts';
 import { Icon } from './parts/icon.tsx';
 import { useSession, type Workspace } from './session.tsx';
 
@@ -38,6 +39,24 @@ export function useNoteText(): (code: string) => string {
   return (code) => new Map(Object.entries(note)).get(code) ?? code;
 }
 
+/**
+ * A text that names a person, as long as the tab is open. It stands in no address: that is kept by
+ * browsers and sent on.
+ */
+export const useUnaddressed = (name: 'search' | 'value', workspaceId: string) =>
+  useSessionStorage({
+    key: `leadgate.${name}.${workspaceId}`,
+    defaultValue: '',
+    getInitialValueInEffect: false,
+  });
+
+/** The filter of the address, and the value that its custom field has to have. */
+export function useLeadFilter(workspaceId: string) {
+  const [params] = useSearchParams();
+  const [value] = useUnaddressed('value', workspaceId);
+  return filterOf(params, value);
+}
+
 /** Changes what the address filters by; an empty value takes a filter out. */
 function useFilter() {
   const [params, setParams] = useSearchParams();
@@ -61,15 +80,12 @@ export function useFilterChips(workspace: Workspace) {
   const format = useFormatter();
   const noteText = useNoteText();
   const { params, set } = useFilter();
+  const [value] = useUnaddressed('value', workspace.id);
   const links = useLinks(workspace.id);
   const fields = useFields(workspace.id);
   const chips: { name: string; text: string; remove: () => void }[] = [];
-  const add = (name: string, text: string, names = [name]) =>
-    chips.push({
-      name,
-      text,
-      remove: () => set(Object.fromEntries(names.map((one) => [one, null]))),
-    });
+  const add = (name: string, text: string) =>
+    chips.push({ name, text, remove: () => set({ [name]: null }) });
   const day = (text: string) =>
     format.dateTime(new Date(`${text}T00:00`), { day: 'numeric', month: 'short' });
   const period = PERIODS.find((one) => one === params.get('period'));
@@ -94,10 +110,10 @@ export function useFilterChips(workspace: Workspace) {
   }
   const note = params.get('note');
   if (note) add('note', t('is', { name: t('note'), value: noteText(note) }));
-  const [field, value] = [params.get('field'), params.get('value')];
+  const field = params.get('field');
   if (field && value) {
     const label = fields.data?.find(({ id }) => id === field)?.label ?? field.slice(0, 8);
-    add('field', t('is', { name: label, value }), ['field', 'value']);
+    add('field', t('is', { name: label, value }));
   }
   return chips;
 }
@@ -107,6 +123,7 @@ export function LeadFilters({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('filter');
   const { may } = useSession();
   const { params, set } = useFilter();
+  const [value, setValue] = useUnaddressed('value', workspace.id);
   const links = useLinks(workspace.id);
   const fields = useFields(workspace.id);
   const chosen = (name: string) => params.get(name) ?? '';
@@ -214,8 +231,8 @@ export function LeadFilters({ workspace }: { workspace: Workspace }) {
               />
               <TextInput
                 label={t('value')}
-                value={chosen('value')}
-                onChange={({ currentTarget: { value } }) => set({ value })}
+                value={value}
+                onChange={({ currentTarget }) => setValue(currentTarget.value)}
               />
             </Group>
           )}

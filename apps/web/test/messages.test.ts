@@ -53,16 +53,19 @@ test('each text is one that a page asks for', () => {
 
 test('every note of the API has a text', () => {
   const { paths } = JSON.parse(read('../../console/openapi.json')) as Openapi;
-  const { parameters } = paths['/api/workspaces/{workspaceId}/leads']?.get ?? { parameters: [] };
-  const codes = parameters.find(({ name }) => name === 'note')?.schema.enum ?? [];
+  const { post } = paths['/api/workspaces/{workspaceId}/leads/search'] ?? {};
+  const codes = post?.requestBody.content['application/json'].schema.properties.note?.enum ?? [];
   expect(codes.length).toBeGreaterThan(15);
   const noted = [...en.keys()].filter((path) => path.startsWith('note.'));
   expect(noted.toSorted()).toEqual(codes.map((code) => `note.${code}`).toSorted());
 });
 
 interface Openapi {
-  paths: Record<
-    string,
-    { get: { parameters: { name: string; schema: { enum?: string[] } }[] } } | undefined
-  >;
+  paths: Record<string, { post: { requestBody: Body } } | undefined>;
+}
+
+interface Body {
+  content: {
+    'application/json': { schema: { properties: Record<string, { enum?: string[] } | undefined> } };
+  };
 }

@@ -163,12 +163,14 @@ export const lead = {
   list: operation({
     name: 'lead.list',
     id: 'listLeads',
-    method: 'GET',
-    path: '/workspaces/:workspaceId/leads',
+    method: 'POST',
+    path: '/workspaces/:workspaceId/leads/search',
     summary: 'List the leads of a workspace that fit, those stored last first',
     description:
-      'A lead keeps its place whatever changes it. Where few of very many fit, a page may have fewer than asked for: it goes on as long as `next` is not null. A viewer does not filter by values.',
+      'What they have to fit stands in the body, so that no address holds a value of a person. A lead keeps its place whatever changes it. Where few of very many fit, a page may have fewer than asked for: it goes on as long as `next` is not null. A viewer does not filter by values.',
     scope: 'workspaceId',
+    role: 'viewer',
+    recorded: false,
     personal: true,
     input: Type.Object({
       workspaceId: Uuid,
@@ -445,9 +447,11 @@ export const lead = {
   export: operation({
     name: 'lead.export',
     id: 'exportLeads',
-    method: 'GET',
+    method: 'POST',
     path: '/workspaces/:workspaceId/leads/export',
     summary: 'Export leads, streamed; cells that a spreadsheet takes for formulas are neutral',
+    description:
+      'The same filter as of a list, as JSON; or as a form, with which a browser writes the answer to a file as it comes.',
     scope: 'workspaceId',
     role: 'operator',
     recorded: true,

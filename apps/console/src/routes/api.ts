@@ -9,6 +9,7 @@ import {
 } from '@leadgate/operations';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type TObject, type TSchema, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { Readable } from 'node:stream';
 import { perform } from '../perform.ts';
 import { PROBLEM_ANSWERS, problemOf, sendProblem } from '../problem.ts';
@@ -33,6 +34,7 @@ async function addOperations(app: FastifyInstance, connections: Connections): Pr
       url: `/api${operation.path}`,
       config: { operation },
       schema: schemaOf(operation),
+      preValidation: readForm,
       handler: async (request, reply) => {
         const input = inputOf(request);
         return answer(reply, operation, await perform(reply, operation, input, connections));
@@ -54,6 +56,16 @@ function schemaOf({ input, ...operation }: Operation) {
     ...(!isEmpty && (operation.method === 'GET' ? { querystring: rest } : { body: strict(rest) })),
     response: { ...(output !== null && { [status]: output }), ...PROBLEM_ANSWERS },
   };
+}
+
+/** A form is text, as a query is: its numbers and booleans are read by the schema of the body. */
+function readForm(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  const { body } = request.routeOptions.schema ?? {};
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(
+    request.headers['content-type'] ?? '',
+  );
+  if (isForm && body !== undefined) request.body = Value.Convert(body as TSchema, request.body);
+  done();
 }
 
 const pick = (schema: TObject, names: readonly string[]): TObject =>

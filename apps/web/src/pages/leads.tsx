@@ -9,16 +9,21 @@ import {
   Stack,
   TextInput,
 } from '@mantine/core';
-import { useDebouncedCallback, useLocalStorage, useSessionStorage } from '@mantine/hooks';
+import { useDebouncedCallback, useLocalStorage } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
 import { type Answer, api, dataOf } from '../api.ts';
 import { Caught } from '../caught.tsx';
-import { filterOf } from '../lead-filter.ts';
-import { LeadFilters, useFields, useFilterChips } from '../lead-filters.tsx';
+import {
+  LeadFilters,
+  useFields,
+  useFilterChips,
+  useLeadFilter,
+  useUnaddressed,
+} from '../lead-filters.tsx';
 import { useListKeys } from '../list-keys.ts';
 import { Icon } from '../parts/icon.tsx';
 import { nameOf, textOf } from '../parts/text.ts';
@@ -27,7 +32,7 @@ import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { PageHead } from '../shell.tsx';
 
-type Lead = Answer<'/api/workspaces/{workspaceId}/leads', 'get'>['leads'][number];
+type Lead = Answer<'/api/workspaces/{workspaceId}/leads/search', 'post'>['leads'][number];
 
 const A_PAGE = 100;
 
@@ -52,12 +57,7 @@ export default function LeadsPage() {
 function Leads({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('leads');
   const { may } = useSession();
-  // Not in the address: that is kept by browsers and sent on, and this names a person.
-  const [q, setQ] = useSessionStorage({
-    key: `leadgate.search.${workspace.id}`,
-    defaultValue: '',
-    getInitialValueInEffect: false,
-  });
+  const [q, setQ] = useUnaddressed('search', workspace.id);
   const [typed, setTyped] = useState(q);
   const search = useDebouncedCallback(setQ, 250);
   const [columns, setColumns] = useLocalStorage<readonly string[]>({
@@ -81,7 +81,7 @@ function Leads({ workspace }: { workspace: Workspace }) {
             search(value);
           }}
         />
-        <Views />
+        <Views workspace={workspace} />
         <Columns workspace={workspace} chosen={columns} choose={setColumns} />
         {may('operator', workspace.id) && <Export workspace={workspace} />}
       </PageHead>
@@ -119,18 +119,15 @@ interface Shown {
 /** Those that fit the filter of the address, page after page as one scrolls. */
 function Filtered({ workspace, columns }: Shown) {
   const t = useTranslations('leads');
-  const [params] = useSearchParams();
-  const filter = filterOf(params);
+  const filter = useLeadFilter(workspace.id);
   const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } =
     useInfiniteQuery({
       queryKey: ['leads', workspace.id, filter],
       queryFn: ({ pageParam }) =>
         dataOf(
-          api.GET('/api/workspaces/{workspaceId}/leads', {
-            params: {
-              path: { workspaceId: workspace.id },
-              query: { ...filter, limit: A_PAGE, ...(pageParam !== null && { after: pageParam }) },
-            },
+          api.POST('/api/workspaces/{workspaceId}/leads/search', {
+            params: { path: { workspaceId: workspace.id } },
+            body: { ...filter, limit: A_PAGE, ...(pageParam !== null && { after: pageParam }) },
           }),
         ),
       initialPageParam: null as string | null,
@@ -341,45 +338,53 @@ function Columns({
   );
 }
 
-/** What is filtered, as a file. */
+/** What is filtered, as a file. By a form, so that the browser writes it as it comes. */
 function Export({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('leads');
-  const [params] = useSearchParams();
-  const query = new URLSearchParams(
-    Object.entries(filterOf(params)).map(([name, value]): [string, string] => [
-      name,
-      String(value),
-    ]),
-  );
-  const hrefOf = (format: string) => {
-    query.set('format', format);
-    return `/api/workspaces/${workspace.id}/leads/export?${query.toString()}`;
+  const filter = useLeadFilter(workspace.id);
+  const form = useRef<HTMLFormElement>(null);
+  const format = useRef<HTMLInputElement>(null);
+  const write = (wanted: 'csv' | 'ndjson') => {
+    if (format.current !== null) format.current.value = wanted;
+    form.current?.submit();
   };
   return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <Button variant="default" leftSection={<Icon name="download" size={14} />}>
-          {t('export')}
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>{t('exportHint')}</Menu.Label>
-        <Menu.Item component="a" href={hrefOf('csv')} download>
-          CSV
-        </Menu.Item>
-        <Menu.Item component="a" href={hrefOf('ndjson')} download>
-          JSON lines
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <>
+      <form ref={form} method="post" action={`/api/workspaces/${workspace.id}/leads/export`} hidden>
+        <input ref={format} type="hidden" name="format" />
+        {Object.entries(filter).map(([name, value]) => (
+          <input key={name} type="hidden" name={name} value={String(value)} />
+        ))}
+      </form>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <Button variant="default" leftSection={<Icon name="download" size={14} />}>
+            {t('export')}
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Label>{t('exportHint')}</Menu.Label>
+          <Menu.Item onClick={() => write('csv')}>CSV</Menu.Item>
+          <Menu.Item onClick={() => write('ndjson')}>JSON lines</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </>
   );
 }
 
+interface View {
+  name: string;
+  query: string;
+  /** Of its custom field. */
+  value?: string;
+}
+
 /** Filters that are kept under a name, in this browser. */
-function Views() {
+function Views({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('leads');
   const [params, setParams] = useSearchParams();
-  const [views, setViews] = useLocalStorage<readonly { name: string; query: string }[]>({
+  const [value, setValue] = useUnaddressed('value', workspace.id);
+  const [views, setViews] = useLocalStorage<readonly View[]>({
     key: 'leadgate.views',
     defaultValue: [],
   });
@@ -389,7 +394,7 @@ function Views() {
     if (wanted === '') return;
     setViews([
       ...views.filter((one) => one.name !== wanted),
-      { name: wanted, query: params.toString() },
+      { name: wanted, query: params.toString(), ...(params.has('field') && { value }) },
     ]);
     setName('');
   };
@@ -409,7 +414,10 @@ function Views() {
                 color="gray"
                 justify="flex-start"
                 flex={1}
-                onClick={() => setParams(new URLSearchParams(view.query))}
+                onClick={() => {
+                  setValue(view.value ?? '');
+                  setParams(new URLSearchParams(view.query));
+                }}
               >
                 {view.name}
               </Button>

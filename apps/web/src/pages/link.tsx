@@ -253,8 +253,9 @@ function Newest({ link }: { link: Link }) {
     queryKey: ['leads', link.workspaceId, 'newest', link.id],
     queryFn: () =>
       dataOf(
-        api.GET('/api/workspaces/{workspaceId}/leads', {
-          params: { path: { workspaceId: link.workspaceId }, query: { linkId: link.id, limit: 8 } },
+        api.POST('/api/workspaces/{workspaceId}/leads/search', {
+          params: { path: { workspaceId: link.workspaceId } },
+          body: { linkId: link.id, limit: 8 },
         }),
       ),
     refetchInterval: LOOK_EVERY_MS,
