@@ -256,7 +256,9 @@ const LARGE_TEXT = 16 * 1024;
 const LEVEL = { dictionary: DICTIONARY, level: 3 };
 /** A small window for small texts, as setting up a large one costs more than it gains. */
 const SMALL = { ...LEVEL, windowBits: 14, memLevel: 6, chunkSize: 4_096 };
-const LARGE = { ...LEVEL, windowBits: 15, memLevel: 8 };
+/** A chunk is a turn of another thread: one for all of a group. */
+const CHUNK = 256 * 1024;
+const LARGE = { ...LEVEL, windowBits: 15, memLevel: 8, chunkSize: CHUNK / 4 };
 /** A window as large as any that was packed with. */
 const INFLATE = { dictionary: DICTIONARY, windowBits: 15, maxOutputLength: LARGEST_TEXT };
 
@@ -268,6 +270,8 @@ function deflate(text: string): Promise<Buffer> {
 
 function inflate(packed: Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    inflateRaw(packed, INFLATE, (error, text) => (error ? reject(error) : resolve(text)));
+    inflateRaw(packed, { ...INFLATE, chunkSize: CHUNK }, (error, text) =>
+      error ? reject(error) : resolve(text),
+    );
   });
 }

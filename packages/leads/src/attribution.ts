@@ -4,7 +4,6 @@ import {
   UTM_FIELDS,
   type Attribution,
   type AttributionField,
-  type ClickId,
   type Lead,
   type Touch,
 } from '@leadgate/contract';
@@ -26,7 +25,7 @@ import { cutText } from './text.ts';
 export const MARK_LIMIT = 2_048;
 
 /** Other names of click ids: in addresses, and of Meta's cookies. */
-const ALIASES: Partial<Record<ClickId, string>> = {
+const ALIASES: Partial<Record<AttributionField, string>> = {
   liFatId: 'li_fat_id',
   fbc: '_fbc',
   fbp: '_fbp',
@@ -35,7 +34,15 @@ const ALIASES: Partial<Record<ClickId, string>> = {
 /** The keys of a body's top level by which click ids are known, as plain forms send them. */
 export const CLICK_ID_KEYS: readonly string[] = [...CLICK_IDS, ...Object.values(ALIASES)];
 
-const KNOWN = new Set<string>([...ATTRIBUTION_FIELDS, ...Object.values(ALIASES)]);
+/** Where each field may stand: under its names in `attribution` and, of a click id, beside it. */
+const PLACES = ATTRIBUTION_FIELDS.map((field) => {
+  const isBeside = (CLICK_IDS as readonly string[]).includes(field);
+  const alias = ALIASES[field];
+  return { field, names: alias === undefined ? [field] : [field, alias], isBeside };
+});
+type Place = (typeof PLACES)[number];
+
+const KNOWN = new Set<string>(PLACES.flatMap(({ names }) => names));
 
 export const isAttributionKey = (key: string): boolean => KNOWN.has(key);
 
@@ -52,8 +59,9 @@ export function readAttribution(body: JsonObject, findings: Findings): Attributi
     if (!KNOWN.has(key)) findings.unknownKey(key, 'attribution');
 
   const attribution: Attribution = {};
-  for (const field of ATTRIBUTION_FIELDS) {
-    const found = find(field, inside, body);
+  for (const place of PLACES) {
+    const { field } = place;
+    const found = find(place, inside, body);
     if (found === undefined) continue;
     const text = field === 'clickedAt' ? readTime(found.value) : readMark(found, findings);
     if (text === undefined) findings.note(found.pointer, 'set-aside', DETAILS[field]);
@@ -71,21 +79,18 @@ interface Found {
   pointer: string;
 }
 
-/** The value of a field under one of its names: in `attribution`, or, of a click id, beside it. */
-function find(field: AttributionField, inside: JsonObject, body: JsonObject): Found | undefined {
-  const names = [field, ...(isClickId(field) ? [ALIASES[field] ?? field] : [])];
-  const places: [JsonObject, string][] = names.map((name) => [inside, name]);
-  if (isClickId(field)) places.push(...names.map((name): [JsonObject, string] => [body, name]));
-  for (const [object, name] of places) {
-    const value = own(object, name);
-    const pointer = object === body ? jsonPointer(name) : jsonPointer('attribution', name);
-    if (!isBlank(value)) return { value, pointer };
+function find({ names, isBeside }: Place, inside: JsonObject, body: JsonObject): Found | undefined {
+  for (const name of names) {
+    const value = own(inside, name);
+    if (!isBlank(value)) return { value, pointer: jsonPointer('attribution', name) };
+  }
+  if (!isBeside) return undefined;
+  for (const name of names) {
+    const value = own(body, name);
+    if (!isBlank(value)) return { value, pointer: jsonPointer(name) };
   }
   return undefined;
 }
-
-const isClickId = (field: AttributionField): field is ClickId =>
-  (CLICK_IDS as readonly string[]).includes(field);
 
 /** Undefined if it is no text; of a list, as of a parameter that stood twice, the first. */
 function readMark({ value, pointer }: Found, findings: Findings): string | undefined {

@@ -306,15 +306,21 @@ function createFinder(fields: readonly CustomField[]): Find {
   const exact = NAMES.map((name) => indexOf(fields, (field) => field[name]));
   const folded = NAMES.map((name) => indexOf(fields, (field) => customFieldKey(field[name])));
   return (key) => {
+    const level = exact.findIndex((index) => index.has(key));
+    if (level >= 0) return matchOf(key, exact[level]?.get(key), 2 * level);
     const foldedKey = customFieldKey(key);
-    const levels = [
-      ...exact.map((index, i) => ({ found: index.get(key), rank: 2 * i })),
-      ...folded.map((index, i) => ({ found: index.get(foldedKey), rank: 2 * i + 1 })),
-    ];
-    const hit = levels.find(({ found }) => found !== undefined);
-    if (hit?.found === undefined) return 'unknown';
-    return hit.found === 'several' ? 'ambiguous' : { key, field: hit.found, rank: hit.rank };
+    const loose = folded.findIndex((index) => index.has(foldedKey));
+    return matchOf(key, folded[loose]?.get(foldedKey), 2 * loose + 1);
   };
+}
+
+function matchOf(
+  key: string,
+  found: CustomField | 'several' | undefined,
+  rank: number,
+): ReturnType<Find> {
+  if (found === undefined) return 'unknown';
+  return found === 'several' ? 'ambiguous' : { key, field: found, rank };
 }
 
 function indexOf(

@@ -156,7 +156,7 @@ async function readChanges(
   const rows = await store.prisma.$queryRaw<LeadContentRow[]>`
     SELECT ${contentColumns} FROM lead JOIN workspace w ON w.id = lead.workspace_id
     WHERE lead.workspace_id = ${workspaceId}::uuid AND lead.id = ANY (${ids}::uuid[])`;
-  const fields = await fieldsOfWorkspaces(store, [workspaceId]);
+  const fields = await fieldsOfWorkspaces(store.prisma, [workspaceId]);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return [...new Set(ids)].flatMap((id): LeadChange[] => {
     const row = byId.get(id);

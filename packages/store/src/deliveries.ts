@@ -220,7 +220,7 @@ export async function dueDeliveries(
     WHERE lead.id IS NOT NULL OR alarm.id IS NOT NULL
     ORDER BY ${order}`;
   const fields = await fieldsOfWorkspaces(
-    store,
+    store.prisma,
     rows.flatMap(({ alarm, workspaceId }) => (alarm === null ? [workspaceId] : [])),
   );
   return rows.map((row) => {

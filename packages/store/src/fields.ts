@@ -22,12 +22,12 @@ export async function listFields(store: Store, workspaceId: string): Promise<Cus
 
 /** The custom fields of some workspaces, archived ones included. */
 export async function fieldsOfWorkspaces(
-  store: Store,
-  workspaceIds: string[],
+  db: Prisma.TransactionClient,
+  workspaceIds: readonly string[],
 ): Promise<CustomField[]> {
   if (workspaceIds.length === 0) return [];
-  // Raw: it is asked with every few deliveries, and a query of Prisma's is compiled each time.
-  const rows = await store.prisma.$queryRaw<Omit<FieldRow, 'createdAt'>[]>`
+  // Raw: it is asked with every group, and a query of Prisma's is compiled each time.
+  const rows = await db.$queryRaw<Omit<FieldRow, 'createdAt'>[]>`
     SELECT id, workspace_id AS "workspaceId", name, label, type, options, archived_at AS "archivedAt"
     FROM custom_field WHERE workspace_id = ANY (${[...new Set(workspaceIds)]}::uuid[])
     ORDER BY created_at`;
@@ -162,7 +162,7 @@ async function findNameClash(
 }
 
 /** A custom field from its row. */
-export function readField(row: Omit<FieldRow, 'createdAt'>): CustomField {
+function readField(row: Omit<FieldRow, 'createdAt'>): CustomField {
   const { id, workspaceId, name, label, options, archivedAt } = row;
   // The table's check allows the types of the contract only.
   const type = row.type as CustomFieldType;

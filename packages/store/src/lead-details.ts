@@ -76,7 +76,7 @@ export async function showLead(
   if (row === undefined) return null;
   const [fields, identities, aliases, possibleDuplicates, consents, history, erasure] =
     await Promise.all([
-      fieldsOfWorkspaces(store, [row.workspaceId]),
+      fieldsOfWorkspaces(store.prisma, [row.workspaceId]),
       identitiesOf(store, row),
       aliasesOf(store, row),
       possibleDuplicatesOf(store, row),

@@ -149,7 +149,7 @@ async function selectLeads(
     WHERE ${workspaceId ?? null}::uuid IS NULL OR lead.workspace_id = ${workspaceId ?? null}::uuid
     ORDER BY lead.updated_at DESC, lead.id LIMIT ${limit}`;
   const fields = await fieldsOfWorkspaces(
-    store,
+    store.prisma,
     rows.map((row) => row.workspaceId),
   );
   return rows.map((row) => readLeadSummary(row, fields));
@@ -195,7 +195,7 @@ export async function recentLeads(
     JOIN workspace w ON w.id = lead.workspace_id
     ORDER BY found.last DESC LIMIT ${limit}`;
   const fields = await fieldsOfWorkspaces(
-    store,
+    store.prisma,
     rows.map((row) => row.workspaceId),
   );
   return rows.map((row) => readLeadSummary(row, fields));
@@ -233,7 +233,7 @@ export async function* exportLeads(
   filter: LeadFilter,
   { pageSize = 1_000 } = {},
 ): AsyncGenerator<LeadSummary[]> {
-  const fields = await fieldsOfWorkspaces(store, [filter.workspaceId]);
+  const fields = await fieldsOfWorkspaces(store.prisma, [filter.workspaceId]);
   const conditions = conditionsOf(filter);
   for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
     const rows = await store.prisma.$queryRaw<ListedLeadRow[]>`
@@ -272,7 +272,7 @@ export async function listLeads(
   filter: LeadFilter,
   { limit, after, withinMs = 1_500 }: { limit: number; after?: string; withinMs?: number },
 ): Promise<LeadPage> {
-  const fields = await fieldsOfWorkspaces(store, [filter.workspaceId]);
+  const fields = await fieldsOfWorkspaces(store.prisma, [filter.workspaceId]);
   const conditions = Prisma.join(conditionsOf(filter), ' AND ');
   const until = Date.now() + withinMs;
   const leads: LeadSummary[] = [];

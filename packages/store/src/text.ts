@@ -50,16 +50,13 @@ function errorsOf(what: string, fault: string | null): FieldError[] {
     : [{ pointer: `/${what}`, code: 'invalid', detail: `The ${what} ${fault}.` }];
 }
 
-// With the flag u, a surrogate matches only where its other half is missing.
-const UNSTORABLE = /[\0\p{Surrogate}]/u;
-
 /**
  * A text as Postgres can hold it, in a text column or in jsonb: NUL goes, half a surrogate pair
  * becomes U+FFFD.
  */
 function cleanText(text: string): string {
-  return UNSTORABLE.test(text)
-    ? text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\uFFFD')
+  return text.includes('\0') || !text.isWellFormed()
+    ? text.replaceAll('\0', '').toWellFormed()
     : text;
 }
 

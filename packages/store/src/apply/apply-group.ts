@@ -8,7 +8,7 @@ import {
   resolveCustomFields,
 } from '@leadgate/leads';
 import { isDeepStrictEqual } from 'node:util';
-import { readField } from '../fields.ts';
+import { fieldsOfWorkspaces } from '../fields.ts';
 import type { Prisma } from '../generated/client.ts';
 import { type LeadRow, readState } from '../lead-row.ts';
 import type { Store } from '../open-store.ts';
@@ -107,8 +107,10 @@ async function applyOnce(
   { submissions, replays, repetitions }: Group,
   erasureKey: Uint8Array | null,
 ): Promise<GroupResult> {
-  const fields = await readFields(tx, submissions);
-  const notes = new Map(submissions.map((one) => [one.id, allNotes(one, fields)]));
+  const fieldsOf = await readFields(tx, submissions);
+  const notes = new Map(
+    submissions.map((one) => [one.id, allNotes(one, fieldsOf(one.workspaceId))]),
+  );
   const notesOf = ({ id }: Submission) => notes.get(id) ?? [];
   const inserted = await insertSubmissions(tx, submissions, notesOf);
 
@@ -123,7 +125,7 @@ async function applyOnce(
   const rows = await lockAsPlanned(tx, plan, [...kept, ...aliased]);
   if ((await unchangedSince(tx, submissions, current)).size < current.size)
     throw new RetryTransaction();
-  const leads = foldLeads(rows, kept, fields);
+  const leads = foldLeads(rows, kept, fieldsOf);
   const creators = new Set(leads.flatMap(newCreator));
   const tallies = talliesOf(plan.routes, { inserted, replays, creators, leads, notesOf });
   await updateLeads(tx, leads.filter(hasChanged), tallies);
@@ -226,13 +228,10 @@ const CUSTOM_FIELD_NOTES: ReadonlySet<NoteCode> = new Set([
   'invalid-custom-value',
 ]);
 
-/** The receiver's notes, and those of custom fields under today's definitions. */
-export function allNotes(
-  { workspaceId, lead, notes }: Submission,
-  fields: readonly CustomField[],
-): Note[] {
-  const own = fields.filter((field) => field.workspaceId === workspaceId);
-  const { notes: resolved, values } = resolveCustomFields(lead, own);
+/** The receiver's notes, and those of custom fields under today's definitions, `fields`. */
+export function allNotes({ lead, notes }: Submission, fields: readonly CustomField[]): Note[] {
+  const { notes: resolved, values } = resolveCustomFields(lead, fields);
+  if (notes.length === 0) return resolved;
   const decidedHere = new Set([
     ...Object.keys(lead.customFields ?? {}).map((key) => jsonPointer('customFields', key)),
     ...Object.keys(lead.otherKeys ?? {}).map((key) => jsonPointer(key)),
@@ -275,8 +274,9 @@ export async function lockAsPlanned(
   return rows;
 }
 
+/** A row without a creator is of a lead of which nothing was known. */
 function hasChanged({ before, after }: FoldedLead): boolean {
-  return !isDeepStrictEqual(before, after);
+  return before.creator === null || !isDeepStrictEqual(before, after);
 }
 
 /** The submission that created the lead, where it had none before. */
@@ -326,14 +326,19 @@ function answer(
   return { submissionId, leadId, outcome: creators.has(submissionId) ? 'created' : 'updated' };
 }
 
-/** The custom fields of every workspace of a group, archived ones included. */
-export async function readFields(
+type FieldsOf = (workspaceId: string) => readonly CustomField[];
+
+/** The custom fields of every workspace of a group, archived ones included: one array each. */
+async function readFields(
   tx: Prisma.TransactionClient,
   submissions: readonly Submission[],
-): Promise<CustomField[]> {
-  const workspaceIds = [...new Set(submissions.map(({ workspaceId }) => workspaceId))];
-  const rows = await tx.customField.findMany({ where: { workspaceId: { in: workspaceIds } } });
-  return rows.map(readField);
+): Promise<FieldsOf> {
+  const ids = [...new Set(submissions.map(({ workspaceId }) => workspaceId))];
+  const fields = await fieldsOfWorkspaces(tx, ids);
+  const byWorkspace = new Map(
+    ids.map((id) => [id, fields.filter(({ workspaceId }) => workspaceId === id)]),
+  );
+  return (workspaceId) => byWorkspace.get(workspaceId) ?? [];
 }
 
 /** A Plan of every workspace of a group, as rows. */
@@ -386,7 +391,7 @@ interface FoldedLead extends ChangedLead {
 function foldLeads(
   rows: readonly LeadRow[],
   routes: readonly Route[],
-  fields: readonly CustomField[],
+  fieldsOf: FieldsOf,
 ): FoldedLead[] {
   const submissionsOf = byLead(routes);
   return rows.flatMap((row) => {
@@ -394,8 +399,7 @@ function foldLeads(
     const submissions = submissionsOf.get(`${workspaceId} ${id}`);
     if (submissions === undefined) return [];
     const before = row.creatorId === null ? emptyLead() : readState(row);
-    const own = fields.filter((field) => field.workspaceId === workspaceId);
-    const after = applySubmissions(before, submissions, own);
+    const after = applySubmissions(before, submissions, fieldsOf(workspaceId));
     const linkIds = [...new Set(submissions.map(({ linkId }) => linkId))];
     return [{ workspaceId, id, before, after, event: eventOf(before, after), linkIds }];
   });

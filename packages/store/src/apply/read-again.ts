@@ -8,7 +8,8 @@ import { type LeadRow, readState } from '../lead-row.ts';
 import type { Store } from '../open-store.ts';
 import { isUnrecognised, tallyOf } from '../tally.ts';
 import { storable } from '../text.ts';
-import { allNotes, lockAsPlanned, type MovedIdentity, readFields } from './apply-group.ts';
+import { fieldsOfWorkspaces } from '../fields.ts';
+import { allNotes, lockAsPlanned, type MovedIdentity } from './apply-group.ts';
 import { blankSubmissions } from './correct-submissions.ts';
 import { insertIdentities } from './insert-identities.ts';
 import { insertLeads } from './insert-leads.ts';
@@ -73,7 +74,7 @@ async function readOnce(
     before.flatMap((one) => (large.has(one.current) ? [] : [[one.id, one] as const])),
   );
   const again = submissions.filter(({ id }) => placeOf.has(id));
-  const fields = await readFields(tx, again);
+  const fields = await fieldsOfWorkspaces(tx, [workspaceId]);
 
   const known = await readKnown(tx, again.map(withoutExternal), erasureKey, () => true);
   const plan = planWorkspace(

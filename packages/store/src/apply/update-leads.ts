@@ -136,11 +136,17 @@ export async function shareDeliveries(
     ON CONFLICT (endpoint_id, lead_id) DO NOTHING`;
 }
 
+function leadFieldsOf(values: LeadState['values']): LeadState['values'] {
+  const own: LeadState['values'] = {};
+  for (const field of LEAD_FIELDS) if (values[field] !== undefined) own[field] = values[field];
+  return own;
+}
+
 function newRow({ workspaceId, id, after, event, linkIds }: ChangedLead): object {
   return {
     workspaceId,
     id,
-    ...Object.fromEntries(LEAD_FIELDS.map((field) => [field, after.values[field]])),
+    ...leadFieldsOf(after.values),
     telephoneE164: after.telephoneE164,
     address: addressColumn(after),
     provenance: provenanceColumn(after),
