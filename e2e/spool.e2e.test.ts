@@ -154,7 +154,7 @@ test('a large damaged spool keeps no receiver from starting, in a small heap: it
   closers.push(() => system.stop());
   const { workspaceId } = await system.openLink();
   const ignore = () => undefined;
-  const logger = { info: ignore, warn: ignore, error: ignore };
+  const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
   const spool = await openSpool(spools, { maxBytes: 2 ** 30, logger });
   const body = JSON.stringify({ filler: 'x'.repeat(60_000) });
   const count = 4_000;

@@ -30,7 +30,12 @@ export async function measureSpool({ plan, say }) {
   return figures;
 }
 
-const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const SILENT = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 
 /** @param {{ posts: number, seconds: number }} load */
 async function appendsPerSecond({ posts, seconds }) {

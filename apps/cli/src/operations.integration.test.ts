@@ -26,7 +26,7 @@ beforeAll(async () => {
   redis = connectRedis(redisServer.url, { role: 'worker' });
   worker = await startApplyWorker(redis, {
     concurrency: 10,
-    logger: { debug: () => {}, warn: () => {}, error: () => {} },
+    logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     apply: (submissions: readonly Submission[], { replay }) =>
       Promise.all(
         submissions.map(async (submission): Promise<Outcome> => {

@@ -69,4 +69,4 @@ export async function openCliProducer(
   });
 }
 
-const SILENT = { debug: () => {}, warn: () => {}, error: () => {} };
+const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

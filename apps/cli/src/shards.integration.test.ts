@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { run } from './run.ts';
 
-const logger = { debug: () => {}, warn: () => {}, error: () => {} };
+const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const closes: (() => unknown)[] = [];
 let url: string;
 let redis: RedisConnection;

@@ -36,7 +36,7 @@ async function leadgate(...argv: string[]) {
   return ran;
 }
 
-const logger = { info: () => {}, warn: () => {}, error: () => {} };
+const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** A receiver's spool with leads of a workspace. */
 async function spoolWith(workspaceId: string, count: number): Promise<[Spool, Submission[]]> {

@@ -157,7 +157,7 @@ test('what happens is on the page as it happens, and text of a sender is text', 
 }, 60_000);
 
 test('the dashboard shows a job with its data to an operator, and masked to a viewer', async () => {
-  const logger = { debug: () => {}, warn: () => {}, error: () => {} };
+  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const producer = await openProducer(console_.redis, { logger });
   await producer.enqueue(sampleSubmission(5));
   await producer.close();

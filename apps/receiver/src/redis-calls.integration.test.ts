@@ -18,7 +18,7 @@ beforeAll(async () => {
   redis = connectRedis(server.url, { role: 'producer' });
   await awaitRedis(redis);
   const producer = await openProducer(redis, {
-    logger: { debug: vi.fn(), warn: vi.fn(), error: vi.fn() },
+    logger: { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() },
   });
   const reserver = createReserver(redis);
   const { workspaceId, linkId } = sampleSubmission();

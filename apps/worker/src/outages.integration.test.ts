@@ -317,7 +317,7 @@ test('a job whose worker loses Redis between commit and completion runs again an
   await awaitRedis(jobsRedis);
   const jobs = await startApplyWorker(jobsRedis, {
     concurrency: 10,
-    logger: { debug: vi.fn(), warn: vi.fn(), error: vi.fn() },
+    logger: { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() },
     lockMs: 500,
     // Each by itself, so that some are committed before Redis goes and some after.
     apply: (submissions) =>

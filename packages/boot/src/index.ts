@@ -8,7 +8,7 @@ export {
   type HealthAnswer,
   type HealthChecks,
 } from './health-server.ts';
-export { createLogger, type Logger, type LoggerOptions } from './logger.ts';
+export { createLogger, type Log, type Logger, type LoggerOptions } from './logger.ts';
 export {
   createMetrics,
   type GaugeDefinition,

@@ -5,6 +5,14 @@ import { redactUrl } from './redact-url.ts';
 
 export type { Logger } from 'pino';
 
+/** What the packages need of a logger. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
 export interface LoggerOptions {
   /** The process: `receiver`, `worker`, … */
   name: string;

@@ -16,7 +16,7 @@ import { openWorkspace } from './reservation/open-workspace.ts';
 import type { Reservation, ReservationRequest } from './reservation/reservation.ts';
 import { createReserver } from './reservation/reserver.ts';
 
-const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
+const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 const closes: (() => unknown)[] = [];
 let cluster: OwnCluster;
 let redis: RedisConnection;

@@ -5,7 +5,7 @@ import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { discardFailed, retryFailed } from './failed.ts';
 
-const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
+const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 let redis: RedisConnection;
 let producer: Producer;
 let failed: FailedJobs;

@@ -15,7 +15,7 @@ import { openProducer, type Producer } from './producer.ts';
 import { each, FAILED, latch, NACKED } from './queue-under-test.ts';
 import { PREFIX, queueName } from './queues.ts';
 
-const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
+const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 const closes: (() => unknown)[] = [];
 afterEach(async () => {
   for (let close = closes.pop(); close !== undefined; close = closes.pop()) await close();

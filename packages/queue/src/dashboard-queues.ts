@@ -1,8 +1,8 @@
-import type { RedisConnection } from '@leadgate/boot';
+import type { RedisConnection, Log } from '@leadgate/boot';
 import { Job, Queue, type JobProgress } from 'bullmq';
 import { readJob, unpackJobSync, type Submission } from '@leadgate/contract';
 import { FRESH_ATTEMPTS, LEADS, leadsField, leadsIn } from './jobs.ts';
-import { LOOKING, pauseQueue, PREFIX, queueName, resumeQueue, type Log } from './queues.ts';
+import { LOOKING, pauseQueue, PREFIX, queueName, resumeQueue } from './queues.ts';
 import { readRegistry } from './shards.ts';
 
 /** The queue of a shard as a dashboard shows it. */

@@ -8,7 +8,7 @@ import { each, FAILED } from './queue-under-test.ts';
 import { PREFIX, queueName } from './queues.ts';
 import { openFailedJobs } from './failed-jobs.ts';
 
-const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
+const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 const closes: (() => unknown)[] = [];
 afterEach(async () => {
   for (let close = closes.pop(); close !== undefined; close = closes.pop()) await close();

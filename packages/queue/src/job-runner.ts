@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RedisConnection } from '@leadgate/boot';
+import type { RedisConnection, Log } from '@leadgate/boot';
 import {
   memberLine,
   packJob,
@@ -12,7 +12,6 @@ import {
 import { UnrecoverableError, WaitingError, type Job, type Queue } from 'bullmq';
 import { addJobs, ONE_LEAD, type NewJob } from './jobs.ts';
 import type { LeadRoom } from './lead-room.ts';
-import type { Log } from './queues.ts';
 
 /** What became of a submission. */
 export type Outcome =

@@ -8,7 +8,7 @@ import { openProducer, type Producer } from './producer.ts';
 import { each } from './queue-under-test.ts';
 import { openQueue } from './queues.ts';
 
-const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
+const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 
 async function open(url: string): Promise<{ redis: RedisConnection; producer: Producer }> {
   const redis = connectRedis(url, { role: 'producer' });

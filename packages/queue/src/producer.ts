@@ -1,11 +1,11 @@
-import { groupCalls, type RedisConnection } from '@leadgate/boot';
+import { groupCalls, type RedisConnection, type Log } from '@leadgate/boot';
 import { LARGEST_GROUP, memberLine, packJob, type Submission } from '@leadgate/contract';
 import { Queue } from 'bullmq';
 import { v7 as uuidv7 } from 'uuid';
 import { acceptedEntry, acceptedOf, type Accepted } from './accepted.ts';
 import { queueCounts, type QueueCounts } from './counts.ts';
 import { addJobs, BACKGROUND_PRIORITY, MANY_LEADS } from './jobs.ts';
-import { PREFIX, queueName, type Log } from './queues.ts';
+import { PREFIX, queueName } from './queues.ts';
 import { keepRegistered, type Registration } from './registration.ts';
 import { shardOf } from './shards.ts';
 

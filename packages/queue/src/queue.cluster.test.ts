@@ -15,7 +15,7 @@ import { pauseQueue, queueName, resumeQueue } from './queues.ts';
 import { registerShards } from './shards.ts';
 
 const SHARDS = 6;
-const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
+const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 const closes: (() => unknown)[] = [];
 let cluster: OwnCluster;
 

@@ -2,13 +2,6 @@ import type { RedisConnection } from '@leadgate/boot';
 import { Queue } from 'bullmq';
 import { notePaused, readRegistry, type Shard } from './shards.ts';
 
-/** What this package needs of a logger. */
-export interface Log {
-  debug(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
-
 /** Every key of BullMQ starts with it. */
 export const PREFIX = 'leadgate';
 

@@ -1,5 +1,5 @@
-import type { RedisConnection } from '@leadgate/boot';
-import { pauseShard, type Log } from './queues.ts';
+import type { RedisConnection, Log } from '@leadgate/boot';
+import { pauseShard } from './queues.ts';
 import { HEARD_EVERY_MS, registerShards, SILENT_AFTER_MS } from './shards.ts';
 
 /** Keeps workers knowing of the shards that a producer writes to. */

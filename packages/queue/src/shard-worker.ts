@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RedisConnection } from '@leadgate/boot';
+import type { RedisConnection, Log } from '@leadgate/boot';
 import { Worker } from 'bullmq';
 import { settleCounter } from './counts.ts';
 import { createJobRunner, type Apply } from './job-runner.ts';
 import { LEADS, leadsField, leadsIn } from './jobs.ts';
 import { createLeadRoom } from './lead-room.ts';
-import { openQueue, PREFIX, queueName, type Log } from './queues.ts';
+import { openQueue, PREFIX, queueName } from './queues.ts';
 
 export interface ShardWorkerOptions {
   shard: number;

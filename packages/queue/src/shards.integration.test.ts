@@ -14,7 +14,7 @@ import { each, latch } from './queue-under-test.ts';
 import { pauseQueue, PREFIX, queueName, resumeQueue } from './queues.ts';
 import { readRegistry, registerShards, shardOf, shardsInUse } from './shards.ts';
 
-const logger = { debug: vi.fn(), warn: vi.fn(), error: vi.fn() };
+const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 const closes: (() => unknown)[] = [];
 let url: string;
 let redis: RedisConnection;

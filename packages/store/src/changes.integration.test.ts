@@ -1,11 +1,10 @@
 import type { Lead } from '@leadgate/contract';
-import { testDatabase } from '@leadgate/testkit';
+import { bareSubmission, testDatabase } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { applyGroup } from './apply/apply-group.ts';
 import { mergeLeads } from './apply/merge-leads.ts';
-import { sampleSubmission } from './apply/sample-submission.ts';
 import { type ChangesPage, CursorError, leadChanges, sweepChanges } from './changes.ts';
 import { erasePerson } from './erase.ts';
 import { openStore, type Store } from './open-store.ts';
@@ -34,7 +33,7 @@ beforeEach(async () => {
 
 async function post(leadId: string, lead: Lead): Promise<void> {
   await applyGroup(store, [
-    { submission: sampleSubmission({ workspaceId, leadId, lead }), replay: false },
+    { submission: bareSubmission({ workspaceId, leadId, lead }), replay: false },
   ]);
 }
 

@@ -1,9 +1,8 @@
-import { testDatabase } from '@leadgate/testkit';
+import { bareSubmission, testDatabase } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { applyGroup } from './apply/apply-group.ts';
-import { sampleSubmission } from './apply/sample-submission.ts';
 import { splitLead } from './apply/split-lead.ts';
 import { type ConsentProof, consentProofs, fillConsents } from './consents.ts';
 import { erasePerson } from './erase.ts';
@@ -33,7 +32,7 @@ afterAll(async () => {
 });
 
 const post = (leadId: string, email: string, text: string) =>
-  sampleSubmission({
+  bareSubmission({
     ...{ workspaceId, leadId, lead: { email }, page: 'https://lp.example/' },
     consent: { given: true, text, textVersion: '3', language: 'pt-BR' },
   });
@@ -130,7 +129,7 @@ test('a withdrawal stands beside what was granted, and changes nothing else of t
   await apply(post(leadId, 'withdraws@example.com', 'Aceito.'));
   const before = await showLead(store, leadId, { historyLimit: 1 });
   const withdrawal = (of: string) =>
-    sampleSubmission({
+    bareSubmission({
       ...{ workspaceId, leadId: of, source: 'withdrawal', body: '', consent: { given: false } },
     });
   await apply(withdrawal(leadId));

@@ -1,12 +1,11 @@
 import { Keyring } from '@leadgate/boot';
 import { LEAD_EVENTS, type Lead } from '@leadgate/contract';
-import { testDatabase } from '@leadgate/testkit';
+import { bareSubmission, testDatabase } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { applyGroup } from './apply/apply-group.ts';
 import { mergeLeads } from './apply/merge-leads.ts';
-import { sampleSubmission } from './apply/sample-submission.ts';
 import { splitLead } from './apply/split-lead.ts';
 import {
   dueDeliveries,
@@ -85,7 +84,7 @@ async function link(): Promise<string> {
 }
 
 async function post(leadId: string, lead: Lead, linkId: string = randomUUID()): Promise<void> {
-  const submission = sampleSubmission({ workspaceId, leadId, lead, linkId });
+  const submission = bareSubmission({ workspaceId, leadId, lead, linkId });
   await applyGroup(store, [{ submission, replay: false }]);
 }
 

@@ -1,12 +1,11 @@
 import type { Lead, Submission } from '@leadgate/contract';
-import { testDatabase } from '@leadgate/testkit';
+import { bareSubmission, keysOf, testDatabase } from '@leadgate/testkit';
 import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { applyGroup } from './apply/apply-group.ts';
 import { mergeLeads } from './apply/merge-leads.ts';
 import { successorOf } from './apply/plan-workspace.ts';
-import { keysOf, sampleSubmission } from './apply/sample-submission.ts';
 import { erasePerson, type Erasure } from './erase.ts';
 import { saveHeld } from './held.ts';
 import { showLead } from './lead-details.ts';
@@ -44,7 +43,7 @@ beforeEach(async () => {
 });
 
 const sample = (leadId: string, lead: Lead, more: Partial<Submission> = {}) =>
-  sampleSubmission({ workspaceId, leadId, lead, ...more });
+  bareSubmission({ workspaceId, leadId, lead, ...more });
 const apply = (...submissions: Submission[]) =>
   applyGroup(
     store,

@@ -1,9 +1,8 @@
-import { testDatabase } from '@leadgate/testkit';
+import { bareSubmission, testDatabase } from '@leadgate/testkit';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { applyGroup } from './apply/apply-group.ts';
-import { sampleSubmission } from './apply/sample-submission.ts';
 import { showLead } from './lead-details.ts';
 import { findLeads } from './leads.ts';
 import { openStore } from './open-store.ts';
@@ -26,7 +25,7 @@ test('a process that runs while a migration expands the tables goes on, on the c
   const apply = (name: string) =>
     applyGroup(store, [
       {
-        submission: sampleSubmission({ workspaceId, leadId: randomUUID(), lead: { name } }),
+        submission: bareSubmission({ workspaceId, leadId: randomUUID(), lead: { name } }),
         replay: false,
       },
     ]);

@@ -1,8 +1,7 @@
-import { testDatabase } from '@leadgate/testkit';
+import { bareSubmission, testDatabase } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { applyGroup } from './apply/apply-group.ts';
-import { sampleSubmission } from './apply/sample-submission.ts';
 import { showLead } from './lead-details.ts';
 import { openStore, type Store } from './open-store.ts';
 import { showSubmission } from './submissions.ts';
@@ -24,15 +23,15 @@ afterAll(async () => {
 test('a consent stands as it came, though a later one says no and its submission is replayed', async () => {
   const leadId = randomUUID();
   const person = { workspaceId, leadId, lead: { email: 'ana@example.com' } };
-  const yes = sampleSubmission({
+  const yes = bareSubmission({
     ...person,
     consent: { given: true, textVersion: '2026-03' },
     page: 'https://shop.example.com/',
     address: '203.0.113.7',
     userAgent: 'Browser/1',
   });
-  const no = sampleSubmission({ ...person, consent: { given: false, text: 'Aceito.' } });
-  const none = sampleSubmission(person);
+  const no = bareSubmission({ ...person, consent: { given: false, text: 'Aceito.' } });
+  const none = bareSubmission(person);
   const items = [yes, no, none].map((submission) => ({ submission, replay: false }));
   await applyGroup(store, items);
   const changed = { ...yes, consent: { given: false } };

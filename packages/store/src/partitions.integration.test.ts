@@ -1,9 +1,8 @@
-import { testDatabase } from '@leadgate/testkit';
+import { bareSubmission, testDatabase } from '@leadgate/testkit';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { applyGroup } from './apply/apply-group.ts';
-import { sampleSubmission } from './apply/sample-submission.ts';
 import { openStore, type Store } from './open-store.ts';
 import { firstIdAt, listPartitions, makePartitions } from './partitions.ts';
 import { allowRetention, dropAcceptedBefore, retentionStandings } from './retention.ts';
@@ -32,7 +31,7 @@ afterEach(async () => {
 function submissionOf(at: string, leadId: string = randomUUID()) {
   const id = firstIdAt(new Date(at)).slice(0, 14) + `7${randomUUID().slice(15)}`;
   const order = Date.parse(at) * 1_000;
-  return sampleSubmission({ workspaceId, id, leadId, order, stamp: order, lead: { name: at } });
+  return bareSubmission({ workspaceId, id, leadId, order, stamp: order, lead: { name: at } });
 }
 
 const apply = (...submissions: ReturnType<typeof submissionOf>[]) =>

@@ -1,10 +1,9 @@
 import type { RejectedBody } from '@leadgate/contract';
-import { testDatabase } from '@leadgate/testkit';
+import { bareSubmission, testDatabase } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { applyGroup } from './apply/apply-group.ts';
 import { mergeLeads } from './apply/merge-leads.ts';
-import { sampleSubmission } from './apply/sample-submission.ts';
 import { saveRejected } from './index.ts';
 import { openStore, type Store } from './open-store.ts';
 import { directoryRevision, refillSource } from './refill-source.ts';
@@ -58,7 +57,7 @@ test('identities of a merged lead come with the lead that stayed, and the highes
   const workspaceId = await createWorkspace();
   const [a, b] = [randomUUID(), randomUUID()];
   const submissions = [a, b].map((leadId, n) =>
-    sampleSubmission({ workspaceId, leadId, lead: { email: `${n}@example.com` } }),
+    bareSubmission({ workspaceId, leadId, lead: { email: `${n}@example.com` } }),
   );
   const source = refillSource(store);
   expect(await source.highestOrders([workspaceId])).toEqual(new Map());

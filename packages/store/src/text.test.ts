@@ -1,13 +1,13 @@
+import { bareSubmission } from '@leadgate/testkit';
 import { expect, test } from 'vitest';
 import { successorOf } from './apply/plan-workspace.ts';
-import { sampleSubmission } from './apply/sample-submission.ts';
 import { storable } from './text.ts';
 
 const id = '0194ffff-aaaa-7bbb-8ccc-dddddddddddd';
 
 test('what Postgres cannot hold goes, wherever it stands, and the rest stays', () => {
   const stored = storable(
-    sampleSubmission({
+    bareSubmission({
       workspaceId: id,
       leadId: id,
       lead: {
@@ -29,7 +29,7 @@ test('what Postgres cannot hold goes, wherever it stands, and the rest stays', (
 test('a custom field called __proto__ stays a key like any other', () => {
   const customFields = JSON.parse('{"__proto__":"x"}') as Record<string, string>;
   const { lead } = storable(
-    sampleSubmission({ workspaceId: id, leadId: id, lead: { customFields } }),
+    bareSubmission({ workspaceId: id, leadId: id, lead: { customFields } }),
   );
   expect(JSON.stringify(lead.customFields)).toBe('{"__proto__":"x"}');
 });
@@ -38,7 +38,7 @@ test('ids are told apart as Postgres tells them apart', () => {
   const upper = id.toUpperCase();
   expect(
     storable(
-      sampleSubmission({
+      bareSubmission({
         id: upper,
         workspaceId: upper,
         leadId: upper,

@@ -179,7 +179,10 @@ test('the books close but for what was accepted and is nowhere, and name it; a r
   closes.add('redis of jobs', () => taking.disconnect());
   // It forgets one without a word, as no worker should.
   const worker = await startApplyWorker(taking, {
-    ...{ concurrency: 10, logger: { debug: vi.fn(), warn: vi.fn(), error: vi.fn() } },
+    ...{
+      concurrency: 10,
+      logger: { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() },
+    },
     apply: (submissions) =>
       Promise.all(
         submissions.map(async (submission) => {

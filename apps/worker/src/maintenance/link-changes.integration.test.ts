@@ -46,7 +46,7 @@ test(`of ${LINKS} links one is disabled: a receiver asks for that one, and stays
   expect(await task.run()).toMatchObject({ links: LINKS });
 
   const [redis, subscriber] = [await connect('producer'), await connect('worker')];
-  const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
+  const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
   const directory = await openLinkDirectory(redis, subscriber, { logger });
   closes.add('directory', () => directory.close());
   expect(directory.complete).toBe(true);

@@ -45,7 +45,7 @@ function connect(to: string, options: typeof PRODUCER | typeof SUBSCRIBER): Redi
 }
 
 async function open(to = url) {
-  const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
+  const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
   const redis = connect(to, PRODUCER);
   const subscriber = connect(to, SUBSCRIBER);
   await Promise.all([redis, subscriber].map((r) => once(r, 'ready')));
@@ -242,7 +242,7 @@ describe('Redis away, emptied, older', () => {
     const link = aLink();
     await fill(own, { code: link });
     await server.kill();
-    const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
+    const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
     const redis = connect(server.url, PRODUCER);
     const subscriber = connect(server.url, SUBSCRIBER);
     const directory = await openLinkDirectory(redis, subscriber, { logger });

@@ -1,8 +1,7 @@
-import type { RedisConnection } from '@leadgate/boot';
+import type { RedisConnection, Log } from '@leadgate/boot';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCaptureLink, type CaptureLink } from '@leadgate/contract';
 import { LINKS, LINK_CHANGES, RELOAD, REVISION } from '../keys.ts';
-import type { Log } from '../log.ts';
 import { changesAfter } from './link-changes.ts';
 
 const SCAN_COUNT = 1_000;

@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const error = vi.fn();
-const logger = { info: () => undefined, warn: () => undefined, error };
+const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error };
 
 const link = (linkId: string, more: Partial<CaptureLink> = {}): CaptureLink =>
   sampleLink({ linkId, workspaceId: 'w', ...more });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readCaptureLink, type CaptureLink } from '@leadgate/contract';
-import type { Log } from '../log.ts';
+import type { Log } from '@leadgate/boot';
 
 type Entries = Iterable<[code: string, link: CaptureLink]>;
 

@@ -1,6 +1,5 @@
-import type { RedisConnection } from '@leadgate/boot';
+import type { RedisConnection, Log } from '@leadgate/boot';
 import type { RefillSource } from '@leadgate/contract';
-import type { Log } from '../log.ts';
 import { refillDirectory } from './refill-directory.ts';
 import { refillWorkspace } from './refill-workspace.ts';
 

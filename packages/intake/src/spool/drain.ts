@@ -6,7 +6,7 @@ import {
   requestAgain,
   type Intake,
 } from '../accept/accept.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '@leadgate/boot';
 import type { SpoolFolder } from './folder.ts';
 import type { SpoolReader, SpoolRecord } from './reader.ts';
 import type { SpooledSubmission } from './record.ts';

@@ -56,7 +56,12 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 const spooled = (n: number) => ({ submission: sampleSubmission(n), reserved: true });
 const open = async () => (spool = await openSpool(directory, { maxBytes: 2 ** 30, logger }));
 

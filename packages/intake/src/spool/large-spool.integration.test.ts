@@ -15,7 +15,12 @@ let directory: string;
 beforeEach(() => void (directory = mkdtempSync(join(tmpdir(), 'leadgate-spool-'))));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 
 /** More than it had before, with what is not collected yet: the records are of 15 MiB. */
 const MOST_MEMORY_MIB = 150;

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { sampleSubmission } from '@leadgate/testkit';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Intake } from '../accept/accept.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '@leadgate/boot';
 import { drainFolder } from './drain.ts';
 import { spoolFolders } from './folder.ts';
 import { openSpool, type Spool } from './spool.ts';
@@ -31,7 +31,7 @@ beforeEach(() => {
   closes = [() => rmSync(directory, { recursive: true, force: true })];
   const lines: string[] = [];
   const write = (_fields: object, message: string) => void lines.push(message);
-  log = { lines, info: write, warn: write, error: write };
+  log = { lines, debug: write, info: write, warn: write, error: write };
 });
 afterEach(async () => {
   for (let close = closes.pop(); close; close = closes.pop()) await close();

@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts';
+import type { Log } from '@leadgate/boot';
 import { SpoolFolder, spoolFolders } from './folder.ts';
 import { CannotLock } from './lock.ts';
 import type { SpooledSubmission } from './record.ts';

@@ -1,6 +1,6 @@
 import type { CustomFieldType, Lead, Submission } from '@leadgate/contract';
 import { NO_CUSTOM_VALUE } from '@leadgate/leads';
-import { testDatabase } from '@leadgate/testkit';
+import { bareSubmission, testDatabase } from '@leadgate/testkit';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { randomUUID } from 'node:crypto';
@@ -9,7 +9,6 @@ import { openStore, type Store } from '../open-store.ts';
 import { applyGroup, type GroupItem } from './apply-group.ts';
 import { mergeLeads } from './merge-leads.ts';
 import { successorOf } from './plan-workspace.ts';
-import { sampleSubmission } from './sample-submission.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;
@@ -35,7 +34,7 @@ beforeEach(async () => {
 });
 
 const sample = (leadId: string, lead: Lead, more: Partial<Submission> = {}) =>
-  sampleSubmission({ workspaceId, leadId, lead, ...more });
+  bareSubmission({ workspaceId, leadId, lead, ...more });
 
 const fresh = (...submissions: Submission[]): GroupItem[] =>
   submissions.map((submission) => ({ submission, replay: false }));
@@ -237,7 +236,7 @@ describe('a submission', () => {
     const leadId = randomUUID();
     const elsewhere = randomUUID();
     const here = sample(leadId, { email: 'ana@example.com', name: 'Ana' });
-    const there = sampleSubmission({
+    const there = bareSubmission({
       workspaceId: elsewhere,
       leadId,
       lead: { email: 'ana@example.com', name: 'Bia' },

@@ -1,5 +1,5 @@
 import { type Lead, LEAD_FIELDS, type Submission, UTM_FIELDS } from '@leadgate/contract';
-import { testDatabase } from '@leadgate/testkit';
+import { bareSubmission, keysOf, testDatabase } from '@leadgate/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
@@ -7,7 +7,6 @@ import type { StoredProvenance } from '../lead-row.ts';
 import { openStore, type Store } from '../open-store.ts';
 import { type AppliedSubmission, applyGroup, type GroupResult } from './apply-group.ts';
 import { mergeLeads } from './merge-leads.ts';
-import { keysOf, sampleSubmission } from './sample-submission.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let stores: [Store, Store];
@@ -119,7 +118,7 @@ function reserve(
     return { key, owner: owners.get(key) ?? null };
   });
   order += 1_000;
-  return sampleSubmission({ workspaceId, leadId, lead, identities, order, stamp: order - age });
+  return bareSubmission({ workspaceId, leadId, lead, identities, order, stamp: order - age });
 }
 
 interface LeadView {

@@ -1,5 +1,5 @@
 import { type Lead, LEAD_EVENTS, type Submission } from '@leadgate/contract';
-import { testDatabase } from '@leadgate/testkit';
+import { bareSubmission, testDatabase } from '@leadgate/testkit';
 import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -9,7 +9,6 @@ import { findLeads } from '../leads.ts';
 import { openStore, type Store } from '../open-store.ts';
 import { applyGroup } from './apply-group.ts';
 import { mergeLeads } from './merge-leads.ts';
-import { sampleSubmission } from './sample-submission.ts';
 import { splitLead } from './split-lead.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -130,7 +129,7 @@ test('in whatever order, grouping, repetition, crash and merge, the last message
         const { workspaceId, endpoints, fields } = await setUp(owner);
         const people = Array.from({ length: 4 }, () => randomUUID());
         const submissions = posts.map(({ person, lead, link, age }): Submission => {
-          const one = sampleSubmission({
+          const one = bareSubmission({
             workspaceId,
             leadId: people[person] ?? '',
             linkId: LINKS[link],

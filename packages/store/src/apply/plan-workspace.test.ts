@@ -1,3 +1,4 @@
+import { bareSubmission } from '@leadgate/testkit';
 import type { Lead, Submission } from '@leadgate/contract';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +9,6 @@ import {
   planWorkspace,
   successorOf,
 } from './plan-workspace.ts';
-import { sampleSubmission } from './sample-submission.ts';
 
 const workspaceId = '00000000-0000-4000-8000-000000000000';
 const [A, B, C] = ['a', 'b', 'c'].map((digit) =>
@@ -32,7 +32,7 @@ function known(leads: Record<string, Partial<KnownLead>>, owners: Record<string,
 }
 
 const submission = (leadId: string, more: Partial<Submission> = {}) =>
-  sampleSubmission({ workspaceId, leadId, lead: ana, ...more });
+  bareSubmission({ workspaceId, leadId, lead: ana, ...more });
 
 function plan(submissions: Submission[], from: Known = known({})): Plan {
   return planWorkspace(submissions, new Set(submissions.map(({ id }) => id)), from);

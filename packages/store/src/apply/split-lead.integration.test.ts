@@ -1,6 +1,6 @@
 import type { Lead, Submission } from '@leadgate/contract';
 import { applySubmissions, emptyLead } from '@leadgate/leads';
-import { testDatabase } from '@leadgate/testkit';
+import { bareSubmission, testDatabase } from '@leadgate/testkit';
 import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -8,7 +8,6 @@ import { openStore, type Store } from '../open-store.ts';
 import { applyGroup } from './apply-group.ts';
 import { leadColumns, readState, type LeadRow } from '../lead-row.ts';
 import { mergeLeads } from './merge-leads.ts';
-import { sampleSubmission } from './sample-submission.ts';
 import { splitLead } from './split-lead.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -30,7 +29,7 @@ const newWorkspace = async () => {
 beforeEach(newWorkspace);
 
 const sample = (leadId: string, lead: Lead, more: Partial<Submission> = {}) =>
-  sampleSubmission({ workspaceId, leadId, lead, ...more });
+  bareSubmission({ workspaceId, leadId, lead, ...more });
 
 const apply = (submissions: readonly Submission[], replay = false) =>
   applyGroup(
