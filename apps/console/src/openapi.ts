@@ -19,7 +19,7 @@ export async function openapiDocument(): Promise<object> {
     runner: new Runner(),
     redis,
     receiverUrl: null,
-    reserver: { reserve: unused },
+    reserver: { reserve: unused, isRemoved: unused },
     producer: { enqueue: unused, replay: unused, counts: unused },
     failed: {
       reasons: unused,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Logger, type Shutdown, StartError } from '@leadgate/boot';
 import {
   CannotLock,
-  type Intake,
+  type DrainIntake,
   type LinkSnapshot,
   openLinkSnapshot,
   openSpool,
@@ -22,7 +22,7 @@ export interface SpoolDir {
   /** What an operator should look at. */
   warnings(): string[];
   /** From now on what is spooled goes to Redis, whenever `mayDrain` says that it takes leads. */
-  startDrain(intake: Intake, mayDrain: () => boolean): void;
+  startDrain(intake: DrainIntake, mayDrain: () => boolean): void;
 }
 
 /**

@@ -12,7 +12,7 @@ export interface WorkerMetrics {
   ): (items: GroupItem[]) => Promise<GroupResult>;
 }
 
-const OUTCOMES = ['created', 'updated', 'already-applied', 'erased'] as const;
+const OUTCOMES = ['created', 'updated', 'already-applied', 'erased', 'removed'] as const;
 const NOTES = Object.keys(NOTE_CODES) as NoteCode[];
 
 /** What monitoring sees of a worker, and of the queue that it takes from. */

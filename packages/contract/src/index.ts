@@ -68,7 +68,7 @@ export {
   type FieldError,
   type ProblemCode,
 } from './problem.ts';
-export type { LinkChanges, LinkChangeSource, RefillSource } from './refill.ts';
+export type { LinkChanges, LinkChangeSource, RefillSource, RemovalSource } from './refill.ts';
 export type { RejectedBody } from './rejected-body.ts';
 export type { BodyType, OwnedIdentity, Submission, SubmissionSource } from './submission.ts';
 export { externalIdOf, externalKey, isExternalKey, LONGEST_EXTERNAL_ID } from './submission.ts';

@@ -31,3 +31,9 @@ export interface LinkChangeSource {
    */
   linkChanges(since: number): Promise<LinkChanges | null>;
 }
+
+/** What is known of workspaces that Postgres does not have. */
+export interface RemovalSource {
+  /** Those of the workspaces that were removed for good. */
+  removedAmong(workspaceIds: readonly string[]): Promise<ReadonlySet<string>>;
+}

@@ -16,7 +16,6 @@ export { createRedisDeadline, type WithinDeadline } from './accept/redis-deadlin
 export { forgetLeads, ownersInRedis, takeOrder, type Forgotten } from './erase.ts';
 export { openLinkDirectory, type Finding, type LinkDirectory } from './links/link-directory.ts';
 export { openLinkSnapshot, type LinkSnapshot } from './links/link-snapshot.ts';
-export { followLinks } from './links/link-changes.ts';
 export { putLinks } from './links/put-links.ts';
 export {
   closedWorkspaces,
@@ -33,12 +32,13 @@ export {
   type ReceiverCount,
 } from './link-counts.ts';
 export { refillAll } from './refill/refill-all.ts';
-export { refillDirectory } from './refill/refill-directory.ts';
+export { followDirectory, refillDirectory } from './refill/refill-directory.ts';
 export { directoryRevision } from './refill/directory-revision.ts';
 export { refillWorkspace } from './refill/refill-workspace.ts';
 export { pushRejected } from './rejected/push-rejected.ts';
 export type { RejectedBody } from '@leadgate/contract';
 export { takeRejected } from './rejected/take-rejected.ts';
+export { forgetWorkspace, tellRemoved } from './remove-workspace.ts';
 export { createLimits, type Limits } from './reservation/limits.ts';
 export { moveIdentities } from './reservation/move-identities.ts';
 export { openWorkspace } from './reservation/open-workspace.ts';
@@ -50,7 +50,7 @@ export {
   type ReservationRequest,
 } from './reservation/reservation.ts';
 export { createReserver, type Reserver } from './reservation/reserver.ts';
-export { drainFolder, startDrain, type Drain } from './spool/drain.ts';
+export { drainFolder, startDrain, type Drain, type DrainIntake } from './spool/drain.ts';
 export { isSpoolFolder, SpoolFolder, spoolFolders } from './spool/folder.ts';
 export { CannotLock } from './spool/lock.ts';
 export type { SpooledSubmission } from './spool/record.ts';

@@ -18,6 +18,9 @@ export const REFILL_REQUESTS = 'leadgate:refill';
 /** Channel: a workspace that was added to them. */
 export const REFILL_CHANNEL = 'leadgate:refill:asked';
 
+/** Set, for a minute: removed workspaces of which something came. */
+export const REMOVED = 'leadgate:removed';
+
 /** Hash: link id → bytes in its stream of refused bodies; and their sum. */
 export const REJECTED_BYTES = 'leadgate:{rejected}:bytes';
 export const rejectedStream = (linkId: string): string => `leadgate:{rejected}:${linkId}`;

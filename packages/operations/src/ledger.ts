@@ -75,7 +75,7 @@ export const ledger = {
       ]);
       const left = await unsettled(
         store,
-        streams.looked.map(({ submissionId }) => submissionId),
+        streams.looked.map(({ submissionId: id, workspaceId }) => ({ id, workspaceId })),
       );
       const links = sums.map((link) => ({
         ...link,

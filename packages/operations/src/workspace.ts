@@ -1,9 +1,13 @@
 import { PhoneClass, roleIn, type FieldError } from '@leadgate/contract';
 import { phoneKeyOf } from '@leadgate/leads';
 import {
+  beginRemoval,
+  countWorkspace,
   createWorkspace,
   findWorkspace,
   listWorkspaces,
+  refillSource,
+  removeWorkspace,
   updateWorkspace,
   workspaceLinkEntries,
 } from '@leadgate/store';
@@ -22,6 +26,8 @@ const dummyClasses = Type.Array(PhoneClass, {
   description:
     'Classes of telephones that identify nobody: repeated (one repeated digit after the area code), impossible (no number of any plan). None by default.',
 });
+
+const Count = Type.Integer();
 
 const timeZone = Type.String({
   maxLength: 64,
@@ -141,7 +147,70 @@ export const workspace = {
       return changed;
     },
   }),
+
+  /** For good: nothing of it can be brought back but by a backup. */
+  remove: operation({
+    name: 'workspace.remove',
+    id: 'removeWorkspace',
+    method: 'POST',
+    path: '/workspaces/:workspaceId/removal',
+    summary: 'Remove a workspace with all that it holds; it cannot be undone',
+    description:
+      'Its links answer 404 from now on; its leads, submissions, endpoints and counts are gone, and what comes late of it is dropped. Endpoints are not told. Where it is cut off, the same again goes on. The audit log stays, and who read what.',
+    scope: 'workspaceId',
+    role: 'administrator',
+    subject: ['confirm'],
+    input: Type.Object({
+      workspaceId: Uuid,
+      confirm: Type.Optional(
+        Type.String({ description: 'The name of the workspace, unless it is a dry run.' }),
+      ),
+      dryRun: Type.Optional(
+        Type.Boolean({ description: 'Count what would go, and change nothing.' }),
+      ),
+    }),
+    output: Type.Object({
+      workspaceId: Uuid,
+      name: Type.String(),
+      counts: Type.Object({
+        ...{ links: Count, fields: Count, endpoints: Count, leads: Count, submissions: Count },
+        ...{ rejected: Count, held: Count, deliveries: Count },
+        failed: Type.Integer({
+          description: 'Jobs that are out of attempts, or wait for another.',
+        }),
+      }),
+    }),
+    run: async ({ workspaceId, confirm, dryRun = false }, connections) => {
+      const { store } = connections;
+      const found = await findWorkspace(store, workspaceId);
+      if (found === null) return UNKNOWN;
+      if (!dryRun && confirm !== found.name) return NOT_CONFIRMED;
+      const redis = await connections.redis();
+      // With the queue behind them: loaded by who removes, not with every command about workspaces.
+      const [{ followDirectory, directoryRevision, forgetWorkspace }, { eraseJobs }] =
+        await Promise.all([import('@leadgate/intake'), import('@leadgate/queue')]);
+      const jobs = () =>
+        eraseJobs(redis, (submission) => submission.workspaceId === workspaceId, { dryRun });
+      const rows = await countWorkspace(store, workspaceId);
+      const answer = (failed: number) => ({
+        ...{ workspaceId, name: found.name },
+        counts: { ...rows, failed },
+      });
+      if (dryRun) return answer(await jobs());
+      const linkIds = await beginRemoval(store, workspaceId);
+      await followDirectory(redis, refillSource(store), await directoryRevision(redis));
+      const failed = await jobs();
+      await removeWorkspace(store, workspaceId);
+      // Last, so that what was refused or reserved meanwhile goes too.
+      await forgetWorkspace(redis, { workspaceId, linkIds });
+      return answer(failed);
+    },
+  }),
 };
+
+const NOT_CONFIRMED = invalid([
+  { pointer: '/confirm', code: 'invalid', detail: 'Confirm it by the name of the workspace.' },
+]);
 
 const UNKNOWN_ZONE: FieldError = {
   pointer: '/timeZone',

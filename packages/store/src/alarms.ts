@@ -48,6 +48,7 @@ export async function settleAlarms(
       SELECT kind, subject, "workspaceId", facts
     FROM jsonb_to_recordset(${JSON.stringify(found)}::jsonb) AS new (
       kind text, subject text, "workspaceId" uuid, facts jsonb)
+    WHERE NOT EXISTS (SELECT FROM removed_workspace r WHERE r.id = "workspaceId")
     ON CONFLICT (kind, subject) WHERE closed_at IS NULL DO NOTHING
       RETURNING *
     ), told AS (${tellEndpoints('alarm.opened', 1)})

@@ -311,6 +311,7 @@ export async function recordTries(
           (endpoint_id, lead_id, version, event, message_id, outcome, status, detail, duration_ms)
         SELECT ${endpointId}::uuid, "leadId", version, event, "messageId", outcome, status, detail,
                "durationMs" FROM tried
+        WHERE EXISTS (SELECT FROM endpoint WHERE id = ${endpointId}::uuid)
       ), locked AS (
         -- In the order of group commits, which write the same rows.
         SELECT lead_id FROM delivery

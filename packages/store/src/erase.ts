@@ -512,7 +512,10 @@ async function* pagesOf(
   }
 }
 
-/** Of these erasures, those that the database knows of: of the same lead, or of what its id stands for. */
+/**
+ * Of these erasures, those that the database knows of, of the same lead or of what its id stands for; and those
+ * of workspaces that it does not have.
+ */
 export async function erasuresThere(
   { prisma }: Store,
   erasures: readonly Erasure[],
@@ -523,8 +526,9 @@ export async function erasuresThere(
                 ${erasures.map((one) => one.leadId)}::uuid[],
                 ${erasures.map((one) => one.order)}::bigint[])
       WITH ORDINALITY AS asked (workspace_id, lead_id, erased_order, n)
-    JOIN lead ON lead.workspace_id = asked.workspace_id AND lead.id = asked.lead_id
-    WHERE EXISTS (SELECT FROM erasure e
+    LEFT JOIN lead ON lead.workspace_id = asked.workspace_id AND lead.id = asked.lead_id
+    WHERE NOT EXISTS (SELECT FROM workspace w WHERE w.id = asked.workspace_id)
+      OR EXISTS (SELECT FROM erasure e
       WHERE e.workspace_id = asked.workspace_id AND e.erased_order >= asked.erased_order
         AND e.lead_id = coalesce(lead.merged_into, lead.id))`;
   const there = new Set(rows.map(({ n }) => n - 1));

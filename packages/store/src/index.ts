@@ -284,6 +284,13 @@ export {
   revokeToken,
 } from './tokens.ts';
 export {
+  beginRemoval,
+  countWorkspace,
+  REMOVED_FROM,
+  removeWorkspace,
+  type WorkspaceCounts,
+} from './remove-workspace.ts';
+export {
   doubtfulPhones,
   type DoubtfulPhones,
   createWorkspace,

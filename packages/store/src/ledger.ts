@@ -19,12 +19,21 @@ export interface OpenEntry extends LedgerEntry {
 /** How many open entries are looked at: as many are alarm enough. */
 const MOST_OPEN = 1_000;
 
-/** Of so many ids, those that are neither stored (nor remembered as imported), nor held, nor discarded. */
-export async function unsettled(store: Store, ids: readonly string[]): Promise<Set<string>> {
-  if (ids.length === 0) return new Set();
+/**
+ * The ids of those that are neither stored (nor remembered as imported), nor held, nor discarded, nor of a
+ * workspace that was removed.
+ */
+export async function unsettled(
+  store: Store,
+  entries: readonly Pick<LedgerEntry, 'id' | 'workspaceId'>[],
+): Promise<Set<string>> {
+  if (entries.length === 0) return new Set();
   const rows = await store.prisma.$queryRaw<{ id: string }[]>`
-    SELECT DISTINCT asked.id FROM unnest(${ids}::uuid[]) AS asked (id)
-    WHERE NOT EXISTS (SELECT FROM submission s WHERE s.id = asked.id)
+    SELECT DISTINCT asked.id
+    FROM unnest(${entries.map(({ id }) => id)}::uuid[],
+                ${entries.map(({ workspaceId }) => workspaceId)}::uuid[]) AS asked (id, workspace_id)
+    WHERE asked.workspace_id NOT IN (SELECT id FROM removed_workspace)
+      AND NOT EXISTS (SELECT FROM submission s WHERE s.id = asked.id)
       AND NOT EXISTS (SELECT FROM imported_row r WHERE r.id = asked.id)
       AND NOT EXISTS (SELECT FROM held_submission h WHERE h.id = asked.id)
       AND NOT EXISTS (SELECT FROM discarded_submission d WHERE d.job_id = asked.id::text)

@@ -38,6 +38,7 @@ const EXPORTED: Readonly<Record<string, string>> = {
 /** Columns that no export of a person has, and why. A `*` is for all other columns of a table. */
 const REASONS: Readonly<Record<string, string>> = {
   'Workspace.*': 'settings of the controller',
+  'RemovedWorkspace.*': 'ids of workspaces',
   'CustomField.*': 'settings of the controller; their values are with the lead',
   'CaptureLink.*': 'settings of the controller',
   'CaptureCode.*': 'settings of the controller',

@@ -4,19 +4,22 @@ import {
   type LinkChangeSource,
   LinkRules,
   type RefillSource,
+  type RemovalSource,
 } from '@leadgate/contract';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
+import { removedAmong } from './tombstones.ts';
 
 /** Rows a page: a page is held in memory, and one command of Redis away from the next. */
 const PAGE_SIZE = 5_000;
 
 /** Postgres as the source that Redis is refilled from. */
-export function refillSource(store: Store): RefillSource & LinkChangeSource {
+export function refillSource(store: Store): RefillSource & LinkChangeSource & RemovalSource {
   return {
     directoryRevision: () => directoryRevision(store),
     linkChanges: (since) => linkChanges(store, since),
     workspaceIds: () => workspaceIds(store),
+    removedAmong: (workspaceIds) => removedAmong(store.prisma, workspaceIds),
     links: () => linkEntryPages(store, PAGE_SIZE),
     identities: (workspaceId) => identityPages(store, workspaceId),
     highestOrders: (workspaceIds) => highestOrders(store, workspaceIds),
@@ -24,10 +27,8 @@ export function refillSource(store: Store): RefillSource & LinkChangeSource {
 }
 
 async function workspaceIds(store: Store): Promise<string[]> {
-  const rows = await store.prisma.workspace.findMany({
-    select: { id: true },
-    orderBy: { id: 'asc' },
-  });
+  const rows = await store.prisma.$queryRaw<{ id: string }[]>`
+    SELECT id FROM workspace WHERE id NOT IN (SELECT id FROM removed_workspace) ORDER BY id`;
   return rows.map(({ id }) => id);
 }
 

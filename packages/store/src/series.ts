@@ -221,7 +221,8 @@ export async function countEntries(
         WHERE ledger_cursor.counted = ${from}
         RETURNING 1
       )
-      ${insertOfTallies(tallies)} WHERE EXISTS (SELECT FROM moved)`;
+      ${insertOfTallies(tallies)} WHERE EXISTS (SELECT FROM moved)
+        AND "workspaceId" NOT IN (SELECT id FROM removed_workspace)`;
     return moved > 0 || tallies.length === 0;
   } catch (error) {
     throw withoutValues(error);

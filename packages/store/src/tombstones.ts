@@ -60,12 +60,13 @@ export interface Kept {
   content: unknown;
 }
 
-/** Tables of what was sent and is not applied. An erasure waits for those who write to them. */
+/** Tables of what was sent and is not applied. An erasure, and a removal, waits for those who write to them. */
 export type KeptTable = 'held_submission' | 'rejected_submission' | 'discarded_submission';
 
 /**
- * Stores what was kept, except what names a person who was erased since it was sent. The lock comes
- * first: an erasure looks through the table once those who may not have seen its tombstones are done.
+ * Stores what was kept, except what names a person who was erased since it was sent, and what is of a workspace
+ * that was removed. The lock comes first: an erasure looks through the table once those who may not have seen its
+ * tombstones are done.
  */
 export async function keepUnlessErased<T extends Kept>(
   { prisma, erasureKey }: Store,
@@ -76,15 +77,26 @@ export async function keepUnlessErased<T extends Kept>(
     kept: readonly T[],
   ) => Promise<unknown>,
 ): Promise<void> {
-  if (erasureKey === null) {
-    await insert(prisma, all);
-    return;
-  }
   await prisma.$transaction(async (tx) => {
     await tx.$executeRaw`LOCK TABLE ${Prisma.raw(table)} IN ROW EXCLUSIVE MODE`;
-    const kept = await withoutErased(tx, erasureKey, all);
+    const removed = await removedAmong(
+      tx,
+      all.map(({ workspaceId }) => workspaceId),
+    );
+    const there = all.filter(({ workspaceId }) => !removed.has(workspaceId));
+    const kept = erasureKey === null ? there : await withoutErased(tx, erasureKey, there);
     if (kept.length > 0) await insert(tx, kept);
   });
+}
+
+/** Those of the workspaces that were removed, or are being removed. */
+export async function removedAmong(
+  db: Pick<Prisma.TransactionClient, '$queryRaw'>,
+  workspaceIds: readonly string[],
+): Promise<Set<string>> {
+  const rows = await db.$queryRaw<{ id: string }[]>`
+    SELECT id FROM removed_workspace WHERE id = ANY (${[...new Set(workspaceIds)]}::uuid[])`;
+  return new Set(rows.map(({ id }) => id));
 }
 
 async function withoutErased<T extends Kept>(

@@ -103,6 +103,8 @@ interface Drained {
   damaged: number;
   /** Left: their workspaces are being refilled. */
   behind: number;
+  /** Dropped: their workspaces were removed. */
+  removed: number;
 }
 
 async function drain(
@@ -143,10 +145,11 @@ async function drain(
     );
 }
 
-function sentence({ path, drained, damaged, behind }: Drained): string {
+function sentence({ path, drained, damaged, behind, removed }: Drained): string {
   const left = [
     ...(damaged > 0 ? [`${damaged} damaged set aside in it`] : []),
     ...(behind > 0 ? [`${behind} left`] : []),
+    ...(removed > 0 ? [`${removed} dropped, as their workspace was removed`] : []),
   ];
   const end = left.length > 0 ? `, ${left.join(', ')}` : '';
   return `${path}: ${drained} ${drained === 1 ? 'lead' : 'leads'} handed to Redis${end}.\n`;

@@ -1,15 +1,21 @@
 import { PHONE_CLASSES, type PhoneClass } from '@leadgate/contract';
 import { loadNoun } from '@leadgate/operations';
-import type { Workspace } from '@leadgate/store';
+import type { Workspace, WorkspaceCounts } from '@leadgate/store';
 import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
 import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
+import { EXIT, Failure } from '../io.ts';
 import { findWorkspace } from '../named.ts';
 import { pairs, shortTime, table } from '../print/table.ts';
 
 interface CreateOptions extends JsonOption {
   country: string;
   dummy?: string[];
+}
+
+interface RemoveOptions extends JsonOption {
+  confirm?: string;
+  dryRun?: boolean;
 }
 
 interface SetOptions extends JsonOption {
@@ -62,6 +68,20 @@ export function addWorkspaceCommands(workspace: Command, context: Context): void
     .option('--time-zone <zone>', 'of times that do not say theirs: America/Sao_Paulo')
     .action((named: string, options: SetOptions) => set(context, named, options));
 
+  addCommand(workspace, 'remove', {
+    summary: 'Remove a workspace with all that it holds. Cannot be undone.',
+    details:
+      'Its links answer 404, its leads and all that was posted are gone from Postgres and Redis, and what comes late of it (a job, a spool) is dropped. Endpoints are told nothing. Where it is cut off, the same again goes on. What stays: the audit log, who read what, and the id.',
+    examples: [
+      'workspace remove "My agency" --dry-run',
+      'workspace remove "My agency" --confirm "My agency"',
+    ],
+  })
+    .argument('<workspace>', 'its name or id')
+    .option('--confirm <name>', 'its name once more')
+    .option('--dry-run', 'count what would go, and change nothing')
+    .action((named: string, options: RemoveOptions) => remove(context, named, options));
+
   addCommand(workspace, 'list', {
     summary: 'List the workspaces.',
     examples: ['workspace list', 'workspace list --json'],
@@ -100,6 +120,36 @@ async function set(context: Context, named: string, options: SetOptions): Promis
       ...dummiesOf(workspace),
     ]),
   );
+}
+
+async function remove(context: Context, named: string, options: RemoveOptions): Promise<void> {
+  const { confirm, dryRun = false } = options;
+  if (!dryRun && confirm === undefined)
+    throw new Failure('Say --dry-run to see what would go, or --confirm NAME.', EXIT.usage);
+  const { id: workspaceId } = await findWorkspace(context.session.store(), named);
+  const { remove } = await loadNoun('workspace');
+  const removed = await call(context, remove, { workspaceId, confirm, dryRun });
+  answer(context.io, options, removed, () =>
+    removedText(dryRun ? 'Would remove' : 'Removed', removed),
+  );
+}
+
+function removedText(
+  did: string,
+  { name, counts }: { name: string; counts: WorkspaceCounts & { failed: number } },
+): string {
+  return pairs([
+    [did, name],
+    ['Links', counts.links],
+    ['Custom fields', counts.fields],
+    ['Endpoints', counts.endpoints],
+    ['Leads', counts.leads],
+    ['Submissions', counts.submissions],
+    ['Refused bodies', counts.rejected],
+    ['Held', counts.held],
+    ['Deliveries', counts.deliveries],
+    ['Failed jobs', counts.failed],
+  ]);
 }
 
 async function list(context: Context, options: JsonOption): Promise<void> {

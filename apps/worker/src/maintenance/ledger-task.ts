@@ -53,7 +53,7 @@ export function createLedgerTask(
       );
       const left = await unsettled(
         store,
-        accepted.map(({ submissionId }) => submissionId),
+        accepted.map(({ submissionId: id, workspaceId }) => ({ id, workspaceId })),
       );
       const failed = await failedAmong(redis, left);
       const open = accepted
@@ -78,12 +78,11 @@ export function createLedgerTask(
   async function lookAgain(): Promise<void> {
     const open = await listOpen(store);
     if (open.length === 0) return;
-    const ids = open.map(({ id }) => id);
-    const left = await unsettled(store, ids);
+    const left = await unsettled(store, open);
     const failed = await failedAmong(redis, left);
     await settleOpen(
       store,
-      ids.map((id) => ({
+      open.map(({ id }) => ({
         id,
         state: !left.has(id) ? null : failed.has(id) ? ('failed' as const) : ('missing' as const),
       })),

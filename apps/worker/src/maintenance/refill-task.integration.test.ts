@@ -3,7 +3,7 @@ import type { RefillSource } from '@leadgate/contract';
 import { createReserver, openWorkspace, refillDirectory } from '@leadgate/intake';
 import { testRedis } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLease } from './redis-lock.ts';
 import { createRefillTask } from './refill-task.ts';
 
@@ -34,10 +34,14 @@ function sourceOf(workspaceId: string, leadId: string, highestOrder: number): Re
   };
 }
 
-const taskOf = (source: RefillSource) =>
+const taskOf = (source: RefillSource, removed: string[] = []) =>
   createRefillTask(
     redis,
-    { ...source, linkChanges: () => Promise.resolve(null) },
+    {
+      ...source,
+      linkChanges: () => Promise.resolve(null),
+      removedAmong: () => Promise.resolve(new Set(removed)),
+    },
     createLease(redis, 'leadgate:upkeep', 5_000),
   );
 
@@ -76,4 +80,21 @@ test('a Redis that is up to date is left alone', async () => {
   await refillDirectory(redis, source, 1);
   await openWorkspace(redis, workspaceId);
   expect(await taskOf(source).run()).toBeNull();
+});
+
+test('a workspace that was removed is not refilled when a late post asks for it, and leaves no key', async () => {
+  const source = { ...sourceOf(randomUUID(), leadId, 1) };
+  await refillDirectory(redis, source, 1);
+  const reserver = createReserver(redis);
+  expect(await reserve()).toEqual({ kind: 'behind' });
+  await vi.waitFor(async () =>
+    expect(await redis.smembers('leadgate:refill')).toEqual([workspaceId]),
+  );
+
+  await taskOf(source, [workspaceId]).run();
+
+  expect(await reserver.isRemoved(workspaceId)).toBe(true);
+  expect(await reserver.isRemoved(randomUUID())).toBe(false);
+  expect(await redis.smembers('leadgate:refill')).toEqual([]);
+  expect(await redis.keys(`*${workspaceId}*`)).toEqual([]);
 });

@@ -1,13 +1,13 @@
 import type { RedisConnection } from '@leadgate/boot';
-import type { LinkChangeSource, RefillSource } from '@leadgate/contract';
+import type { LinkChangeSource, RefillSource, RemovalSource } from '@leadgate/contract';
 import {
   confirmWorkspaces,
   directoryRevision,
-  followLinks,
+  followDirectory,
   redisIdentity,
-  refillDirectory,
   refillWorkspace,
   requestedWorkspaces,
+  tellRemoved,
 } from '@leadgate/intake';
 import type { MaintenanceTask } from './maintenance.ts';
 import type { Lease } from './redis-lock.ts';
@@ -23,7 +23,7 @@ const ASK_POSTGRES_MS = 1_000;
  */
 export function createRefillTask(
   redis: RedisConnection,
-  source: RefillSource & LinkChangeSource,
+  source: RefillSource & LinkChangeSource & RemovalSource,
   lease: Lease,
   clock: () => number = () => performance.now(),
 ): MaintenanceTask {
@@ -31,20 +31,12 @@ export function createRefillTask(
   let lookedAt: string | null = null;
   let askedPostgres = -Infinity;
 
-  /** Brings what changed, or else all of it. Returns how much; null if Redis has it, or was not asked. */
-  async function followPostgres(
-    found: number | null,
-  ): Promise<{ links: number } | { changedLinks: number } | null> {
+  /** Returns how much Redis was brought; null if it has it, or Postgres was not asked. */
+  async function followPostgres(found: number | null): ReturnType<typeof followDirectory> {
     const now = clock();
     if (found !== null && now - askedPostgres < ASK_POSTGRES_MS) return null;
     askedPostgres = now;
-    const wanted = await source.directoryRevision();
-    if (wanted === found) return null;
-    const changes = found === null ? null : await source.linkChanges(found);
-    if (found === null || changes === null)
-      return { links: await refillDirectory(redis, source, wanted) };
-    const followed = await followLinks(redis, found, changes);
-    return followed ? { changedLinks: changes.entries.length } : null;
+    return followDirectory(redis, source, found);
   }
 
   return {
@@ -69,9 +61,14 @@ export function createRefillTask(
         }
       };
 
+      const removed = requested.length === 0 ? new Set() : await source.removedAmong(requested);
+      await tellRemoved(
+        redis,
+        requested.filter((id) => removed.has(id)),
+      );
       // Those that are asked for first: someone waits.
       const all = identity !== lookedAt || found === null;
-      const ids = new Set(requested);
+      const ids = new Set(requested.filter((id) => !removed.has(id)));
       if (all) for (const id of await source.workspaceIds()) ids.add(id);
       const compared = await attempt(() => confirmWorkspaces(redis, source, [...ids]));
 

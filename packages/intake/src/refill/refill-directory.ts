@@ -1,7 +1,7 @@
 import type { RedisConnection } from '@leadgate/boot';
-import type { RefillSource } from '@leadgate/contract';
+import type { LinkChangeSource, RefillSource } from '@leadgate/contract';
 import { LINKS, LINKS_PREFIX, LINK_CHANGES, LINK_STEPS, RELOAD, REVISION } from '../keys.ts';
-import { PUT_ENTRY, entryRevision, entryText } from '../links/link-changes.ts';
+import { PUT_ENTRY, entryRevision, entryText, followLinks } from '../links/link-changes.ts';
 import { startRefillRun, stepScript } from './refill-run.ts';
 
 const CHUNK = 500;
@@ -62,6 +62,24 @@ export async function refillDirectory(
   await run.step(completeScript, [LINKS, LINK_STEPS], [revision]);
   await redis.publish(LINK_CHANGES, RELOAD);
   return codes;
+}
+
+/**
+ * Brings what changed in Postgres since the revision that Redis is complete as of, or else all of it. Returns how
+ * much; null if Redis has it, or another process was faster.
+ */
+export async function followDirectory(
+  redis: RedisConnection,
+  source: Pick<RefillSource, 'links' | 'directoryRevision'> & LinkChangeSource,
+  found: number | null,
+): Promise<{ links: number } | { changedLinks: number } | null> {
+  const wanted = await source.directoryRevision();
+  if (wanted === found) return null;
+  const changes = found === null ? null : await source.linkChanges(found);
+  if (found === null || changes === null)
+    return { links: await refillDirectory(redis, source, wanted) };
+  const followed = await followLinks(redis, found, changes);
+  return followed ? { changedLinks: changes.entries.length } : null;
 }
 
 async function revisionsInRedis(redis: RedisConnection): Promise<Map<string, number>> {

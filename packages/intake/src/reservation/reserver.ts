@@ -1,5 +1,5 @@
 import { groupCalls, type RedisConnection } from '@leadgate/boot';
-import { REFILL_CHANNEL, REFILL_REQUESTS } from '../keys.ts';
+import { REFILL_CHANNEL, REFILL_REQUESTS, REMOVED } from '../keys.ts';
 import { decodeGroup, encodeGroup, prepareRequest, type PreparedRequest } from './group.ts';
 import { createLimits, type Limits } from './limits.ts';
 import { ReservationError, type Reservation, type ReservationRequest } from './reservation.ts';
@@ -17,6 +17,8 @@ export interface Reserver {
    * an id is no UUID, or there are more than 64 identities or 8 limits.
    */
   reserve(request: ReservationRequest): Promise<Reservation>;
+  /** Whether a workspace that is behind was removed for good. A worker says so, once it was asked to refill it. */
+  isRemoved(workspaceId: string): Promise<boolean>;
 }
 
 /**
@@ -76,6 +78,7 @@ export function createReserver(
   return {
     // Not a plain function: what preparing throws rejects.
     reserve: async (request) => groupedIn(request.workspaceId)(prepareRequest(request)),
+    isRemoved: async (workspaceId) => (await redis.sismember(REMOVED, workspaceId)) === 1,
   };
 }
 

@@ -7,11 +7,11 @@ import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
 import { openProducer, type Producer } from '@leadgate/queue';
 import { sampleSubmission, testRedis } from '@leadgate/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Intake } from '../accept/accept.ts';
 import { openWorkspace } from '../reservation/open-workspace.ts';
 import type { Reservation } from '../reservation/reservation.ts';
 import { createReserver, type Reserver } from '../reservation/reserver.ts';
-import { drainFolder, startDrain } from './drain.ts';
+import { type DrainIntake, drainFolder, startDrain } from './drain.ts';
+import { tellRemoved } from '../remove-workspace.ts';
 import { openSpool, type Spool } from './spool.ts';
 import type { SpooledSubmission } from './record.ts';
 
@@ -53,7 +53,7 @@ const logger = {
 };
 
 /** The queue, and what it has taken. */
-interface Queue extends Intake {
+interface Queue extends DrainIntake {
   enqueued: Submission[];
 }
 
@@ -96,7 +96,7 @@ function reserve({ submission, idempotency }: SpooledSubmission): Promise<Reserv
   });
 }
 
-async function drain(target: Intake) {
+async function drain(target: DrainIntake) {
   const [folder] = spool.folders();
   if (folder === undefined) throw new Error('nothing was spooled');
   return drainFolder(folder, target, { rate: 100_000 });
@@ -106,7 +106,7 @@ test('a drained person is enqueued as if posted, in order, with the time it was 
   const kept = [unreserved(1), unreserved(2), unreserved(3)];
   for (const spooled of kept) await spool.append(spooled);
   const target = queue();
-  expect(await drain(target)).toEqual({ drained: 3, damaged: 0, behind: 0 });
+  expect(await drain(target)).toEqual({ drained: 3, damaged: 0, behind: 0, removed: 0 });
   expect(target.enqueued.map(({ id }) => id)).toEqual(kept.map(({ submission }) => submission.id));
   const orders = target.enqueued.map(({ order }) => order);
   expect(orders).toEqual(orders.toSorted((a, b) => a - b));
@@ -212,7 +212,7 @@ test('a workspace that is being refilled waits, and holds back no other', async 
   await spool.append(unreserved(2));
   await spool.append({ ...behind, submission: { ...behind.submission, id: randomUUID() } });
   const target = queue();
-  expect(await drain(target)).toEqual({ drained: 1, damaged: 0, behind: 2 });
+  expect(await drain(target)).toEqual({ drained: 1, damaged: 0, behind: 2, removed: 0 });
   expect(spool.status().waiting).toBe(2);
   await openWorkspace(redis, other);
   expect(await drain(target)).toMatchObject({ drained: 2, behind: 0 });
@@ -242,8 +242,17 @@ test('a record that no Redis could take is set aside', async () => {
   wrong.submission.leadId = 'no uuid';
   await spool.append(wrong);
   await spool.append(unreserved(2));
-  expect(await drain(queue())).toEqual({ drained: 1, damaged: 1, behind: 0 });
+  expect(await drain(queue())).toEqual({ drained: 1, damaged: 1, behind: 0, removed: 0 });
   expect(spool.status()).toMatchObject({ waiting: 0, damaged: 1 });
+});
+
+test('what was spooled of a workspace that was removed is dropped once a worker says so, and holds back no other', async () => {
+  await spool.append(unreserved(1));
+  await redis.unlink(`leadgate:{${workspaceId}}:state`);
+  expect(await drain(queue())).toMatchObject({ drained: 0, behind: 1, removed: 0 });
+  await tellRemoved(redis, [workspaceId]);
+  expect(await drain(queue())).toMatchObject({ drained: 0, behind: 0, removed: 1 });
+  expect(spool.status().waiting).toBe(0);
 });
 
 test('draining begins by itself once it may, keeps to its rate, and goes on after Redis failed', async () => {
@@ -257,6 +266,7 @@ test('draining begins by itself once it may, keeps to its rate, and goes on afte
     {
       ...target,
       reserver: {
+        ...reserver,
         reserve: (request) =>
           failures > 0 ? Promise.reject(new Error(`${failures--}`)) : reserver.reserve(request),
       },

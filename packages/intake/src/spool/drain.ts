@@ -7,6 +7,7 @@ import {
   type Intake,
 } from '../accept/accept.ts';
 import type { Log } from '@leadgate/boot';
+import type { Reserver } from '../reservation/reserver.ts';
 import type { SpoolFolder } from './folder.ts';
 import type { SpoolReader, SpoolRecord } from './reader.ts';
 import type { SpooledSubmission } from './record.ts';
@@ -24,7 +25,12 @@ export interface Pass {
   damaged: number;
   /** Left because their workspaces are being refilled. */
   behind: number;
+  /** Dropped, as their workspaces were removed. */
+  removed: number;
 }
+
+/** What drains a spool: it has to know what will never be taken. */
+export type DrainIntake = Intake & { reserver: Pick<Reserver, 'isRemoved'> };
 
 /**
  * Goes through a folder once, in order, at a bounded rate (records a second). Records of a workspace
@@ -33,10 +39,10 @@ export interface Pass {
  */
 export async function drainFolder(
   { reader }: SpoolFolder,
-  intake: Intake,
+  intake: DrainIntake,
   { rate, signal }: { rate: number; signal?: AbortSignal },
 ): Promise<Pass> {
-  const pass: Pass = { drained: 0, damaged: 0, behind: 0 };
+  const pass: Pass = { drained: 0, damaged: 0, behind: 0, removed: 0 };
   const limit = Math.max(1, Math.min(LARGEST_BATCH, Math.ceil(rate / 4)));
   const passStart = performance.now();
   while (signal?.aborted !== true) {
@@ -65,7 +71,7 @@ export async function drainFolder(
 async function drainBatch(
   reader: SpoolReader,
   records: readonly SpoolRecord[],
-  intake: Intake,
+  intake: DrainIntake,
   pass: Pass,
 ): Promise<void> {
   const outcomes = await Promise.all(records.map(({ spooled }) => settle(spooled, intake)));
@@ -81,6 +87,10 @@ async function drainBatch(
       case 'damaged':
         await reader.setAside(record);
         pass.damaged += 1;
+        break;
+      case 'removed':
+        reader.done(record);
+        pass.removed += 1;
         break;
       case 'behind':
         left.push(record);
@@ -104,12 +114,13 @@ type Settled =
   | { kind: 'enqueued' }
   | { kind: 'damaged' }
   | { kind: 'behind' }
+  | { kind: 'removed' }
   | { kind: 'failed'; error: Error; reserved?: SpooledSubmission };
 
 const DAMAGED: Settled = { kind: 'damaged' };
 const ENQUEUED: Settled = { kind: 'enqueued' };
 
-async function settle(spooled: SpooledSubmission, intake: Intake): Promise<Settled> {
+async function settle(spooled: SpooledSubmission, intake: DrainIntake): Promise<Settled> {
   try {
     const { submission, reserved, idempotency } = spooled;
     if (reserved) {
@@ -119,7 +130,8 @@ async function settle(spooled: SpooledSubmission, intake: Intake): Promise<Settl
     const request = requestAgain(submission);
     const { kind } = await accept(intake, { ...request, ...(idempotency && { idempotency }) });
     if (kind === 'accepted') return ENQUEUED;
-    if (kind === 'behind') return { kind };
+    if (kind === 'behind')
+      return { kind: (await intake.reserver.isRemoved(submission.workspaceId)) ? 'removed' : kind };
     throw new Error(`a submission without limits that was answered is ${kind}`);
   } catch (error) {
     if (error instanceof NotEnqueued) {
@@ -148,7 +160,7 @@ export interface Drain {
  */
 export function startDrain(
   spool: Spool,
-  intake: Intake,
+  intake: DrainIntake,
   { rate, mayDrain, logger }: { rate: number; mayDrain: () => boolean; logger: Log },
 ): Drain {
   const stopping = new AbortController();
@@ -175,9 +187,9 @@ export function startDrain(
         continue;
       }
       try {
-        const { drained, behind } = await drainAll();
+        const { drained, behind, removed } = await drainAll();
         told = false;
-        waitMs = drained > 0 ? SHORTEST_WAIT_MS : Math.min(2 * waitMs, LONGEST_WAIT_MS);
+        waitMs = drained + removed > 0 ? SHORTEST_WAIT_MS : Math.min(2 * waitMs, LONGEST_WAIT_MS);
         if (behind > 0 || drained === 0) await pause(waitMs, signal);
       } catch (err) {
         waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
@@ -190,17 +202,18 @@ export function startDrain(
   }
 
   async function drainAll(): Promise<Pass> {
-    const all: Pass = { drained: 0, damaged: 0, behind: 0 };
+    const all: Pass = { drained: 0, damaged: 0, behind: 0, removed: 0 };
     for (const folder of spool.folders()) {
       const pass = await drainFolder(folder, intake, { rate, signal });
       all.drained += pass.drained;
       all.damaged += pass.damaged;
       all.behind += pass.behind;
+      all.removed += pass.removed;
     }
     await spool.dropDrained();
     if (all.damaged > 0)
       logger.error({ damaged: all.damaged }, 'damaged records of the spool were set aside');
-    if (all.drained > 0)
+    if (all.drained + all.removed > 0)
       logger.info({ ...all, waiting: spool.status().waiting }, 'the spool was drained');
     return all;
   }

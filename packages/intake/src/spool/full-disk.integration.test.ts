@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { sampleSubmission } from '@leadgate/testkit';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Intake } from '../accept/accept.ts';
-import { drainFolder } from './drain.ts';
+import { type DrainIntake, drainFolder } from './drain.ts';
 import { openSpool, type Spool } from './spool.ts';
 
 /** What the disk does to those who write to a file: their other calls are the real ones. */
@@ -68,8 +67,11 @@ const open = async () => (spool = await openSpool(directory, { maxBytes: 2 ** 30
 /** Drains everything into a list of submission ids. */
 async function drain(from: Spool): Promise<string[]> {
   const ids: string[] = [];
-  const intake: Intake = {
-    reserver: { reserve: () => Promise.reject(new Error('nothing has to be reserved')) },
+  const intake: DrainIntake = {
+    reserver: {
+      reserve: () => Promise.reject(new Error('nothing has to be reserved')),
+      isRemoved: () => Promise.resolve(false),
+    },
     producer: { enqueue: ({ id }) => Promise.resolve(void ids.push(id)) },
   };
   for (const folder of from.folders()) await drainFolder(folder, intake, { rate: 1_000_000 });

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { sampleSubmission } from '@leadgate/testkit';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Intake } from '../accept/accept.ts';
-import { drainFolder, startDrain } from './drain.ts';
+import { type DrainIntake, drainFolder, startDrain } from './drain.ts';
 import { spoolFolders } from './folder.ts';
 import * as records from './record.ts';
 import { openSpool } from './spool.ts';
@@ -49,8 +48,9 @@ function intake(isBehind: (workspaceId: string) => boolean) {
   const taken: string[] = [];
   const tries = new Map<string, number>();
   let order = 1;
-  const target: Intake = {
+  const target: DrainIntake = {
     reserver: {
+      isRemoved: () => Promise.resolve(false),
       reserve: ({ workspaceId, offeredLeadId, identityKeys }) => {
         tries.set(workspaceId, (tries.get(workspaceId) ?? 0) + 1);
         if (isBehind(workspaceId)) return Promise.resolve({ kind: 'behind' });

@@ -13,9 +13,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sampleSubmission } from '@leadgate/testkit';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Intake } from '../accept/accept.ts';
 import type { Log } from '@leadgate/boot';
-import { drainFolder } from './drain.ts';
+import { type DrainIntake, drainFolder } from './drain.ts';
 import { spoolFolders } from './folder.ts';
 import { openSpool, type Spool } from './spool.ts';
 import type { SpooledSubmission } from './record.ts';
@@ -62,8 +61,11 @@ async function keepEach(spool: Spool, count: number) {
 /** Drains everything into a list of submission ids. */
 async function drain(spool: Spool): Promise<string[]> {
   const ids: string[] = [];
-  const intake: Intake = {
-    reserver: { reserve: () => Promise.reject(new Error('nothing has to be reserved')) },
+  const intake: DrainIntake = {
+    reserver: {
+      reserve: () => Promise.reject(new Error('nothing has to be reserved')),
+      isRemoved: () => Promise.resolve(false),
+    },
     producer: { enqueue: ({ id }) => Promise.resolve(void ids.push(id)) },
   };
   for (const folder of spool.folders()) await drainFolder(folder, intake, { rate: 1_000_000 });

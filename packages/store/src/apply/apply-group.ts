@@ -37,9 +37,10 @@ export interface AppliedSubmission {
   leadId: string;
   /**
    * `created`: it is the first of its lead. `already-applied`: an earlier run stored it, nothing
-   * was done. `erased`: it was dropped, for its lead was erased later than its facts are from.
+   * was done. `erased`: it was dropped, for its lead was erased later than its facts are from. `removed`: so
+   * was its workspace.
    */
-  outcome: 'created' | 'updated' | 'already-applied' | 'erased';
+  outcome: 'created' | 'updated' | 'already-applied' | 'erased' | 'removed';
   /**
    * What was done to its values, by the receiver and now by the definitions of custom fields. None
    * where nothing was stored.
@@ -104,15 +105,16 @@ function readItems(items: readonly GroupItem[]): Group {
  */
 async function applyOnce(
   tx: Prisma.TransactionClient,
-  { submissions, replays, repetitions }: Group,
+  group: Group,
   erasureKey: Uint8Array | null,
 ): Promise<GroupResult> {
-  const fieldsOf = await readFields(tx, submissions);
+  const fieldsOf = await readFields(tx, group.submissions);
   const notes = new Map(
-    submissions.map((one) => [one.id, allNotes(one, fieldsOf(one.workspaceId))]),
+    group.submissions.map((one) => [one.id, allNotes(one, fieldsOf(one.workspaceId))]),
   );
   const notesOf = ({ id }: Submission) => notes.get(id) ?? [];
-  const inserted = await insertSubmissions(tx, submissions, notesOf);
+  const { inserted, removedWorkspaces } = await insertSubmissions(tx, group.submissions, notesOf);
+  const { submissions, repetitions, replays, dropped } = withoutRemoved(group, removedWorkspaces);
 
   const known = await readKnown(tx, [...submissions, ...repetitions], erasureKey);
   const current = await unchangedSince(tx, submissions, replays);
@@ -150,12 +152,27 @@ async function applyOnce(
     fresh.filter(({ kind }) => kind === 'erased'),
   );
 
+  const applied = plan.routes.map((route) => ({
+    ...answer(route, creators),
+    notes: route.fresh && route.kind !== 'erased' ? codesOf(notesOf(route.submission)) : [],
+  }));
+  return { applied: [...applied, ...dropped], moved: plan.moved };
+}
+
+/** What is left of a group without the workspaces that were removed. */
+function withoutRemoved(
+  group: Group,
+  removed: ReadonlySet<string>,
+): Group & { dropped: AppliedSubmission[] } {
+  if (removed.size === 0) return { ...group, dropped: [] };
+  const stays = ({ workspaceId }: Submission) => !removed.has(workspaceId);
   return {
-    applied: plan.routes.map((route) => ({
-      ...answer(route, creators),
-      notes: route.fresh && route.kind !== 'erased' ? codesOf(notesOf(route.submission)) : [],
-    })),
-    moved: plan.moved,
+    submissions: group.submissions.filter(stays),
+    repetitions: group.repetitions.filter(stays),
+    replays: group.replays,
+    dropped: group.submissions
+      .filter((submission) => !stays(submission))
+      .map(({ id, leadId }) => ({ submissionId: id, leadId, outcome: 'removed', notes: [] })),
   };
 }
 

@@ -7,13 +7,14 @@ import { hashedUuid } from '../hashed-uuid.ts';
  * Stores the submissions that are not there yet, in the order of their ids, and returns the ids of
  * those it stored, with the consents that they brought. One that another transaction is storing is waited for. An imported row is
  * remembered by its id, and what has an id of its sender's by that: it is not stored again, under
- * whatever id it comes, nor after retention let it go.
+ * whatever id it comes, nor after retention let it go. Of a workspace that was removed nothing is stored: see
+ * `removeWorkspace`.
  */
 export async function insertSubmissions(
   tx: Prisma.TransactionClient,
   submissions: readonly Submission[],
   notesOf: (submission: Submission) => Note[],
-): Promise<Set<string>> {
+): Promise<{ inserted: Set<string>; removedWorkspaces: Set<string> }> {
   const rows = submissions
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .map((submission) => ({
@@ -25,14 +26,16 @@ export async function insertSubmissions(
         submission.identities.map(({ key }) => key),
       ),
     }));
+  const workspaceIds = [...new Set(submissions.map(({ workspaceId }) => workspaceId))];
   // One JSON text instead of seventeen arrays, in which every text is escaped by itself.
-  const inserted = await tx.$queryRaw<{ id: string }[]>`
+  const found = await tx.$queryRaw<{ id: string; stored: boolean }[]>`
     WITH new AS (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS new (
         id uuid, "workspaceId" uuid, "linkId" uuid, "leadId" uuid, "answeredLeadId" uuid,
         "order" bigint, stamp bigint, source text, identities jsonb, lead jsonb, notes jsonb,
         consent jsonb, body text, "bodyType" text, page text, "userAgent" text, address text,
         "requestId" text, mark uuid)
+      WHERE "workspaceId" NOT IN (SELECT id FROM removed_workspace)
     ), remembered AS (
       INSERT INTO imported_row SELECT DISTINCT mark FROM new WHERE mark IS NOT NULL ORDER BY mark
       ON CONFLICT (id) DO NOTHING
@@ -57,8 +60,11 @@ export async function insertSubmissions(
       ORDER BY id
       ON CONFLICT (id) DO NOTHING
     ), recorded AS (${recordConsents(Prisma.sql`stored`)})
-    SELECT id FROM stored`;
-  return new Set(inserted.map(({ id }) => id));
+    SELECT id, true AS stored FROM stored UNION ALL
+    SELECT id, false FROM removed_workspace WHERE id = ANY (${workspaceIds}::uuid[])`;
+  const idsOf = (stored: boolean) =>
+    new Set(found.flatMap((one) => (one.stored === stored ? one.id : [])));
+  return { inserted: idsOf(true), removedWorkspaces: idsOf(false) };
 }
 
 /** What a submission is remembered by for good; null: by its row alone. */
