@@ -11,7 +11,7 @@ import type { Static, TObject } from 'typebox';
 import { userInfo } from 'node:os';
 import { type Context, remark } from './command.ts';
 import { explain } from './explain.ts';
-import { EXIT, Failure, type Io } from './io.ts';
+import { EXIT, type ExitStatus, Failure, type Io } from './io.ts';
 import { showable } from './print/showable.ts';
 import type { Session } from './session.ts';
 
@@ -34,8 +34,13 @@ export async function call<I extends TObject, O>(
   const said = words[result.code] ?? result.detail;
   const sentence = typeof said === 'string' ? said : said(result);
   if (sentence instanceof Failure) throw sentence;
-  throw new Failure(showable(sentence), result.code === 'invalid' ? EXIT.usage : EXIT.failed);
+  throw new Failure(showable(sentence), STATUS[result.code] ?? EXIT.failed);
 }
+
+const STATUS: Partial<Record<RefusalCode, ExitStatus>> = {
+  invalid: EXIT.usage,
+  erased: EXIT.erased,
+};
 
 /** Who sits at the prompt, as operations know them: whoever reaches the servers may do anything. */
 export function callOf(

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { whoActs } from './call.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 
-/** Verbs that only look. Whatever else a command is called, it acts, and is recorded. */
+/** Verbs that only look, unless told to `--show` personal data. Whatever else a command is called, it acts, and is recorded. */
 export const LOOKS: ReadonlySet<string> = new Set([
   ...['list', 'show', 'find', 'duplicates', 'stats', 'doctor', 'tail', 'audit', 'reads', 'changes'],
 ]);
@@ -54,7 +54,8 @@ export function createRecorder(openStore: () => Store, { env }: Pick<Io, 'env'>)
   return {
     begin: async (command) => {
       if (RUN.has(nounOf(command))) return;
-      if (LOOKS.has(command.name()) || command.opts()['dryRun'] === true) return;
+      const { dryRun, show } = command.opts<Record<string, unknown>>();
+      if (dryRun === true || (LOOKS.has(command.name()) && show !== true)) return;
       const actor = { kind: 'command-line' as const, name: whoActs(env) };
       entry = { actor, action: actionOf(command), subject: subjectOf(command), requestId: null };
       const before = entry;

@@ -4,8 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
+import { allOperations } from '@leadgate/operations';
 import { startApplyWorker, type ApplyWorker, type Outcome } from '@leadgate/queue';
-import { addUpTallies, applyGroup, openStore, saveRejected, type Store } from '@leadgate/store';
+import {
+  addUpTallies,
+  applyGroup,
+  erasureKeyOf,
+  listAudit,
+  openStore,
+  saveHeld,
+  saveRejected,
+  type Store,
+} from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { run } from './run.ts';
@@ -51,7 +61,7 @@ async function leadgate(argv: string[], signal?: AbortSignal) {
   ran.status = await run(argv, {
     out: (text) => (ran.out += text),
     err: (text) => (ran.err += text),
-    env: { DATABASE_URL: database.url, REDIS_URL: redisServer.url, SECRETS_KEY },
+    env: { DATABASE_URL: database.url, REDIS_URL: redisServer.url, SECRETS_KEY, ERASURE_KEY },
     cwd: folder,
     ...(signal && { signal }),
   });
@@ -65,6 +75,7 @@ async function json<T>(...argv: string[]): Promise<T> {
 }
 
 const SECRETS_KEY = 'a key of thirty-two characters or more';
+const ERASURE_KEY = 'a key of the tests, long enough to hash';
 
 let workspace: string;
 let link: { id: string; workspaceId: string; code: string };
@@ -231,6 +242,44 @@ test('leads are exported without formulas, and pairs are listed until they are m
   expect(await pairs()).toEqual([]);
 });
 
+test('no list prints a telephone or a document, nor has one in its JSON; one person’s command has', async () => {
+  const lead = {
+    ...{ telephone: '5511912345678', document: '52998224725', city: 'Zenobia' },
+    customFields: { cnpj: '11.222.333/0001-81' },
+  };
+  const { workspaceId } = link;
+  const at = { workspaceId, linkId: link.id };
+  const [one, two] = [randomUUID(), randomUUID()];
+  const seeded = [
+    { lead, leadId: one, identities: [{ key: 'phone:+5511912345678', owner: one }] },
+    { lead: { ...lead, name: 'Zenobia' }, leadId: two, identities: [] },
+    { lead, leadId: two, identities: [{ key: 'phone:+5511912345678', owner: one }] },
+  ].map((sent, n) => sampleSubmission(700 + n, { ...at, ...sent, body: JSON.stringify(lead) }));
+  for (const submission of seeded) await applyGroup(store, [{ submission, replay: false }]);
+  const held = { reason: 'honeypot' as const, keys: [] };
+  await saveHeld(store, [sampleSubmission(710, { ...at, lead, held })]);
+  await refuse(JSON.stringify({ ...lead, birthday: '52998224725' }));
+  const numbersIn = (text: string) =>
+    ['912345678', '52998224725', '11222333000181'].filter((number) =>
+      text.replaceAll(/[\s().+/-]/g, '').includes(number),
+    );
+  let walked = 0;
+  for (const { name, personal } of await allOperations()) {
+    // Of pages: a prompt filters what the lists print.
+    if (personal !== 'list' || name === 'rejected.search') continue;
+    const whom = name === 'lead.find' ? ['--name', 'Zenobia'] : [];
+    const argv = [...name.split('.'), ...whom, '--workspace', workspace];
+    const printed = await leadgate(argv);
+    const { out } = await leadgate([...argv, '--json']);
+    expect([name, printed.status, numbersIn(printed.out + out)]).toEqual([name, 0, []]);
+    expect([name, (JSON.parse(out) as { length?: number }).length ?? 1]).not.toContain(0);
+    walked += 1;
+  }
+  expect(walked).toBe(7);
+  expect(numbersIn((await leadgate(['lead', 'changes', workspace])).out)).toEqual([]);
+  expect(numbersIn((await leadgate(['lead', 'show', two])).out)).toHaveLength(2);
+});
+
 test('tail follows a link, masked unless it is told to show, and ends when it is told to', async () => {
   const stop = new AbortController();
   const follow = (...more: string[]) => leadgate(['tail', link.code, ...more], stop.signal);
@@ -256,6 +305,9 @@ test('tail follows a link, masked unless it is told to show, and ends when it is
   expect(await tailing).toBe(0);
   expect(out.join('')).not.toMatch(/gloria|secret/);
   expect((await follow('--show')).status).toBe(0);
+  expect(await listAudit(store, { action: 'tail', limit: 5 })).toMatchObject([
+    { subject: { link: link.code } },
+  ]);
 });
 
 test('doctor proposes that numbers which many people type identify nobody', async () => {
@@ -290,6 +342,109 @@ test('retention that goes further than a run may is shown by doctor, and allowed
   await store.prisma.retention.update({
     where: { subject: 'submission' },
     data: { horizon: null, wanted: null, allowed: null },
+  });
+});
+
+test('a workspace says for how many days it keeps what, after it has seen what would go', async () => {
+  const { workspaceId } = link;
+  const erasable = openStore({
+    ...{ url: database.url, poolSize: 1, erasureKey: erasureKeyOf(ERASURE_KEY) },
+  });
+  const identities = (n: number) => [
+    { key: `email:kept${n}@x.example`, owner: sampleSubmission(n).leadId },
+  ];
+  for (const n of [720, 721])
+    await applyGroup(erasable, [
+      {
+        submission: sampleSubmission(n, { workspaceId, identities: identities(n) }),
+        replay: false,
+      },
+    ]);
+  await erasable.close();
+  await store.prisma.$executeRaw`UPDATE submission SET applied_at = now() - interval '31 days'
+    WHERE id = ${sampleSubmission(720).id}::uuid`;
+  await store.prisma.$executeRaw`UPDATE lead SET updated_at = now() - interval '31 days'
+    WHERE id = ${sampleSubmission(720).leadId}::uuid`;
+  const of = ['--workspace', workspace];
+  const would = async (kind: string, days: number) =>
+    (await leadgate(['retention', 'preview', kind, '--days', String(days), ...of])).out;
+  for (const kind of ['leads', 'submissions']) {
+    expect(await would(kind, 30)).toMatch(
+      new RegExp(`^1 of ${kind} are older than .*Z, and would go`),
+    );
+    expect(await would(kind, 32)).toContain(`0 of ${kind}`);
+    expect(await would(kind, 36_500)).toContain(`0 of ${kind}`);
+  }
+  for (const kind of ['rejected', 'consents']) expect(await would(kind, 1)).toContain('0 of');
+  const set = (...argv: string[]) => leadgate(['retention', 'set', ...argv, ...of]);
+  expect((await set('leads', '30')).out).toMatch(/^leads +30 +workspace/m);
+  expect((await set('consents', '36500')).out).toMatch(/^consents +36500 +workspace/m);
+  expect((await leadgate(['retention', 'show', ...of])).out).toMatch(/^leads +30 +workspace/m);
+  expect((await set('leads', 'default')).out).toMatch(/^leads +for good +nobody/m);
+  for (const wrong of [
+    ...[
+      ['leads', '0'],
+      ['leads', '-1'],
+      ['leads', '1.5'],
+      ['leads', '36501'],
+      ['leads', ''],
+    ],
+    ...[['leads', 'never'], ['people', '30'], ['leads']],
+  ])
+    expect([wrong, (await set(...wrong)).status]).toEqual([wrong, 2]);
+  const days = ['--days', '36501'];
+  expect(await leadgate(['retention', 'preview', 'leads', ...days, ...of])).toMatchObject({
+    ...{ status: 2, err: expect.stringContaining('36500') as string },
+  });
+  const nowhere = await leadgate(['retention', 'show', '--workspace', 'nowhere']);
+  expect([nowhere.status, nowhere.out]).toEqual([1, '']);
+  expect(await json('retention', 'show', ...of)).toMatchObject([
+    { kind: 'leads', days: null },
+    { kind: 'submissions' },
+    { kind: 'rejected' },
+    { kind: 'consents', days: 36_500, by: 'workspace' },
+  ]);
+});
+
+test('every command that is asked about an erased person ends with 4, and says when, why and by whom', async () => {
+  const { workspaceId } = link;
+  const [erased, kept] = [randomUUID(), randomUUID()];
+  for (const [n, leadId] of [erased, kept].entries())
+    await applyGroup(store, [
+      {
+        submission: sampleSubmission(730 + n, { workspaceId, leadId, identities: [] }),
+        replay: false,
+      },
+    ]);
+  await json('lead', 'erase', erased, '--reason', 'ticket 4711');
+  for (const argv of [
+    ...[
+      ['lead', 'show', erased],
+      ['lead', 'person', erased],
+      ['lead', 'merge', kept, erased],
+    ],
+    ...[
+      ['lead', 'merge', erased, kept],
+      ['lead', 'split', erased, '--by', 'email'],
+    ],
+    ...[
+      ['lead', 'duplicates', '--lead', erased],
+      ['submission', 'list', '--lead', erased],
+    ],
+    ...[
+      ['consent', 'withdraw', erased],
+      ['consent', 'link', erased],
+    ],
+    ['replay', '--workspace', workspace, '--lead', erased],
+  ]) {
+    const { status, out, err } = await leadgate(argv);
+    expect([argv, status, out]).toEqual([argv, 4, '']);
+    expect(err).toMatch(/was erased: \d{4}-\d\d-\d\d \S+Z by .+: ticket 4711\./);
+  }
+  expect((await leadgate(['consent', 'list', erased])).status).toBe(0);
+  expect((await leadgate(['reads', '--lead', erased])).status).toBe(0);
+  expect(await json('lead', 'erase', erased, '--reason', 'ticket 4711')).toMatchObject({
+    ...{ leadId: erased, counts: { leads: 0 } },
   });
 });
 

@@ -487,7 +487,7 @@ describe('lead', () => {
       [leadId.toUpperCase()],
     ]) {
       const found = await json('lead', 'find', ...search, '--workspace', workspace);
-      expect(found, search.join(' ')).toMatchObject([{ leadId, ...lead }]);
+      expect(found, search.join(' ')).toMatchObject([{ leadId, ...lead, telephone: '•••0006' }]);
     }
   });
 
@@ -559,7 +559,7 @@ describe('lead', () => {
     const other = await capture(at, { telephone: '11911112222', city: 'Olinda' });
     await capture(at, { email: 'kept@example.com', telephone: '11911112222' });
     expect(await json('lead', 'show', kept.leadId)).toMatchObject({
-      possibleDuplicates: [{ leadId: other.leadId, telephone: '11911112222' }],
+      possibleDuplicates: [{ leadId: other.leadId, telephone: '•••2222' }],
     });
     const merged = await json('lead', 'merge', kept.leadId, other.leadId);
     expect(merged).toMatchObject({

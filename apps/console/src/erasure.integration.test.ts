@@ -1,7 +1,8 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { applyGroup, listAudit } from '@leadgate/store';
+import { allOperations, pathMembers } from '@leadgate/operations';
+import { applyGroup, listAudit, mergeLeads } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -136,6 +137,53 @@ describe('an erasure through the API', () => {
       payload: { email: EMAIL, workspaceId },
     });
     expect(found.json()).toEqual([]);
+  });
+
+  test('has every operation that is asked about one of their ids answer when, why and by whom', async () => {
+    // A merged id is theirs as well.
+    const other = randomUUID();
+    const lead = { email: `other-${EMAIL}` };
+    const identities = [{ key: `email:${lead.email}`, owner: other }];
+    const submission = sampleSubmission((n += 1), { workspaceId, leadId: other, lead, identities });
+    await applyGroup(console_.store, [{ submission, replay: false }]);
+    await mergeLeads(console_.store, workspaceId, leadId, other);
+    await erase({ leadId, reason: 'ticket 8' });
+    const alive = randomUUID();
+    const kept = sampleSubmission((n += 1), {
+      workspaceId,
+      leadId: alive,
+      lead: {},
+      identities: [],
+    });
+    await applyGroup(console_.store, [{ submission: kept, replay: false }]);
+    const [gone, left]: [string[], string[]] = [[], []];
+    for (const { name, method, path, input, afterErasure } of await allOperations())
+      for (const member of ['leadId', 'otherId'].filter((one) => one in input.properties)) {
+        const ids: Record<string, string> = { workspaceId, leadId: alive, [member]: other };
+        const url = path.replace(/:(\w+)/g, (_, one: string) => ids[one] ?? randomUUID());
+        const inPath = pathMembers({ path }).includes(member);
+        const query = method === 'GET' && !inPath ? `?${member}=${other}` : '';
+        const reason = name === 'lead.erase' ? { reason: 'ticket 8' } : {};
+        const payload = { ...(!inPath && { [member]: other }), ...reason };
+        const answer = await administrator(method, `/api${url}${query}`, {
+          ...(method !== 'GET' && { payload }),
+        });
+        if (!afterErasure)
+          expect([name, member, answer.json()]).toMatchObject([
+            ...[name, member],
+            {
+              status: 410,
+              erasure: { leadId, reason: 'ticket 8', by: expect.anything() as string },
+            },
+          ]);
+        (answer.statusCode === 410 ? gone : left).push(name);
+      }
+    // What is asked after an erasure: that it is proven, on record, told, and finished.
+    expect(left.toSorted()).toEqual([
+      ...['audit.reads', 'consent.list', 'delivery.show', 'endpoint.resend', 'endpoint.tries'],
+      'lead.erase',
+    ]);
+    expect(gone.length).toBeGreaterThan(9);
   });
 
   test('twice, and of an email that nobody has, is answered all the same', async () => {

@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { openWorkspace } from '@leadgate/intake';
+import { allOperations, type Operation, pathMembers } from '@leadgate/operations';
 import { openProducer, queueCounts, startApplyWorker, type Producer } from '@leadgate/queue';
-import { applyGroup, createField, createWorkspace, listAudit, saveRejected } from '@leadgate/store';
+import {
+  applyGroup,
+  createField,
+  createWorkspace,
+  listAudit,
+  saveHeld,
+  saveRejected,
+} from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { connectRedis } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
@@ -106,6 +114,12 @@ function marked(workspaceId: string, n: number): Submission {
   });
 }
 
+/** A telephone, a CPF and a CNPJ, as a text that may set them apart has them. */
+const numbersIn = (text: string): string[] => {
+  const digits = text.replaceAll(/[\s().+/-]/g, '');
+  return ['912345678', '52998224725', '11222333000181'].filter((one) => digits.includes(one));
+};
+
 const marksIn = (text: string): string[] => MARKS.filter((mark) => text.includes(mark));
 
 test('no address that a viewer can read tells anything about a person', async () => {
@@ -183,6 +197,7 @@ test('what happens is told as it happens: masked to a viewer, as it is to an ope
   expect(heard.join('')).not.toContain(submission.id);
   expect(marksIn(heard[0] ?? '')).toEqual([]);
   expect(marksIn(heard[1] ?? '')).toContain('Zenobia');
+  expect(numbersIn(heard[1] ?? '')).toEqual([]);
   expect(heard[0]).toMatch(/event: submission\ndata: \{"kind":"submission"/);
   const [cookie = ''] = cookies;
   const url = `http://127.0.0.1:${port}/api/tail`;
@@ -213,6 +228,99 @@ test('what is masked for a viewer is there for an operator', async () => {
   const masked = await viewer('GET', `/api/leads/${submission.leadId}`);
   expect(masked.json()).toMatchObject({ leadId: submission.leadId, email: 'z•••' });
 });
+
+/** Of one person or post, or what a program asks for instead of an export. */
+const WHOLE = [
+  ...['consent.list', 'failed.show', 'held.show', 'lead.changes', 'lead.person', 'lead.show'],
+  ...['rejected.show', 'submission.show'],
+];
+
+test('no list tells anybody a telephone or a document; one person has them whole', async () => {
+  const { workspaceId } = submission;
+  const company = {
+    ...{ name: '11.222.333/0001-81', document: '11222333000181', telephone: '5511912345678' },
+    customFields: { plano: '529.982.247-25' },
+  };
+  const other = sampleSubmission(5, { workspaceId, lead: company, identities: [] });
+  // One post that named both: a possible duplicate.
+  const pair = marked(workspaceId, 6);
+  const between = {
+    ...pair,
+    identities: pair.identities.map(({ key }, at) => ({
+      ...{ key, owner: at === 0 ? submission.leadId : other.leadId },
+    })),
+  };
+  for (const one of [other, { ...between, leadId: submission.leadId }])
+    await applyGroup(console_.store, [{ submission: one, replay: false }]);
+  const held = {
+    ...marked(workspaceId, 8),
+    lead: company,
+    held: { reason: 'honeypot' as const, keys: [] },
+  };
+  await saveHeld(console_.store, [held]);
+  const failedId = await failMarked(workspaceId, 9);
+
+  const administrator = await console_.withToken('administrator');
+  const ids: Record<string, string> = {
+    ...{ workspaceId, leadId: submission.leadId, submissionId: submission.id, linkId: LINK },
+    ...{ rejectedId: sampleSubmission(90).id, heldId: held.id, jobId: failedId },
+  };
+  const bodies: Record<string, object> = {
+    'lead.find': { name: 'Zenobia' },
+    'rejected.search': { q: '912345678' },
+  };
+  const ask = async ({ name, method, path, input }: Operation) => {
+    const url = path.replace(/:(\w+)/g, (_, member: string) => ids[member] ?? '0');
+    if (method === 'POST') {
+      const payload = { ...bodies[name], ...(name === 'lead.find' && { workspaceId }) };
+      return administrator('POST', `/api${url}`, { payload });
+    }
+    const asksOf = 'workspaceId' in input.properties && !path.includes(':workspaceId');
+    return administrator('GET', `/api${url}${asksOf ? `?workspaceId=${workspaceId}` : ''}`);
+  };
+  const whole: string[] = [];
+  for (const operation of await allOperations()) {
+    const { name, method, personal, output } = operation;
+    if ((method !== 'GET' && personal === false) || output === null) continue;
+    const { statusCode, body } = await ask(operation);
+    const isOfTheirs = pathMembers(operation).every((member) => ids[member] !== undefined);
+    if (personal !== false && isOfTheirs) expect([name, statusCode]).toEqual([name, 200]);
+    if (personal === 'whole') whole.push(name);
+    else expect([name, numbersIn(body)]).toEqual([name, []]);
+    // Of whom there is something in each of them.
+    if (personal === 'list') expect([name, body]).toEqual([name, expect.stringMatching(THERE)]);
+  }
+  expect(whole.toSorted()).toEqual(WHOLE);
+  const shown = await administrator('GET', `/api/leads/${other.leadId}`);
+  expect(numbersIn(shown.body)).toHaveLength(3);
+  // A viewer goes on to the next page too.
+  const pageOf = (payload: object) =>
+    viewer('POST', `/api/workspaces/${workspaceId}/leads/search`, { payload });
+  const { next } = (await pageOf({ limit: 1 })).json<{ next: string }>();
+  expect((await pageOf({ after: next })).statusCode).toBe(200);
+  for (const status of ['waiting', 'failed']) {
+    const queue = encodeURIComponent('{leads-0}');
+    const url = `/queues/api/queues?activeQueue=${queue}&status=${status}`;
+    const { body } = await operator('GET', url);
+    expect([status, body.includes('Zenobia'), numbersIn(body)]).toEqual([status, true, []]);
+  }
+  await console_.redis.zrem(`${QUEUE}:failed`, failedId);
+  await console_.redis.del(`${QUEUE}:${failedId}`);
+});
+
+const THERE = /"(leadId|heldId|rejectedId|submissionId)"/;
+const QUEUE = 'leadgate:{leads-0}';
+
+/** As if it had been tried until it was out of attempts. */
+async function failMarked(workspaceId: string, n: number): Promise<string> {
+  const { id, ...sent } = marked(workspaceId, n);
+  await producer.enqueue({ id, ...sent });
+  const group = await console_.redis.lpop(`${QUEUE}:wait`);
+  await console_.redis.rename(`${QUEUE}:${group ?? ''}`, `${QUEUE}:${id}`);
+  await console_.redis.hset(`${QUEUE}:${id}`, { failedReason: 'no', atm: 5, finishedOn: 1_000 });
+  await console_.redis.zadd(`${QUEUE}:failed`, 1_000, id);
+  return id;
+}
 
 const waitingJob = async () =>
   (await (await console_.queues.current())[0]?.getWaiting())?.[0]?.id ?? '';

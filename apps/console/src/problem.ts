@@ -54,8 +54,12 @@ export class ProblemError extends Error {
 }
 
 /** What a problem says of a refusal. */
-export function problemOf({ detail, errors }: Refusal): ProblemDetails {
-  return { detail, ...(errors !== null && { errors: [...errors] }) };
+export function problemOf({ detail, errors, erasure }: Refusal): ProblemDetails {
+  return {
+    detail,
+    ...(errors !== null && { errors: [...errors] }),
+    ...(erasure !== null && { erasure }),
+  };
 }
 
 /** Answers with a problem and its status. */

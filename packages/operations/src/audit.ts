@@ -66,6 +66,8 @@ export const audit = {
     description: 'Finds, lists, single leads, exports and downloads, by every door.',
     scope: null,
     role: 'administrator',
+    // Who read a person is asked after they are gone, too.
+    afterErasure: true,
     input: Type.Object({
       leadId: Type.Optional(Uuid),
       ...PAGE,

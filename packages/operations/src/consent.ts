@@ -33,7 +33,9 @@ export const consent = {
     path: '/leads/:leadId/consents',
     summary: 'List what a person granted, refused and withdrew, newest first',
     scope: 'leadId',
-    personal: true,
+    personal: 'whole',
+    // Proof outlives the person's data.
+    afterErasure: true,
     input: Type.Object({ leadId: Uuid }),
     output: Type.Array(Consent),
     run: async ({ leadId }, { store }) => {
@@ -148,8 +150,7 @@ const unknownLead = (id: string): Refusal =>
 async function findConsenter({ store }: Connections, anyId: string) {
   const lead = await showLead(store, anyId, { historyLimit: 1 });
   if (lead === null) return unknownLead(anyId);
-  const { workspaceId, leadId, erased } = lead;
-  if (erased) return new Refusal('conflict', `Lead ${leadId} was erased.`);
+  const { workspaceId, leadId } = lead;
   const linkId = await consentLinkOf(store, { workspaceId, id: leadId });
   if (linkId === null)
     return new Refusal('conflict', `Nothing that lead ${leadId} ever sent is kept any more.`);

@@ -68,6 +68,8 @@ export const delivery = {
     summary: 'Show how an endpoint stands with a lead, and its tries of the last 14 days',
     role: 'operator',
     scope: 'endpointId',
+    // Whether it was told of the erasure.
+    afterErasure: true,
     input: Type.Object({ endpointId: Uuid, leadId: Uuid }),
     output: Type.Object({ ...members, tries: Type.Array(TryView) }),
     run: async ({ endpointId, leadId }, { store }) => {

@@ -434,6 +434,8 @@ export const endpoint = {
     summary: 'List what was tried and what was answered in the last 14 days, newest first',
     role: 'operator',
     scope: 'endpointId',
+    // Of the erasure, too.
+    afterErasure: true,
     input: Type.Object({
       endpointId: Uuid,
       leadId: Type.Optional(Uuid),
@@ -457,6 +459,8 @@ export const endpoint = {
     description:
       'Each is sent with its lead as it stands, under a new message id, at the pace of the endpoint. Without a filter, all that the endpoint was ever told of. Begins a run, which goes on after this is answered: see /runs.',
     scope: 'endpointId',
+    // It is told of the erasure once more.
+    afterErasure: true,
     subject: ['leadId', 'setAside', 'since', 'until'],
     input: Type.Object({ endpointId: Uuid, ...ResendFilter.properties }),
     output: RunView,

@@ -57,7 +57,7 @@ export const failed = {
     path: '/failed/:jobId',
     summary: 'Show a failed submission with what it carries',
     scope: 'jobId',
-    personal: true,
+    personal: 'whole',
     input: Type.Object({ jobId }),
     output: open(FailedView.properties),
     run: async (input, connections) => {

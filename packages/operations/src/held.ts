@@ -84,7 +84,7 @@ export const held = {
     path: '/held',
     summary: 'List submissions that were caught as spam, newest first',
     scope: 'workspaceId',
-    personal: true,
+    personal: 'list',
     input: Type.Object({
       workspaceId: Type.Optional(Uuid),
       linkId: Type.Optional(Uuid),
@@ -104,7 +104,7 @@ export const held = {
     path: '/held/:heldId',
     summary: 'Show a held submission: what was sent, why it was caught, where it came from',
     scope: 'heldId',
-    personal: true,
+    personal: 'whole',
     input: Type.Object({ heldId: Uuid }),
     output: open({ ...summary, answeredLeadId: Uuid, submission: open({ body: Type.String() }) }),
     run: async ({ heldId }, { store }) => (await showHeld(store, heldId)) ?? unknown(heldId),

@@ -14,6 +14,7 @@ export { appendErasure, applyErasures, LedgerError } from './erasure-ledger.ts';
 export { eraseEverywhere, erasureKeySetting, erasureLedgerSetting } from './erasure.ts';
 export type { LinkView } from './link.ts';
 export { allOperations, loadNoun, type Nouns } from './registry.ts';
+export { shownTo } from './mask.ts';
 export { couldRun, onRecord, roleOver, runOperation, type Given } from './run.ts';
 export { createErrorReport, type ErrorReport } from './import/error-report.ts';
 export {

@@ -29,7 +29,6 @@ import {
   recentLeads,
   showLead,
   splitLead,
-  type LeadDetails,
   type LeadFilter,
   type LeadSearch,
   type LeadSummary,
@@ -38,6 +37,7 @@ import {
 import { Type, type Static, type TObject } from 'typebox';
 import { eraseLead } from './erase-lead.ts';
 import { exportPerson } from './person.ts';
+import { maskNumbers } from './mask.ts';
 import { invalid, operation, Refusal, TextFile, type Call, type Connections } from './operation.ts';
 import { tellRedis } from './run.ts';
 import { At, Limit, Nullable, open, Time, Uuid } from './schema.ts';
@@ -127,7 +127,7 @@ export const lead = {
       'What is looked for stands in the body, so that no address holds it. A viewer gets personal data masked, finds by whole ids, emails and phones only, and looks 30 times a minute at most.',
     scope: 'workspaceId',
     role: 'viewer',
-    personal: true,
+    personal: 'list',
     input: Type.Object({
       q: Type.Optional(
         Type.String({
@@ -171,7 +171,7 @@ export const lead = {
     scope: 'workspaceId',
     role: 'viewer',
     recorded: false,
-    personal: true,
+    personal: 'list',
     input: Type.Object({
       workspaceId: Uuid,
       ...filter,
@@ -201,7 +201,7 @@ export const lead = {
     path: '/leads',
     summary: 'List the leads of the newest posts',
     scope: 'workspaceId',
-    personal: true,
+    personal: 'list',
     input: Type.Object({ workspaceId: Type.Optional(Uuid), limit: Limit }),
     output: Type.Array(Summary),
     run: ({ workspaceId, limit = 50 }, { store }) => recentLeads(store, workspaceId, limit),
@@ -213,9 +213,10 @@ export const lead = {
     method: 'GET',
     path: '/leads/:leadId',
     summary: 'Show a lead by any id it ever had, with history, provenance and duplicates',
-    description: '410 with `erasure` if it was erased: when, why and by whom.',
+    description:
+      'Whole, and on record as read. Whatever asks for a lead that was erased is answered 410 with `erasure`: when, why and by whom.',
     scope: 'leadId',
-    personal: true,
+    personal: 'whole',
     input: Type.Object({
       leadId: Uuid,
       history: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 50 })),
@@ -268,14 +269,15 @@ export const lead = {
             notes: Notes,
           }),
         ),
-        erasure: Nullable(open({ at: At, reason: Type.String(), by: Type.String() })),
       },
       'All that is known of a lead.',
     ),
-    gone: ({ leadId, erased, erasure, updatedAt }: LeadDetails) =>
-      erased ? { leadId, ...(erasure ?? { at: updatedAt, reason: '', by: '' }) } : null,
-    run: async ({ leadId, history = 50 }, { store }) =>
-      (await showLead(store, leadId, { historyLimit: history })) ?? unknownLead(leadId),
+    run: async ({ leadId, history = 50 }, { store }) => {
+      const found = await showLead(store, leadId, { historyLimit: history });
+      if (found === null) return unknownLead(leadId);
+      // Others, of whom this is a list.
+      return { ...found, possibleDuplicates: maskNumbers(found.possibleDuplicates) };
+    },
   }),
 
   duplicates: operation({
@@ -285,7 +287,7 @@ export const lead = {
     path: '/duplicates',
     summary: 'List pairs of leads that one submission named at once, newest first',
     scope: 'workspaceId',
-    personal: true,
+    personal: 'list',
     input: Type.Object({
       workspaceId: Type.Optional(Uuid),
       leadId: Type.Optional(Uuid),
@@ -407,6 +409,7 @@ export const lead = {
     scope: 'workspaceId',
     role: 'operator',
     recorded: 'at-start',
+    personal: 'whole',
     input: Type.Object({
       workspaceId: Uuid,
       after: Type.Optional(

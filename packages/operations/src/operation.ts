@@ -62,8 +62,21 @@ export type RefusalCode =
   | 'not-allowed'
   | 'not-found'
   | 'conflict'
+  | 'erased'
   | 'slowed'
   | 'unavailable';
+
+/** What is said of what was erased, to whoever asks for it by an id that was answered. */
+export const Erased = Type.Object(
+  {
+    leadId: Type.String({ format: 'uuid' }),
+    at: Type.String({ format: 'date-time' }),
+    reason: Type.String(),
+    by: Type.String(),
+  },
+  { description: 'What was erased, when, why and by whom.' },
+);
+export type Erased = Static<typeof Erased>;
 
 /** Why an operation did nothing: an expected outcome, in a sentence for people. */
 export class Refusal {
@@ -71,11 +84,19 @@ export class Refusal {
   readonly detail: string;
   /** What is wrong with the input, if the code is `invalid`. */
   readonly errors: readonly FieldError[] | null;
+  /** If the code is `erased`. */
+  readonly erasure: Erased | null;
 
-  constructor(code: RefusalCode, detail: string, errors: readonly FieldError[] | null = null) {
+  constructor(
+    code: RefusalCode,
+    detail: string,
+    errors: readonly FieldError[] | null = null,
+    erasure: Erased | null = null,
+  ) {
     this.code = code;
     this.detail = detail;
     this.errors = errors;
+    this.erasure = erasure;
   }
 }
 
@@ -121,18 +142,6 @@ export type Scope =
   | 'runId'
   | null;
 
-/** What is said of what was erased, to whoever asks for it by an id that was answered. */
-export const Erased = Type.Object(
-  {
-    leadId: Type.String({ format: 'uuid' }),
-    at: Type.String({ format: 'date-time' }),
-    reason: Type.String(),
-    by: Type.String(),
-  },
-  { description: 'What was erased, when, why and by whom.' },
-);
-export type Erased = Static<typeof Erased>;
-
 /** An operation, defined once for every door: the console's API and pages, and the command line. */
 export interface Operation<I extends TObject = TObject, O = unknown> {
   /** What it is called in the audit log: `link.create`. */
@@ -156,14 +165,17 @@ export interface Operation<I extends TObject = TObject, O = unknown> {
   subject: readonly string[];
   /** Of what sets: what the audit log says of the change; null: nothing. */
   changes: Changes | null;
-  /** Whether its output has personal data, which viewers get masked. */
-  personal: boolean;
+  /**
+   * Whether its output has personal data, which viewers get masked and whose readers are on record: of one
+   * person or post, whole; or a list, in which telephones and documents are masked for everybody.
+   */
+  personal: false | 'whole' | 'list';
+  /** Whether it answers about a lead that was erased; else that is refused. */
+  afterErasure: boolean;
   input: I;
   /** Null: it answers a TextFile. */
   output: TSchema | null;
   status: number;
-  /** Says that what was asked for was erased: the API answers 410, the command line ends with 4. */
-  gone?(output: O): Erased | null;
   run(input: Static<I>, connections: Connections, call: Call): Promise<O | Refusal> | O | Refusal;
 }
 
@@ -197,7 +209,8 @@ export class TextFile {
   }
 }
 
-type Defaulted = 'role' | 'recorded' | 'subject' | 'changes' | 'personal' | 'status';
+type Defaulted =
+  'role' | 'recorded' | 'subject' | 'changes' | 'personal' | 'afterErasure' | 'status';
 
 /** Fills in what a definition leaves out: a viewer looks (GET), an operator acts, and is on record. */
 export function operation<I extends TObject, O>(
@@ -210,6 +223,7 @@ export function operation<I extends TObject, O>(
     subject: [],
     changes: null,
     personal: false,
+    afterErasure: false,
     status: definition.output === NOTHING ? 204 : 200,
     ...definition,
   };

@@ -33,7 +33,7 @@ export const exportPerson = operation({
   scope: 'leadId',
   role: 'operator',
   recorded: true,
-  personal: true,
+  personal: 'whole',
   input: Type.Object({ leadId: Uuid }),
   output: Type.Object({
     exportedAt: At,

@@ -108,7 +108,7 @@ export const rejected = {
     description: 'Of the newest 20,000 of each, the newest first.',
     scope: 'workspaceId',
     recorded: false,
-    personal: true,
+    personal: 'list',
     input: Type.Object({
       workspaceId: Uuid,
       q: Type.String({ minLength: 3, maxLength: 200 }),
@@ -132,7 +132,7 @@ export const rejected = {
     path: '/rejected',
     summary: 'List refused bodies, newest first',
     scope: 'workspaceId',
-    personal: true,
+    personal: 'list',
     input: Type.Object({
       ...filter,
       replayed: Type.Optional(Type.Boolean()),
@@ -150,7 +150,7 @@ export const rejected = {
     path: '/rejected/:rejectedId',
     summary: 'Show a refused body, as sent and as mended',
     scope: 'rejectedId',
-    personal: true,
+    personal: 'whole',
     input: Type.Object({ rejectedId: Uuid }),
     output: open({
       ...summary,

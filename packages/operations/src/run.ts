@@ -1,6 +1,7 @@
 import { reaches, roleIn, type Access, type FieldError, type Role } from '@leadgate/contract';
 import { contactsIn } from '@leadgate/leads';
 import {
+  erasureOf,
   findWorkspace,
   isUuid,
   recordAction,
@@ -10,6 +11,7 @@ import {
 } from '@leadgate/store';
 import type { Static, TObject } from 'typebox';
 import { Value } from 'typebox/value';
+import { shownTo } from './mask.ts';
 import {
   invalid,
   pathMembers,
@@ -102,11 +104,14 @@ export async function runOperation<I extends TObject, O>(
     return onRecord(entryOf(operation, input), () => role, connections, call);
   const run = async () => {
     if (!Value.Check(operation.input, input)) return invalid(faultsOf(operation.input, input));
+    const erased = operation.afterErasure ? null : await erasedIn(input, connections);
+    if (erased !== null) return erased;
     const output = await operation.run(input, connections, call);
-    const isUnmasked = reaches(role, 'operator');
-    if (isUnmasked && (operation.personal || output instanceof TextFile))
-      await recordReadOf(operation, input, output, connections, call);
-    return output;
+    const { personal } = operation;
+    const isRead = personal !== false || output instanceof TextFile;
+    if (output instanceof Refusal || !isRead) return output;
+    if (reaches(role, 'operator')) await recordReadOf(operation, input, output, connections, call);
+    return personal === false ? output : shownTo(role, output, personal);
   };
   const isRecorded =
     operation.recorded === 'at-start' ? !Reflect.has(input, 'after') : operation.recorded;
@@ -115,6 +120,27 @@ export async function runOperation<I extends TObject, O>(
   const changed = await changesOf(operation, input, connections, call);
   Object.assign(entry.subject, changed !== '' && { changed });
   return onRecord(entry, run, connections, call);
+}
+
+/** The members of an input that name a lead. */
+const LEADS = ['leadId', 'otherId'];
+
+/** Why nothing is answered about a lead that an input names: it was erased. */
+async function erasedIn(
+  input: object,
+  connections: Pick<Connections, 'store'>,
+): Promise<Refusal | null> {
+  for (const name of LEADS) {
+    const id: unknown = Reflect.get(input, name);
+    const erasure = typeof id === 'string' ? await erasureOf(connections.store, id) : null;
+    if (erasure === null) continue;
+    const { at, by, reason } = erasure;
+    const when = at.replace('T', ' ').replace(/\.\d+/, '');
+    return new Refusal('erased', `${String(id)} was erased: ${when} by ${by}: ${reason}.`, null, {
+      ...erasure,
+    });
+  }
+  return null;
 }
 
 const LONGEST_CHANGE = 2_000;
@@ -180,7 +206,6 @@ async function recordReadOf(
   { store }: Pick<Connections, 'store'>,
   { actor: { kind, name }, requestId, warn }: Call,
 ): Promise<void> {
-  if (output instanceof Refusal) return;
   const named: unknown = Reflect.get(input, 'workspaceId');
   const workspaceId = typeof named === 'string' && isUuid(named) ? named : null;
   const leadIds = [...new Set([...leadIdsIn(input), ...leadIdsIn(output)])].slice(0, MOST_LEADS);
@@ -204,10 +229,10 @@ async function recordReadOf(
 function leadIdsIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(leadIdsIn);
   if (typeof value !== 'object' || value === null) return [];
-  const { leadId, a, b, lead }: Record<string, unknown> = { ...value };
+  const { leadId, a, b, lead, leads, changes }: Record<string, unknown> = { ...value };
   const own = typeof leadId === 'string' && isUuid(leadId) ? [leadId] : [];
-  // A pair of possible duplicates, and the export of a person.
-  return [...own, ...[a, b, lead].flatMap(leadIdsIn)];
+  // A pair of possible duplicates, the export of a person, and pages.
+  return [...own, ...[a, b, lead, leads, changes].flatMap(leadIdsIn)];
 }
 
 /** The email or telephone that was looked for: of somebody, or of nobody who is known. */

@@ -83,7 +83,7 @@ export const submission = {
     path: '/submissions',
     summary: 'List applied submissions, newest first',
     scope: 'workspaceId',
-    personal: true,
+    personal: 'list',
     input: Type.Object({
       workspaceId: Type.Optional(Uuid),
       linkId: Type.Optional(Uuid),
@@ -107,7 +107,7 @@ export const submission = {
     path: '/submissions/:submissionId',
     summary: 'Show a submission with its body as sent',
     scope: 'submissionId',
-    personal: true,
+    personal: 'whole',
     input: Type.Object({ submissionId: Uuid }),
     output: open({ ...summary, body: Type.String() }),
     run: async ({ submissionId }, { store }) =>

@@ -92,6 +92,8 @@ export {
 export {
   type HistoryEntry,
   type LeadDetails,
+  erasureOf,
+  type LeadErasure,
   showLead,
   type SourcedTouch,
 } from './lead-details.ts';

@@ -13,6 +13,7 @@ import { fieldsOfWorkspaces } from './fields.ts';
 import { readProvenance, type LeadRow } from './lead-row.ts';
 import { type LeadSummary, listedColumns, type ListedLeadRow, readLeadSummary } from './leads.ts';
 import type { Store } from './open-store.ts';
+import { isUuid } from './text.ts';
 import { isoTime } from './time.ts';
 
 /** What set a value: the submission, and the time its facts are from. */
@@ -58,8 +59,7 @@ export interface LeadDetails extends LeadSummary {
   history: HistoryEntry[];
   /** How many submissions there are in all. */
   submissions: number;
-  /** When and why its data was erased, the last time; null if it was not. */
-  erasure: { at: string; reason: string; by: string } | null;
+  erasure: LeadErasure | null;
 }
 
 /** The lead of any id ever answered, aliases followed. Null if no lead has the id. */
@@ -82,7 +82,7 @@ export async function showLead(
       possibleDuplicatesOf(store, row),
       consentsOfLead(store, row),
       historyOfLead(store, row, options.historyLimit),
-      row.erasedOrder !== null ? erasureOf(store, row) : null,
+      row.erasedOrder !== null ? erasureOf(store, leadId) : null,
     ]);
   return {
     ...readLeadSummary(row, fields),
@@ -104,15 +104,28 @@ export async function showLead(
   };
 }
 
-async function erasureOf(
-  { prisma }: Store,
-  { workspaceId, id: leadId }: Pick<LeadRow, 'workspaceId' | 'id'>,
-): Promise<LeadDetails['erasure']> {
-  const row = await prisma.erasure.findFirst({
-    where: { workspaceId, leadId },
-    orderBy: { erasedOrder: 'desc' },
-  });
-  return row && { at: row.erasedAt.toISOString(), reason: row.reason, by: row.erasedBy };
+/** What was erased, when, why and by whom, the last time. */
+export interface LeadErasure {
+  leadId: string;
+  /** ISO 8601, UTC. */
+  at: string;
+  reason: string;
+  by: string;
+}
+
+/** Of the lead of any id ever answered, if it was erased; else null. */
+export async function erasureOf({ prisma }: Store, leadId: string): Promise<LeadErasure | null> {
+  if (!isUuid(leadId)) return null;
+  const [row] = await prisma.$queryRaw<(Omit<LeadErasure, 'at'> & { at: Date })[]>`
+    SELECT l.id AS "leadId", coalesce(e.erased_at, l.updated_at) AS at,
+           coalesce(e.reason, '') AS reason, coalesce(e.erased_by, '') AS by
+    FROM workspace w
+    JOIN lead asked ON asked.workspace_id = w.id AND asked.id = ${leadId}::uuid
+    JOIN lead l ON l.workspace_id = w.id
+      AND l.id = coalesce(asked.merged_into, asked.id) AND l.erased_order IS NOT NULL
+    LEFT JOIN erasure e ON e.workspace_id = l.workspace_id AND e.lead_id = l.id
+    ORDER BY e.erased_order DESC NULLS LAST LIMIT 1`;
+  return row === undefined ? null : { ...row, at: row.at.toISOString() };
 }
 
 async function identitiesOf(store: Store, lead: LeadRow): Promise<LeadDetails['identities']> {

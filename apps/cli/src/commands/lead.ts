@@ -5,7 +5,7 @@ import { call } from '../call.ts';
 import { addCommand, answer, type Context, type JsonOption, remark } from '../command.ts';
 import { EXIT, Failure } from '../io.ts';
 import { namedIds } from '../named.ts';
-import { duplicateTable, leadTable, erasedText, leadText } from '../print/lead.ts';
+import { duplicateTable, leadTable, leadText } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
 import { table } from '../print/table.ts';
 import { past, wholeNumber } from '../read.ts';
@@ -177,7 +177,6 @@ async function show(context: Context, id: string, options: ShowOptions): Promise
   const lead = await existing(context, leadId, options.history);
   if (lead.leadId !== leadId) remark(io, `${leadId} stands for lead ${lead.leadId}.`);
   answer(io, options, lead, () => leadText(lead));
-  if (lead.erased) throw new Failure(`${leadId} was erased: ${erasedText(lead)}.`, EXIT.erased);
 }
 
 async function merge(

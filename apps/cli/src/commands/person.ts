@@ -1,4 +1,5 @@
 import { loadNoun } from '@leadgate/operations';
+import { workspaceOf } from '@leadgate/store';
 import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
 import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
@@ -58,8 +59,11 @@ async function erase(
   const nouns = await loadNoun('lead');
   const leadId = id === undefined ? undefined : readId(id, 'lead');
   let { workspaceId } = await namedIds(context, options);
-  if (leadId !== undefined)
-    ({ workspaceId } = await call(context, nouns.show, { leadId, history: 1 }));
+  if (leadId !== undefined) {
+    const of = await workspaceOf(context.session.store(), 'lead', leadId);
+    if (of === null) throw new Failure(`No lead has the id ${leadId}.`);
+    workspaceId = of;
+  }
   if (workspaceId === undefined)
     throw new Failure('Say whom: an id, or --email or --telephone with --workspace.', EXIT.usage);
   const input = { workspaceId, leadId, email, telephone, reason, dryRun };

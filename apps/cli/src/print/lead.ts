@@ -56,18 +56,11 @@ export function leadText(lead: LeadDetails): string {
 function head(lead: LeadDetails): string {
   return pairs([
     ['Lead', lead.leadId],
-    ...(lead.erased ? [['Erased', erasedText(lead)] as const] : []),
     ...lead.aliases.map((alias) => ['Also known as', alias] as const),
     ['Workspace', lead.workspace],
     ['Created', shortTime(lead.createdAt)],
     ['Changed', shortTime(lead.updatedAt)],
   ]);
-}
-
-/** When, by whom and why a lead was erased. */
-export function erasedText({ erasure }: LeadDetails): string {
-  if (erasure === null) return 'its data was erased';
-  return `${shortTime(erasure.at)} by ${erasure.by}: ${erasure.reason}`;
 }
 
 function fields(lead: LeadDetails): string {

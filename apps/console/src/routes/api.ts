@@ -94,8 +94,6 @@ function answer(reply: FastifyReply, operation: Operation, result: unknown): Fas
       .type(result.type)
       .header('content-disposition', `attachment; filename="${result.name}"`)
       .send(Readable.from(result.texts));
-  const erasure = operation.gone?.(result) ?? null;
-  if (erasure !== null) return sendProblem(reply, 'erased', { erasure });
   return reply.code(operation.status).send(result);
 }
 
@@ -107,7 +105,7 @@ async function collectOpenapi(app: FastifyInstance): Promise<void> {
       info: {
         title: 'Leadgate console',
         description:
-          'What operators do, for programs: the same functions as the command line. Viewers get personal data masked and may only look.',
+          'What operators do, for programs: the same functions as the command line. Lists have telephones and documents masked; one person or post, and exports, are whole, and on record as read. Viewers get all personal data masked and may only look.',
         version: '1',
       },
       components: {

@@ -2,11 +2,11 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import type { Role } from '@leadgate/contract';
+import { shownTo } from '@leadgate/operations';
 import { type DashboardQueue, readJobData } from '@leadgate/queue';
 import type { FastifyPluginAsync } from 'fastify';
 import { acts } from '../gate.ts';
 import { DASHBOARD_PATH } from '../headers.ts';
-import { forRole } from '../mask.ts';
 import type { ConsoleServices } from '../services.ts';
 
 /** Set by us on every request, over whatever was sent: bull-board hands headers on and no more. */
@@ -40,7 +40,7 @@ const OFFERED = new Set([
   '/api/queues/:queueName/:jobId/retry',
 ]);
 
-/** bull-board on every queue, under /queues. Viewers see jobs masked, and only look. */
+/** bull-board on every queue, under /queues. Telephones and documents are masked, for viewers everything; who opens one in the inbox is on record. */
 export const dashboardRoutes: FastifyPluginAsync<ConsoleServices> = async (app, { queues }) => {
   const board = new FastifyAdapter();
   board.setBasePath(DASHBOARD_PATH);
@@ -104,7 +104,11 @@ function adapterFor(queue: DashboardQueue, role: Role, displayName: string): Bul
   });
   adapter.setFormatter('data', (data: unknown) =>
     // The list alone: bull-board folds what lies deeper.
-    forRole(role, readJobData(data)?.submissions ?? { state: 'not readable by this version' }),
+    shownTo(
+      role,
+      readJobData(data)?.submissions ?? { state: 'not readable by this version' },
+      'list',
+    ),
   );
   adapter.setVisibilityGuard(({ headers }) => headers[ROLE_HEADER] === role);
   return adapter;

@@ -1,6 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Role } from '@leadgate/contract';
-import { Refusal, tail, type TailEvent, type TailOptions, Uuid } from '@leadgate/operations';
+import {
+  Refusal,
+  shownTo,
+  tail,
+  type TailEvent,
+  type TailOptions,
+  Uuid,
+} from '@leadgate/operations';
 import { findLink, listWorkspaces } from '@leadgate/store';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -8,7 +15,6 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Actor, actorOf, findActor, roleInScope } from '../gate.ts';
-import { forRole } from '../mask.ts';
 import { ProblemError, PROBLEM_ANSWERS } from '../problem.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -38,7 +44,7 @@ export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
         operationId: 'tail',
         summary: 'Follow submissions, refused bodies and failures as they happen',
         description:
-          'text/event-stream: events submission, rejected and failed, each with its JSON; of one link or workspace, or of all. Viewers get it masked.',
+          'text/event-stream: events submission, rejected and failed, each with its JSON; of one link or workspace, or of all. Telephones and documents are masked, for viewers everything.',
         querystring: Type.Object({
           workspaceId: Type.Optional(Uuid),
           linkId: Type.Optional(Uuid),
@@ -117,7 +123,7 @@ export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
       },
     );
     await write('retry: 3000\n\n');
-    for await (const event of events) await write(textOf(forRole(role, event)));
+    for await (const event of events) await write(textOf(shownTo(role, event, 'list')));
   }
 };
 
