@@ -132,6 +132,12 @@ test('a refused body is found, mended and taken, and the lead is there', async (
   const second = await refuse('{');
   const kept = await leadgate(['rejected', 'mend', second, '--body', other]);
   expect(kept.out).toContain('still to be refused');
+  expect(await json('rejected', 'dismiss', second)).toMatchObject({ count: 1 });
+  expect((await leadgate(['rejected', 'dismiss', second])).out).toContain('dismissed before');
+  expect((await leadgate(['rejected', 'show', second])).out).toContain('dismissed');
+  expect((await leadgate(['rejected', 'restore', second])).out).toBe('It waits again.\n');
+  const [{ leadId } = {}] = await leads('ana@x.example');
+  expect((await leadgate(['lead', 'events', String(leadId)])).out).toBe('Nothing yet.\n');
 });
 
 test('a file is imported once; what it refuses can be mended and imported', async () => {

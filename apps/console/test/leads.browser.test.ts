@@ -1,4 +1,7 @@
-import { applyGroup, createField, showLead } from '@leadgate/store';
+import { Keyring } from '@leadgate/boot';
+import { LEAD_EVENTS } from '@leadgate/contract';
+import { newSecret } from '@leadgate/delivery';
+import { applyGroup, createEndpoint, createField, recordTries, showLead } from '@leadgate/store';
 import { sampleSubmission } from '@leadgate/testkit';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
@@ -119,11 +122,36 @@ test('a viewer sees who there is, masked, on a telephone too', async () => {
   }
 }, 120_000);
 
-test('an administrator erases a person, and hears first what goes', async () => {
+test('an administrator sees whom a person was sent to and who read it, and erases it, hearing first what goes', async () => {
+  const { store } = pages.console;
+  const made = await createEndpoint(
+    store,
+    workspaceId,
+    {
+      ...{ name: 'CRM', url: 'https://crm.example.com/', mapping: null, events: [...LEAD_EVENTS] },
+      ...{ linkIds: [], perSecond: null, concurrency: 8, headers: {} },
+    },
+    { secret: newSecret(), keyring: new Keyring('of this test only') },
+  );
+  if (made.kind !== 'done') throw new Error(made.kind);
+  const sent = {
+    ...{ leadId: first.leadId, version: 1, resends: 0, event: 'lead.created' as const },
+    ...{ messageId: 'msg_1', outcome: 'delivered' as const, status: 200, detail: '' },
+    ...{ durationMs: 5, retryMs: 0, confirmMs: null, remoteId: null },
+  };
+  const standing = { failures: 0, quietMs: null, disabled: null };
+  await recordTries(store, made.endpoint.id, [sent], standing, 1e9);
   const { page, faults } = await pages.openAs('administrator');
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.goto(`/leads/${first.leadId}`);
   await page.getByRole('heading', { level: 1, name: 'Pessoa 0' }).waitFor();
+  const timeline = page.locator('.lead-history');
+  await timeline.getByText('Sent to CRM').waitFor();
+  await timeline.getByText('200 · delivered').waitFor();
+  await timeline
+    .getByText(/^Read by operator/)
+    .first()
+    .waitFor();
   await expectUsable(page);
   await page.getByRole('button', { name: 'More actions' }).click();
   await page.getByRole('menuitem', { name: 'Erase' }).click();
@@ -178,7 +206,7 @@ test.each([
 
     await page.goto('/queue');
     await page.getByRole('heading', { name: 'In and out, a minute' }).waitFor();
-    await page.getByText('Empty', { exact: true }).waitFor();
+    await page.locator('dd').getByText('Now', { exact: true }).waitFor();
     await expectUsable(page);
     expect(faults).toEqual([]);
   },

@@ -1,6 +1,5 @@
 import {
   Alert,
-  Badge,
   Button,
   Checkbox,
   Code,
@@ -18,32 +17,14 @@ import { useTranslations } from 'use-intl';
 import { useLocation } from 'wouter';
 import { api, dataOf } from './api.ts';
 import type { Endpoint } from './endpoint-form.tsx';
-import { isGood, type Try, useBacklog } from './pages/deliveries.tsx';
+import { type Try, useBacklog } from './pages/deliveries.tsx';
+import { isGood } from './parts/answer.tsx';
 import { FormModal } from './parts/form-modal.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Secret } from './parts/secret.tsx';
 import { Failure } from './parts/standing.tsx';
 import { useSession } from './session.tsx';
 import { MoreMenu } from './parts/more-menu.tsx';
-
-const OUTCOMES = [
-  ...(['delivered', 'skipped', 'answered', 'refused', 'timeout'] as const),
-  ...(['no-connection', 'broken-answer'] as const),
-] as const;
-
-export function useOutcome(): (one: Pick<Try, 'outcome'>) => string {
-  const t = useTranslations('endpoint.outcome');
-  return ({ outcome }) => {
-    const known = OUTCOMES.find((name) => name === outcome);
-    return known === undefined ? outcome : t(known);
-  };
-}
-
-export function AnswerBadge({ one }: { one: Pick<Try, 'outcome' | 'status'> }) {
-  const outcomeOf = useOutcome();
-  const color = one.outcome === 'delivered' ? 'pine' : isGood(one) ? 'gray' : 'red';
-  return <Badge color={color}>{[one.status, outcomeOf(one)].filter(Boolean).join(' · ')}</Badge>;
-}
 
 /** How long it took, in words. */
 export function useTook(): (one: Pick<Try, 'durationMs'>) => string {

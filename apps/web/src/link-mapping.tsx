@@ -9,7 +9,7 @@ import {
   TextInput,
   Title,
 } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { api, dataOf, faultsOf } from './api.ts';
@@ -17,6 +17,7 @@ import type { Link } from './link-form.tsx';
 import { useNoteText } from './lead-filters.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Failure } from './parts/standing.tsx';
+import { textOf } from './parts/text.ts';
 import { useSession } from './session.tsx';
 
 type LinkMapping = NonNullable<Link['mapping']>;
@@ -72,6 +73,7 @@ export function Mapping({ link }: { link: Link }) {
   const { may } = useSession();
   const queries = useQueryClient();
   const [rules, setRules] = useState(rulesOf(link));
+  const [read, setRead] = useState<object | null>(null);
   const acts = may('operator', link.workspaceId);
   const save = useMutation({
     mutationFn: () =>
@@ -108,7 +110,7 @@ export function Mapping({ link }: { link: Link }) {
           </Text>
           <Stack gap={6}>
             {rules.map((rule, index) => (
-              <Group key={index} gap={6} wrap="nowrap" align="flex-start">
+              <Group key={index} gap="2px 6px" align="flex-start">
                 <TextInput
                   aria-label={t('field')}
                   placeholder="email"
@@ -123,7 +125,7 @@ export function Mapping({ link }: { link: Link }) {
                   minRows={1}
                   placeholder="$.answers.email"
                   spellCheck={false}
-                  flex={1}
+                  flex="1 1 40%"
                   value={rule.queries}
                   error={fault(`/mapping/rules/${rule.field}`)}
                   onChange={({ currentTarget: { value } }) => change(index, { queries: value })}
@@ -137,6 +139,7 @@ export function Mapping({ link }: { link: Link }) {
                 >
                   <Icon name="erase" size={14} />
                 </ActionIcon>
+                {read !== null && <Reads value={valueAt(read, rule.field)} />}
               </Group>
             ))}
           </Stack>
@@ -176,28 +179,68 @@ export function Mapping({ link }: { link: Link }) {
           )}
         </fieldset>
       </form>
-      <Try link={link} mapping={mappingOf(rules, link)} />
+      <Try link={link} mapping={mappingOf(rules, link)} tell={setRead} />
     </div>
   );
 }
 
-/** What the rules read of the newest body, or of another one, before they are saved. */
-function Try({ link, mapping }: { link: Link; mapping: LinkMapping | null }) {
+/** What a rule reads of the body that was tried last. */
+function Reads({ value }: { value: unknown }) {
+  const t = useTranslations('mapping');
+  return (
+    <Text
+      size="xs"
+      c={value === undefined ? 'var(--warn)' : 'var(--soft)'}
+      className="wrap"
+      w="100%"
+    >
+      {value === undefined ? t('readsNothing') : t('reads', { value: textOf(value) })}
+    </Text>
+  );
+}
+
+const valueAt = (lead: object, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>(
+      (at, name) => (typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined),
+      lead,
+    );
+
+/** So many of the newest bodies can be tried. */
+const BODIES = 20;
+
+/** What the rules read of one of the newest bodies, or of another one, before they are saved. */
+function Try({
+  link,
+  mapping,
+  tell,
+}: {
+  link: Link;
+  mapping: LinkMapping | null;
+  tell: (lead: object) => void;
+}) {
   const t = useTranslations('mapping');
   const noteText = useNoteText();
   const [typed, setTyped] = useState<string | null>(null);
+  const [at, setAt] = useState(0);
+  const { data: posts = [] } = useQuery({
+    queryKey: ['bodies', link.id],
+    queryFn: () =>
+      dataOf(
+        api.GET('/api/submissions', { params: { query: { linkId: link.id, limit: BODIES } } }),
+      ),
+  });
+  const submissionId = posts[at]?.submissionId;
   const newest = useQuery({
-    queryKey: ['body', link.id],
+    queryKey: ['body', submissionId],
     queryFn: async () => {
-      const [last] = await dataOf(
-        api.GET('/api/submissions', { params: { query: { linkId: link.id, limit: 1 } } }),
-      );
-      if (last === undefined) return '';
-      const { submissionId } = last;
-      const params = { path: { submissionId } };
+      const params = { path: { submissionId: submissionId ?? '' } };
       const { body } = await dataOf(api.GET('/api/submissions/{submissionId}', { params }));
       return pretty(body);
     },
+    enabled: submissionId !== undefined,
+    placeholderData: keepPreviousData,
   });
   const body = typed ?? newest.data ?? '';
   const read = useMutation({
@@ -208,6 +251,7 @@ function Try({ link, mapping }: { link: Link; mapping: LinkMapping | null }) {
           body: { body, mapping },
         }),
       ),
+    onSuccess: ({ lead }) => tell(lead),
   });
   return (
     <section>
@@ -222,15 +266,28 @@ function Try({ link, mapping }: { link: Link; mapping: LinkMapping | null }) {
         value={body}
         onChange={({ currentTarget: { value } }) => setTyped(value)}
       />
-      <Button
-        variant="default"
-        my="sm"
-        disabled={body.trim() === ''}
-        loading={read.isPending}
-        onClick={() => read.mutate()}
-      >
-        {t('try')}
-      </Button>
+      <Group my="sm" gap="xs">
+        <Button
+          variant="default"
+          disabled={body.trim() === ''}
+          loading={read.isPending}
+          onClick={() => read.mutate()}
+        >
+          {t('try')}
+        </Button>
+        {posts.length > 1 && (
+          <Button
+            variant="subtle"
+            color="gray"
+            onClick={() => {
+              setTyped(null);
+              setAt((at + 1) % posts.length);
+            }}
+          >
+            {t('another')}
+          </Button>
+        )}
+      </Group>
       {read.error !== null && <Failure error={read.error} />}
       {read.data !== undefined && (
         <div role="status">

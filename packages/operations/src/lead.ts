@@ -21,6 +21,7 @@ import {
   isLeadPlace,
   isUuid,
   leadChanges,
+  leadEvents,
   listDuplicates,
   listFields,
   listLeads,
@@ -72,6 +73,8 @@ const Touch = open({
   submissionId: Uuid,
   at: At,
 });
+
+const ToEndpoint = { endpointId: Uuid, endpoint: Type.String() };
 
 const Notes = Type.Array(open({ field: Type.String(), code: Type.String(), detail: OptionalText }));
 
@@ -278,6 +281,39 @@ export const lead = {
       // Others, of whom this is a list.
       return { ...found, possibleDuplicates: maskNumbers(found.possibleDuplicates) };
     },
+  }),
+
+  events: operation({
+    name: 'lead.events',
+    id: 'listLeadEvents',
+    method: 'GET',
+    path: '/leads/:leadId/events',
+    summary: 'List what happened with a lead besides its posts: deliveries and merges',
+    scope: 'leadId',
+    input: Type.Object({ leadId: Uuid, limit: Limit }),
+    output: Type.Object({
+      sent: Type.Array(
+        Type.Object({
+          ...ToEndpoint,
+          at: At,
+          event: Type.String(),
+          outcome: Type.String({ description: 'delivered, or why it was not.' }),
+          status: Nullable(Type.Integer()),
+        }),
+        {
+          description:
+            'Newest first: tries of the last 14 days; of those before, the last that an endpoint took.',
+        },
+      ),
+      waiting: Type.Array(Type.Object({ ...ToEndpoint, dueAt: At, attempts: Type.Integer() }), {
+        description: 'What endpoints are still to be told.',
+      }),
+      merges: Type.Array(Type.Object({ leadId: Uuid, at: At }), {
+        description: 'Leads that became this one.',
+      }),
+    }),
+    run: async ({ leadId, limit = 50 }, { store }) =>
+      (await leadEvents(store, leadId, limit)) ?? unknownLead(leadId),
   }),
 
   duplicates: operation({

@@ -17,8 +17,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { derivedId } from './derived-id.ts';
 import { mendWork, tryMending } from './mend-rejected.ts';
 import { operationsUnderTest, type OperationsUnderTest } from './operations-under-test.ts';
-import type { Connections } from './operation.ts';
+import { type Call, type Connections, Refusal } from './operation.ts';
 import { mendRejected, replayAllRejected, replayRejected } from './rejected-bodies.ts';
+import { rejected } from './rejected.ts';
+import { runOperation } from './run.ts';
 import { Runner } from './runs.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -59,6 +61,11 @@ async function refuse(
 }
 
 const now = () => ({ now: Date.now() });
+
+const CALL: Call = {
+  actor: { kind: 'token', name: 'test', role: 'operator', workspaces: [] },
+  ...{ requestId: null, signal: new AbortController().signal, warn: () => undefined },
+};
 
 const unused = () => Promise.reject(new Error('not used'));
 /** What operations have in a process, but for what a test uses. */
@@ -315,4 +322,34 @@ test('a refused post is found by what it says, as JSON or as a form, in its work
     10,
   );
   expect(found.map(({ bodyType }) => bodyType).toSorted()).toEqual(['form', 'json']);
+});
+
+test('what is dismissed waits no more, is taken by no mending of many, and can wait again', async () => {
+  const link = await system.open();
+  const kept = [];
+  for (let n = 0; n < 3; n += 1) kept.push(await refuse(link, `{"email":"k${n}@example.com"}`));
+  const { workspaceId, linkId } = link;
+  const [{ cause = '' } = {}] = await rejectedCauses(system.store, workspaceId);
+  const dismiss = (which: object) =>
+    runOperation(rejected.dismiss, { workspaceId, ...which }, connectionsOf(), CALL);
+  const restore = (which: object) =>
+    runOperation(rejected.restore, { workspaceId, ...which }, connectionsOf(), CALL);
+  expect(await dismiss({})).toMatchObject({ code: 'invalid' });
+  expect(await restore({})).toMatchObject({ code: 'invalid' });
+  const one = { rejectedIds: [kept[0]?.id ?? ''] };
+  expect(await dismiss(one)).toMatchObject({ count: 1 });
+  expect(await dismiss(one)).toMatchObject({ count: 0 });
+  expect(await rejectedCauses(system.store, workspaceId)).toMatchObject([{ total: 2 }]);
+  expect(await tryMending(system, workspaceId, { linkId })).toMatchObject({ accepted: 2 });
+
+  const all = await dismiss({ linkId, cause });
+  if (all instanceof Refusal) throw new Error(all.detail);
+  expect(all.count).toBe(2);
+  expect(await rejectedCauses(system.store, workspaceId)).toEqual([]);
+  // Those that were dismissed together, and no other.
+  expect(await restore({ dismissedAt: all.dismissedAt.toISOString() })).toEqual({ count: 2 });
+  expect(await rejectedCauses(system.store, workspaceId)).toMatchObject([{ total: 2 }]);
+  // By its id it is taken all the same.
+  expect((await replayRejected(system, kept[0]?.id ?? '', now())).kind).toBe('accepted');
+  await system.work();
 });

@@ -1,4 +1,5 @@
 import {
+  dismissRejected,
   findWorkspace,
   listRejected,
   rejectedCauses,
@@ -31,6 +32,7 @@ const summary = {
   mendedAt: Nullable(At),
   submissionId: Nullable(Uuid),
   replayedAt: Nullable(At),
+  dismissedAt: Nullable(At),
 };
 
 const filter = {
@@ -72,6 +74,14 @@ function momentsOf<T extends { since?: string; until?: string }>(asked: T): Mome
     ...(until !== undefined && { until: new Date(until) }),
   };
 }
+
+const ids = Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: 500 }));
+
+const SAY_WHICH = {
+  pointer: '',
+  code: 'invalid',
+  detail: 'Say which: by their ids, or by what they have in common.',
+};
 
 /** Bodies that were refused. */
 export const rejected = {
@@ -135,7 +145,9 @@ export const rejected = {
     personal: 'list',
     input: Type.Object({
       ...filter,
-      replayed: Type.Optional(Type.Boolean()),
+      replayed: Type.Optional(
+        Type.Boolean({ description: 'Those that were taken after all, or those that wait.' }),
+      ),
       before,
       limit: Limit,
     }),
@@ -240,6 +252,48 @@ export const rejected = {
       if (dryRun) return tryMending(await serversOf(connections), workspaceId, parameters);
       const asked = { kind: 'mend', workspaceId, parameters, begunBy: actor } as const;
       return runOf(await connections.runner.begin(connections, asked, mendWork));
+    },
+  }),
+
+  dismiss: operation({
+    name: 'rejected.dismiss',
+    id: 'dismissRejected',
+    method: 'POST',
+    path: '/workspaces/:workspaceId/rejected/dismiss',
+    summary: 'Say that nothing is to become of refused bodies: some, or all of a cause',
+    description: 'They are kept as long as others, and can wait again.',
+    scope: 'workspaceId',
+    subject: ['linkId', 'cause'],
+    input: Type.Object({
+      workspaceId: Uuid,
+      rejectedIds: ids,
+      linkId: filter.linkId,
+      cause: filter.cause,
+    }),
+    output: Type.Object({ count: Type.Integer(), dismissedAt: At }),
+    run: async ({ rejectedIds, ...which }, { store }) => {
+      if (rejectedIds === undefined && which.cause === undefined) return invalid([SAY_WHICH]);
+      const at = new Date();
+      const those = { ...which, replayed: false, ...(rejectedIds && { ids: rejectedIds }) };
+      return { count: await dismissRejected(store, those, at), dismissedAt: at };
+    },
+  }),
+
+  restore: operation({
+    name: 'rejected.restore',
+    id: 'restoreRejected',
+    method: 'POST',
+    path: '/workspaces/:workspaceId/rejected/restore',
+    summary: 'Have dismissed bodies wait again: some, or all that were dismissed at once',
+    scope: 'workspaceId',
+    subject: ['dismissedAt'],
+    input: Type.Object({ workspaceId: Uuid, rejectedIds: ids, dismissedAt: Type.Optional(Time) }),
+    output: Type.Object({ count: Type.Integer() }),
+    run: async ({ workspaceId, rejectedIds, dismissedAt }, { store }) => {
+      if (rejectedIds === undefined && dismissedAt === undefined) return invalid([SAY_WHICH]);
+      const dismissed = dismissedAt === undefined ? (true as const) : new Date(dismissedAt);
+      const those = { workspaceId, dismissed, ...(rejectedIds && { ids: rejectedIds }) };
+      return { count: await dismissRejected(store, those, null) };
     },
   }),
 

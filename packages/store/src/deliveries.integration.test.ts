@@ -6,6 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { applyGroup } from './apply/apply-group.ts';
 import { mergeLeads } from './apply/merge-leads.ts';
+import { leadEvents } from './lead-events.ts';
 import { splitLead } from './apply/split-lead.ts';
 import {
   dueDeliveries,
@@ -181,6 +182,18 @@ test('a merge names the lead that ended, and what waited of it is told of the ot
       },
     },
   ]);
+  // By either id: what is still to be told, then that it was, also when no try is kept any more.
+  expect(await leadEvents(store, other, 10)).toMatchObject({
+    ...{ sent: [], merges: [{ leadId: other }] },
+    waiting: [{ endpointId: id, attempts: 0 }],
+  });
+  const [sent] = await due(id, owner);
+  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  const toldOf = async () => (await leadEvents(store, keep, 10))?.sent;
+  const told = { endpointId: id, outcome: 'delivered' };
+  expect(await toldOf()).toMatchObject([{ ...told, status: 200 }]);
+  await store.prisma.deliveryAttempt.deleteMany({ where: { endpointId: id } });
+  expect(await toldOf()).toMatchObject([{ ...told, status: null }]);
 });
 
 test('a lead taken apart is told as what is left of it and as another, to whom knew it', async () => {

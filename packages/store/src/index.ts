@@ -97,6 +97,7 @@ export {
   showLead,
   type SourcedTouch,
 } from './lead-details.ts';
+export { leadEvents } from './lead-events.ts';
 export {
   type DuplicatePair,
   type DuplicateSide,
@@ -143,6 +144,7 @@ export {
   workspaceLinkEntries,
 } from './refill-source.ts';
 export {
+  dismissRejected,
   keepMended,
   listRejected,
   rejectedCauses,

@@ -95,7 +95,7 @@ const JUDGED: Readonly<Record<string, readonly string[]>> = {
   PersonRead: ['id', 'actorName', 'workspaceId', 'sought', 'requestId'],
   Consent: ['workspaceId', 'leadId', 'linkId', 'recordedAt', 'erasedAt'],
   Submission: ['workspaceId'],
-  RejectedSubmission: ['workspaceId', 'linkId', 'createdAt'],
+  RejectedSubmission: ['workspaceId', 'linkId', 'createdAt', 'dismissedAt'],
   HeldSubmission: ['workspaceId', 'linkId', 'reason', 'state', 'decidedAt', 'createdAt'],
   DiscardedSubmission: [
     ...['discardedAt', 'reason', 'failure', 'submissionId', 'workspaceId', 'linkId'],

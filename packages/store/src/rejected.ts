@@ -26,6 +26,8 @@ export interface RejectedSummary {
   /** The submission that it became after all. */
   submissionId: string | null;
   replayedAt: Date | null;
+  /** When an operator said that nothing is to become of it. */
+  dismissedAt: Date | null;
 }
 
 /** What is read of a refused body in a list; `rejectedJoins` belongs to it. */
@@ -33,7 +35,10 @@ const rejectedColumns = Prisma.sql`
   r.id AS "rejectedId", r.workspace_id AS "workspaceId", r.link_id AS "linkId",
   k.label AS "linkLabel", r.stamp::float8 AS stamp, r.code, r.errors, r.body_type AS "bodyType",
   octet_length(r.body) AS bytes, r.mended_at AS "mendedAt", r.submission_id AS "submissionId",
-  r.replayed_at AS "replayedAt"`;
+  r.replayed_at AS "replayedAt", r.dismissed_at AS "dismissedAt"`;
+
+/** What waits for an operator. */
+const WAITS = Prisma.sql`r.submission_id IS NULL AND r.dismissed_at IS NULL`;
 
 const rejectedJoins = Prisma.sql`LEFT JOIN capture_link k ON k.id = r.link_id`;
 
@@ -56,8 +61,11 @@ export interface RejectedFilter {
   since?: Date;
   /** Only those refused before this moment. */
   until?: Date;
-  /** Only those that have (true) or have not (false) become a submission. */
+  /** Only those that have become a submission (true), or that wait for an operator (false). */
   replayed?: boolean;
+  /** Only those that were dismissed, at this moment if one is named. */
+  dismissed?: true | Date;
+  ids?: readonly string[];
   /** Only those with a lower id than this one, the last of the page before. */
   before?: string;
 }
@@ -77,6 +85,7 @@ export async function listRejected(
 
 function conditionsOf(filter: RejectedFilter): Prisma.Sql[] {
   const { workspaceId, linkId, code, cause, since, until, replayed, before } = filter;
+  const { dismissed, ids } = filter;
   return [
     Prisma.sql`true`,
     ...(workspaceId === undefined ? [] : [Prisma.sql`r.workspace_id = ${workspaceId}::uuid`]),
@@ -90,9 +99,10 @@ function conditionsOf(filter: RejectedFilter): Prisma.Sql[] {
     ...(cause === undefined ? [] : [Prisma.sql`${CAUSE} = ${cause}`]),
     ...(since === undefined ? [] : [Prisma.sql`r.stamp >= ${microseconds(since)}::bigint`]),
     ...(until === undefined ? [] : [Prisma.sql`r.stamp < ${microseconds(until)}::bigint`]),
-    ...(replayed === undefined
-      ? []
-      : [replayed ? Prisma.sql`r.submission_id IS NOT NULL` : Prisma.sql`r.submission_id IS NULL`]),
+    ...(replayed === undefined ? [] : [replayed ? Prisma.sql`r.submission_id IS NOT NULL` : WAITS]),
+    ...(dismissed === undefined ? [] : [Prisma.sql`r.dismissed_at IS NOT NULL`]),
+    ...(dismissed instanceof Date ? [Prisma.sql`r.dismissed_at = ${dismissed}`] : []),
+    ...(ids === undefined ? [] : [Prisma.sql`r.id = ANY(${ids}::uuid[])`]),
     ...(before === undefined ? [] : [Prisma.sql`r.id < ${before}::uuid`]),
   ];
 }
@@ -129,8 +139,8 @@ export async function rejectedCauses(
       (min(r.errors::text))::jsonb AS errors, count(*)::integer AS total,
       to_timestamp(min(r.stamp) / 1e6) AS oldest, to_timestamp(max(r.stamp) / 1e6) AS newest
     FROM (
-      SELECT * FROM rejected_submission
-      WHERE workspace_id = ${workspaceId}::uuid AND submission_id IS NULL
+      SELECT * FROM rejected_submission r
+      WHERE workspace_id = ${workspaceId}::uuid AND ${WAITS}
       ORDER BY id DESC LIMIT ${LOOKED_AT}
     ) AS r ${rejectedJoins}
     GROUP BY 1, 2, 3 ORDER BY total DESC, newest DESC LIMIT ${MOST_CAUSES}`;
@@ -261,6 +271,20 @@ export async function markReplayed(
   await store.prisma.$executeRaw`
     UPDATE rejected_submission SET submission_id = ${submissionId}::uuid, replayed_at = now()
     WHERE id = ${rejectedId}::uuid AND submission_id IS NULL`;
+}
+
+/**
+ * Writes that nothing is to become of the refused bodies that fit, from `at` on; null: that they wait again.
+ * They stay as long as others do. Returns how many it was of.
+ */
+export async function dismissRejected(
+  store: Store,
+  filter: RejectedFilter,
+  at: Date | null,
+): Promise<number> {
+  return store.prisma.$executeRaw`
+    UPDATE rejected_submission r SET dismissed_at = ${at}
+    WHERE ${Prisma.join(conditionsOf(filter), ' AND ')}`;
 }
 
 /**

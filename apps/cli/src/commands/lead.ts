@@ -7,7 +7,7 @@ import { EXIT, Failure } from '../io.ts';
 import { namedIds } from '../named.ts';
 import { duplicateTable, leadTable, leadText } from '../print/lead.ts';
 import { showable } from '../print/showable.ts';
-import { table } from '../print/table.ts';
+import { shortTime, table } from '../print/table.ts';
 import { past, wholeNumber } from '../read.ts';
 import { addLeadErase, addLeadPerson } from './person.ts';
 import { addLeadLists } from './lead-export.ts';
@@ -36,6 +36,10 @@ interface ChangesOptions extends JsonOption {
 
 interface ShowOptions extends JsonOption {
   history: number;
+}
+
+interface EventsOptions extends JsonOption {
+  limit: number;
 }
 
 interface SplitOptions extends JsonOption {
@@ -73,6 +77,14 @@ export function addLeadCommands(lead: Command, context: Context): void {
     .argument('<id>', LEAD)
     .option('--history <n>', 'how many submissions at most, newest first', wholeNumber, 50)
     .action((id: string, options: ShowOptions) => show(context, id, options));
+
+  addCommand(lead, 'events', {
+    summary: 'List what happened with a lead besides its posts: deliveries and merges.',
+    examples: ['lead events 7c9e6679-7425-40de-944b-e07fc1f90ae7'],
+  })
+    .argument('<id>', LEAD)
+    .option('--limit <n>', 'how many messages at most, newest first', wholeNumber, 50)
+    .action((id: string, options: EventsOptions) => events(context, id, options));
 
   addCommand(lead, 'merge', {
     summary: 'Make one lead of two, as if every submission had been of the first.',
@@ -177,6 +189,24 @@ async function show(context: Context, id: string, options: ShowOptions): Promise
   const lead = await existing(context, leadId, options.history);
   if (lead.leadId !== leadId) remark(io, `${leadId} stands for lead ${lead.leadId}.`);
   answer(io, options, lead, () => leadText(lead));
+}
+
+async function events(context: Context, id: string, options: EventsOptions): Promise<void> {
+  const { events: list } = await loadNoun('lead');
+  const found = await call(context, list, { leadId: readLeadId(id), limit: options.limit });
+  const { sent, waiting, merges } = found;
+  const rows = [
+    ...waiting.map(({ dueAt, endpoint, attempts }) => [
+      ...[shortTime(dueAt), 'to be sent', endpoint, `${attempts} tries`],
+    ]),
+    ...sent.map(({ at, event, endpoint, outcome, status }) => [
+      ...[shortTime(at), event, endpoint, status === null ? outcome : `${outcome} ${status}`],
+    ]),
+    ...merges.map(({ leadId, at }) => [shortTime(at), 'merged', leadId, '']),
+  ];
+  answer(context.io, options, found, () =>
+    rows.length === 0 ? 'Nothing yet.\n' : table(['at', 'what', 'with', 'answer'], rows),
+  );
 }
 
 async function merge(

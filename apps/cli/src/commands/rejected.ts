@@ -48,7 +48,7 @@ export function addRejectedCommands(rejected: Command, context: Context): void {
     }),
   )
     .option('--replayed', 'only those that were taken after all')
-    .option('--no-replayed', 'only those that were not')
+    .option('--no-replayed', 'only those that wait')
     .option('--before <id>', 'only those before this one: the next page')
     .option('--limit <n>', 'how many at most', wholeNumber, 50)
     .action((options: ListOptions) => list(context, options));
@@ -76,6 +76,20 @@ export function addRejectedCommands(rejected: Command, context: Context): void {
     )
     .option('--body <file>', 'put the JSON of a file, or of - for the standard input, in its place')
     .action((id: string, options: MendOptions) => mend(context, id, options));
+
+  addCommand(rejected, 'dismiss', {
+    summary: 'Say that nothing is to become of a refused body. It is kept as long as others.',
+    examples: ['rejected dismiss 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
+  })
+    .argument('<id>', ID)
+    .action((id: string, options: JsonOption) => decide(context, 'dismiss', id, options));
+
+  addCommand(rejected, 'restore', {
+    summary: 'Have a dismissed body wait again.',
+    examples: ['rejected restore 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
+  })
+    .argument('<id>', ID)
+    .action((id: string, options: JsonOption) => decide(context, 'restore', id, options));
 
   addFilter(
     addCommand(rejected, 'replay', {
@@ -142,6 +156,25 @@ async function mend(context: Context, id: string, options: MendOptions): Promise
       ? `Mended; to take it: leadgate rejected replay ${rejectedId}\n`
       : `Kept, and still to be refused:\n${errorTable(outcome.errors)}`,
   );
+}
+
+async function decide(
+  context: Context,
+  verb: 'dismiss' | 'restore',
+  id: string,
+  options: JsonOption,
+): Promise<void> {
+  const rejectedId = readId(id, 'refused body');
+  const { dismiss, restore, show } = await loadNoun('rejected');
+  const { workspaceId } = await call(context, show, { rejectedId });
+  const which = { workspaceId, rejectedIds: [rejectedId] };
+  const done =
+    verb === 'dismiss' ? await call(context, dismiss, which) : await call(context, restore, which);
+  const told =
+    verb === 'dismiss'
+      ? ['Dismissed.', 'It was taken, or dismissed before.']
+      : ['It waits again.', 'It was not dismissed.'];
+  answer(context.io, options, done, () => `${told[done.count === 1 ? 0 : 1]}\n`);
 }
 
 async function readMending(
@@ -231,8 +264,9 @@ function rejectedTable(rejected: readonly RejectedSummary[]): string {
   );
 }
 
-function stateOf({ submissionId, mendedAt }: RejectedSummary): string {
+function stateOf({ submissionId, mendedAt, dismissedAt }: RejectedSummary): string {
   if (submissionId !== null) return 'replayed';
+  if (dismissedAt !== null) return 'dismissed';
   return mendedAt === null ? 'as sent' : 'mended';
 }
 

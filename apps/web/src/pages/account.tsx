@@ -337,7 +337,7 @@ function Sessions() {
               </span>
             </span>
             {current ? (
-              <span className="soft">{t('thisOne')}</span>
+              <span className="soft nowrap">{t('thisOne')}</span>
             ) : (
               <Button variant="default" loading={end.isPending} onClick={() => end.mutate(id)}>
                 {t('end')}

@@ -143,11 +143,7 @@ function Entries({ entries }: { entries: readonly Entry[] }) {
               </td>
               <td className="wraps">
                 {'subject' in entry ? (
-                  Object.entries(entry.subject).map(([name, value]) => (
-                    <span key={name} className="subject">
-                      <span className="soft">{name}</span> {value}
-                    </span>
-                  ))
+                  <Subject subject={entry.subject} />
                 ) : (
                   <Read leadIds={entry.leadIds} />
                 )}
@@ -162,6 +158,43 @@ function Entries({ entries }: { entries: readonly Entry[] }) {
       </tbody>
     </table>
   );
+}
+
+/** What it was done to, and from what to what its settings were changed. */
+function Subject({ subject: { changed, ...subject } }: { subject: Record<string, string> }) {
+  const { workspaces } = useSession();
+  const named = (id: string) => workspaces.find((one) => one.id === id)?.name ?? id;
+  return (
+    <>
+      {Object.entries(subject).map(([name, value]) => (
+        <span key={name} className="subject">
+          <span className="soft">{name}</span> {name === 'workspaceId' ? named(value) : value}
+        </span>
+      ))}
+      {changed !== undefined && (
+        <dl className="changes">
+          {changesOf(changed).map(([name, before, after]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              {before !== undefined && (
+                <dd>
+                  <del>{before}</del> → <ins>{after}</ins>
+                </dd>
+              )}
+            </div>
+          ))}
+        </dl>
+      )}
+    </>
+  );
+}
+
+/** Settings that were changed, as the log tells them: `mode: strict → lenient, guard.captcha.secret`. */
+function changesOf(changed: string): [name: string, before?: string, after?: string][] {
+  return changed.split(/, (?=[\w.]+(?:: |, |$))/).map((one) => {
+    const [, name = one, before, after] = /^([\w.]+): (.*) → (.*)$/s.exec(one) ?? [];
+    return before === undefined || after === undefined ? [name] : [name, before, after];
+  });
 }
 
 const KINDS = ['operator', 'token', 'command-line'] as const;

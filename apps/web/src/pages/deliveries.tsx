@@ -6,6 +6,7 @@ import { type Answer, api, dataOf } from '../api.ts';
 import type { Endpoint } from '../endpoint-form.tsx';
 import { useListKeys } from '../list-keys.ts';
 import { Icon } from '../parts/icon.tsx';
+import { isGood } from '../parts/answer.tsx';
 import { Failure, Nothing, NotYours } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
@@ -170,10 +171,6 @@ export function Health({ endpoint }: { endpoint: Endpoint }) {
   if (endpoint.deliveredAt === null) return <Badge color="gray">{t('state.fresh')}</Badge>;
   return <Badge color="pine">{t('state.well')}</Badge>;
 }
-
-/** Whether a try needs nothing more. */
-export const isGood = ({ outcome }: Pick<Try, 'outcome'>): boolean =>
-  outcome === 'delivered' || outcome === 'skipped';
 
 /** The last answers, the newest at the right: a bar each. */
 function Answers({ tries }: { tries: readonly Try[] }) {

@@ -53,6 +53,7 @@ function Refused({
   const { may } = useSession();
   const [params, setParams] = useSearchParams();
   const [run, setRun] = useState<Begun | null>(null);
+  const leaveOut = useLeaveOut(workspace.id);
   const inbox = useInbox(workspace.id, may('viewer'));
   const group = inbox.data?.flatMap((one) =>
     one.kind === 'refused' && one.cause.cause === cause && one.cause.linkId === linkId
@@ -112,8 +113,9 @@ function Refused({
       />
       <div className="page-body">
         {run !== null && <Mending run={run} />}
+        <LeftOut leaveOut={leaveOut} />
         {run === null && group !== undefined && may('operator', workspace.id) && (
-          <MendAll workspace={workspace} group={group} begun={setRun} />
+          <MendAll workspace={workspace} group={group} begun={setRun} leaveOut={leaveOut} />
         )}
         {chosen === null ? (
           list.isPending && cause !== null ? (
@@ -129,6 +131,7 @@ function Refused({
             <Mend
               key={chosen}
               rejectedId={chosen}
+              leaveOut={leaveOut}
               next={() => {
                 const at = posts.findIndex(({ rejectedId }) => rejectedId === chosen);
                 choose((posts[at + 1] ?? posts[at - 1])?.rejectedId ?? null);
@@ -138,6 +141,45 @@ function Refused({
         )}
       </div>
     </>
+  );
+}
+
+/** Leaves posts out, some or all of a cause; those that were left out at a moment wait again. */
+function useLeaveOut(workspaceId: string) {
+  const refreshed = useRefreshed();
+  const params = { path: { workspaceId } };
+  return useMutation({
+    async mutationFn(
+      which:
+        { rejectedIds: string[] } | { cause: string; linkId: string } | { dismissedAt: string },
+    ) {
+      if (!('dismissedAt' in which))
+        return dataOf(
+          api.POST('/api/workspaces/{workspaceId}/rejected/dismiss', { params, body: which }),
+        );
+      await dataOf(
+        api.POST('/api/workspaces/{workspaceId}/rejected/restore', { params, body: which }),
+      );
+      return null;
+    },
+    onSettled: refreshed,
+  });
+}
+type LeaveOut = ReturnType<typeof useLeaveOut>;
+
+/** What was left out just now, and the way back. */
+function LeftOut({ leaveOut: { data, error, mutate } }: { leaveOut: LeaveOut }) {
+  const t = useTranslations('inbox');
+  if (error !== null) return <Failure error={error} />;
+  if (data == null) return null;
+  const { count, dismissedAt } = data;
+  return (
+    <Group gap="sm" mb="md" role="status">
+      <Text size="sm">{t('decided.discard', { count })}</Text>
+      <Button variant="default" onClick={() => mutate({ dismissedAt })}>
+        {t('undo')}
+      </Button>
+    </Group>
   );
 }
 
@@ -202,7 +244,14 @@ interface Fault {
 }
 
 /** One refused post: its fields, what is wrong at each, and what it becomes when it is mended. */
-function Mend({ rejectedId, next }: { rejectedId: string; next: () => void }) {
+function Mend({
+  rejectedId,
+  ...rest
+}: {
+  rejectedId: string;
+  next: () => void;
+  leaveOut: LeaveOut;
+}) {
   const t = useTranslations('inbox');
   const { data, error, isPending } = useQuery({
     queryKey: ['refused', 'post', rejectedId],
@@ -217,15 +266,17 @@ function Mend({ rejectedId, next }: { rejectedId: string; next: () => void }) {
         <Text size="sm">{t('wasMended')}</Text>
       </section>
     );
-  return <MendForm post={data} next={next} />;
+  return <MendForm post={data} {...rest} />;
 }
 
 function MendForm({
   post,
   next,
+  leaveOut,
 }: {
   post: Answer<'/api/rejected/{rejectedId}', 'get'>;
   next: () => void;
+  leaveOut: LeaveOut;
 }) {
   const t = useTranslations('inbox');
   const words = useCode();
@@ -279,6 +330,11 @@ function MendForm({
             <Time at={post.at} />
           </Text>
         </Group>
+        {post.dismissedAt !== null && (
+          <p className="note" role="status">
+            {t('wasLeftOut')}
+          </p>
+        )}
         {ofAll.map(({ code, detail }) => (
           <p key={code} className="note" role="alert">
             {words(code) === code ? detail : words(code)}
@@ -288,7 +344,7 @@ function MendForm({
           {fields === null ? (
             <Textarea
               label={t('body')}
-              className="mono"
+              classNames={{ input: 'mono' }}
               autosize
               minRows={6}
               value={whole}
@@ -320,6 +376,25 @@ function MendForm({
               {wrong.length > 0 && (
                 <Button variant="default" onClick={() => act.mutate(true)}>
                   {t('takeWithout')}
+                </Button>
+              )}
+              {post.dismissedAt === null ? (
+                <Button
+                  variant="default"
+                  disabled={leaveOut.isPending}
+                  onClick={() => {
+                    leaveOut.mutate({ rejectedIds: [post.rejectedId] });
+                    next();
+                  }}
+                >
+                  {t('verb.discard')}
+                </Button>
+              ) : (
+                <Button
+                  variant="default"
+                  onClick={() => leaveOut.mutate({ dismissedAt: post.dismissedAt ?? '' })}
+                >
+                  {t('waitAgain')}
                 </Button>
               )}
               <Button variant="subtle" color="gray" onClick={next}>
@@ -371,10 +446,12 @@ function MendAll({
   workspace,
   group,
   begun,
+  leaveOut,
 }: {
   workspace: Workspace;
   group: RefusedCause;
   begun: (run: Begun) => void;
+  leaveOut: LeaveOut;
 }) {
   const t = useTranslations('inbox');
   const format = useFormatter();
@@ -472,6 +549,13 @@ function MendAll({
           onClick={() => preview.mutate()}
         >
           {t('preview')}
+        </Button>
+        <Button
+          variant="default"
+          loading={leaveOut.isPending}
+          onClick={() => leaveOut.mutate({ cause: group.cause, linkId: group.linkId })}
+        >
+          {t('verbAll.discard', { count: group.total })}
         </Button>
       </Group>
       <Text size="xs" c="var(--soft)">

@@ -19,8 +19,10 @@ import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useParams } from 'wouter';
 import { type Answer, api, ApiProblem, dataOf, type Problem } from '../api.ts';
 import { useNoteText } from '../lead-filters.tsx';
+import { AnswerBadge, isGood } from '../parts/answer.tsx';
+import { useFieldName } from '../parts/code.ts';
 import { Copy } from '../parts/copy.tsx';
-import { Icon } from '../parts/icon.tsx';
+import { Icon, type IconName } from '../parts/icon.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
 import { nameOf, textOf } from '../parts/text.ts';
 import { Time } from '../parts/time.tsx';
@@ -317,24 +319,57 @@ function Identities({ lead }: { lead: Lead }) {
   );
 }
 
-/** What came, newest first: what each post said, and what of it still stands. */
+/** What happened at a time. */
+interface Happening {
+  key: string;
+  at: string;
+  icon: IconName;
+  title: ReactNode;
+  badge?: ReactNode;
+  body?: ReactNode;
+}
+
+/** What came, was sent, was merged and was read, newest first. */
 function History({ lead }: { lead: Lead }) {
   const t = useTranslations('lead');
+  const events = useEvents(lead);
   const more = lead.submissions - lead.history.length;
+  const posts = lead.history.map((step): Happening => {
+    const isImport = step.source === 'import';
+    return {
+      ...{ key: step.submissionId, at: step.acceptedAt, icon: isImport ? 'imports' : 'post' },
+      title: t(isImport ? 'importedBy' : 'postedTo', {
+        link: step.linkLabel || step.linkId.slice(0, 8),
+      }),
+      badge: step.submissionId === lead.createdBy && <Badge color="pine">{t('created')}</Badge>,
+      body: <StepBody step={step} alias={step.reservedFor !== lead.leadId} />,
+    };
+  });
+  const all = [...posts, ...events].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
   return (
     <section className="lead-history">
       <Title order={2} mb="sm">
         {t('timeline')}
       </Title>
-      {lead.history.length === 0 && <p className="soft">{t('noPosts')}</p>}
+      {posts.length === 0 && <p className="soft">{t('noPosts')}</p>}
       <Timeline bulletSize={22} lineWidth={1} color="gray">
-        {lead.history.map((step) => (
+        {all.map(({ key, at, icon, title, badge, body }) => (
           <Timeline.Item
-            key={step.submissionId}
-            bullet={<Icon name={step.source === 'import' ? 'imports' : 'post'} size={12} />}
-            title={<StepTitle step={step} created={step.submissionId === lead.createdBy} />}
+            key={key}
+            bullet={<Icon name={icon} size={12} />}
+            title={
+              <Group gap={8}>
+                <Text size="sm" fw={550}>
+                  {title}
+                </Text>
+                {badge}
+                <Text size="xs" c="var(--soft)">
+                  <Time at={at} />
+                </Text>
+              </Group>
+            }
           >
-            <StepBody step={step} alias={step.reservedFor !== lead.leadId} />
+            {body}
           </Timeline.Item>
         ))}
       </Timeline>
@@ -343,26 +378,75 @@ function History({ lead }: { lead: Lead }) {
   );
 }
 
-function StepTitle({ step, created }: { step: Step; created: boolean }) {
+/** What happened besides the posts: messages to endpoints, merges, and for an administrator who read it. */
+function useEvents({ leadId, workspaceId }: Lead): Happening[] {
   const t = useTranslations('lead');
-  return (
-    <Group gap={8}>
-      <Text size="sm" fw={550}>
-        {t(step.source === 'import' ? 'importedBy' : 'postedTo', {
-          link: step.linkLabel || step.linkId.slice(0, 8),
-        })}
-      </Text>
-      {created && <Badge color="pine">{t('created')}</Badge>}
-      <Text size="xs" c="var(--soft)">
-        <Time at={step.acceptedAt} />
-      </Text>
-    </Group>
-  );
+  const { may } = useSession();
+  const events = useQuery({
+    queryKey: ['lead', leadId, 'events'],
+    queryFn: () =>
+      dataOf(api.GET('/api/leads/{leadId}/events', { params: { path: { leadId }, query: {} } })),
+  });
+  const reads = useQuery({
+    queryKey: ['lead', leadId, 'reads'],
+    queryFn: () => dataOf(api.GET('/api/reads', { params: { query: { leadId, limit: 200 } } })),
+    enabled: may('administrator'),
+  });
+  const to = (endpointId: string, endpoint: string) => ({
+    endpoint: () =>
+      may('operator', workspaceId) ? (
+        <Link href={`/deliveries/${endpointId}`}>{endpoint}</Link>
+      ) : (
+        endpoint
+      ),
+  });
+  const { sent = [], waiting = [], merges = [] } = events.data ?? {};
+  return [
+    ...waiting.map(({ endpointId, endpoint, dueAt, attempts }): Happening => ({
+      ...{ key: `waits ${endpointId}`, at: dueAt, icon: 'clock' },
+      title: t.rich('waits', to(endpointId, endpoint)),
+      badge: attempts > 0 && <Badge color="yellow">{t('tries', { count: attempts })}</Badge>,
+    })),
+    ...sent.map(({ endpointId, endpoint, at, event, outcome, status }): Happening => {
+      const one = { outcome, status };
+      return {
+        ...{ key: `sent ${endpointId} ${at}`, at, icon: 'deliveries' },
+        title: t.rich(isGood(one) ? 'delivered' : 'notDelivered', to(endpointId, endpoint)),
+        badge: <AnswerBadge one={one} />,
+        body: <code className="soft">{event}</code>,
+      };
+    }),
+    ...merges.map(({ leadId: other, at }): Happening => ({
+      ...{ key: `merge ${other}`, at, icon: 'merge' },
+      title: t('merged', { id: other.slice(0, 8) }),
+    })),
+    ...readings(reads.data ?? []).map(({ first: { id, at, actor, action }, count }): Happening => ({
+      ...{ key: `read ${id}`, at, icon: 'account' },
+      title: t('read', { name: actor.name, count }),
+      body: <code className="soft">{action}</code>,
+    })),
+  ];
+}
+
+type Read = Answer<'/api/reads', 'get'>[number];
+
+/** The same read of the same person on a day is one, with how often it was. */
+function readings(reads: readonly Read[]): { first: Read; count: number }[] {
+  const days = new Map<string, { first: Read; count: number }>();
+  for (const read of reads) {
+    const day = new Date(read.at).toDateString();
+    const key = `${day} ${read.actor.kind} ${read.actor.name} ${read.action}`;
+    const known = days.get(key);
+    if (known === undefined) days.set(key, { first: read, count: 1 });
+    else known.count += 1;
+  }
+  return [...days.values()];
 }
 
 function StepBody({ step, alias }: { step: Step; alias: boolean }) {
   const t = useTranslations('lead');
   const noteText = useNoteText();
+  const nameOfField = useFieldName();
   const format = useFormatter();
   const sent = Object.entries(step.sent).flatMap(([key, value]) => flat(key, value));
   const stands = new Set(step.stands);
@@ -379,7 +463,7 @@ function StepBody({ step, alias }: { step: Step; alias: boolean }) {
                   stands.has(path) || stands.has(path.split('.')[0] ?? '') ? 'stands' : 'soft'
                 }
               >
-                {path}: {value}
+                {nameOfField(path)}: {value}
               </span>
             </span>
           ))}

@@ -179,7 +179,7 @@ function TestPost({ link }: { link: Link }) {
       <Textarea
         aria-label={t('way.test')}
         description={t('wayHint.test')}
-        className="mono"
+        classNames={{ input: 'mono' }}
         autosize
         spellCheck={false}
         value={body}
