@@ -299,6 +299,11 @@ describe('link', () => {
     expect((await leadgate(['link', 'show', link.code])).out).toContain(
       'google-lead-form: address.country',
     );
+    writeFileSync(file, JSON.stringify({ of: [{ mail: 'a@x.io' }, { mail: 'b@x.io' }] }));
+    const list = ['--rule', 'email=$.mail', '--rows', '$.of', '--try', file];
+    expect((await leadgate(['link', 'map', link.code, ...list])).out).toMatch(
+      /email +a@x\.io[^]*email +b@x\.io/,
+    );
     // Another setting leaves it as it is.
     expect(await json('link', 'set', link.code, '--label', 'x')).toHaveProperty('mapping.preset');
 

@@ -9,6 +9,7 @@ import {
   type Note,
   type ProblemCode,
   PROBLEMS,
+  type RowReceipt,
   type Submission,
 } from '@leadgate/contract';
 import {
@@ -16,16 +17,27 @@ import {
   type AcceptFailure,
   type IntakeWithSpool,
   type LimitUse,
+  MAX_WEIGHT,
   type RejectedBody,
   type WithinDeadline,
 } from '@leadgate/intake';
-import { keptBody, parseBody, readSent, type Signs, soleItem, takeSigns } from '@leadgate/leads';
+import {
+  keptBody,
+  parseBody,
+  type ParsedBody,
+  readSent,
+  rowsOf,
+  type Signs,
+  soleItem,
+  takeSigns,
+} from '@leadgate/leads';
 import type { ProblemDetails } from './answer.ts';
 import type { VerifyCaptcha } from './captcha.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
 import type { BodyText } from './body.ts';
 import { provenBody } from './proof.ts';
 import type { OpenSecret } from './secrets.ts';
+import { submissionId } from './server.ts';
 import { checkForSpam, type Verdict } from './spam.ts';
 
 /** What went wrong: told to operators, and not to the sender in so many words. */
@@ -63,8 +75,16 @@ export interface Post {
 }
 
 export type Outcome =
-  | { kind: 'accepted'; submissionId: string; leadId: string; spooled?: true }
-  | ({ kind: 'refused'; code: ProblemCode } & ProblemDetails);
+  /** `leads`: what became of each row of a list; the ids are of the first that was accepted. */
+  | {
+      kind: 'accepted';
+      submissionId: string;
+      leadId: string;
+      spooled?: true;
+      leads?: RowReceipt[];
+    }
+  /** `uses`: what it takes of its limits, if more than its size says. */
+  | ({ kind: 'refused'; code: ProblemCode; uses?: number } & ProblemDetails);
 
 /** A lead as read, and all that the reservation needs to know of it. */
 interface Reading {
@@ -112,28 +132,143 @@ export async function acceptLead(
 }
 
 async function acceptProven(intake: Intake, within: WithinDeadline, post: Post): Promise<Outcome> {
-  const reading = readLead(post);
-  if (reading.kind === 'read') return store(intake, within, post, reading);
-  if (reading.kept !== null) keepRejected(intake, post, reading, reading.kept);
-  return refused(reading.code, reading.errors.length > 0 ? { errors: reading.errors } : {});
+  const { link } = post;
+  const parsed = parse(post.body);
+  if (parsed.kind === 'refused') return turnAway(intake, post, parsed);
+  const rows = link.mapping === undefined ? null : rowsOf(parsed.value, link.mapping);
+  if (rows !== null) return acceptRows(intake, within, post, { rows, notes: parsed.notes });
+  const reading = readFields(post, { ...parsed, value: soleItem(parsed.value, link) });
+  return reading.kind === 'read'
+    ? store(intake, within, post, reading)
+    : turnAway(intake, post, reading);
+}
+
+function turnAway(intake: Intake, post: Post, refusal: Refusal): Outcome {
+  if (refusal.kept !== null) keepRejected(intake, post, refusal, refusal.kept);
+  return refused(refusal.code, refusal.errors.length > 0 ? { errors: refusal.errors } : {});
+}
+
+/** Rows of one post: their uses of a limit are counted as one. */
+const MOST_ROWS = MAX_WEIGHT;
+
+/** The sender has to send all of it again: nothing of it was taken, or not all of it is durable. */
+const isForAll = (outcome: Outcome): boolean =>
+  outcome.kind === 'refused' &&
+  ['rate-limited', 'unavailable', 'overloaded'].includes(outcome.code);
+
+/**
+ * Takes each row of a list as a post of its own (decision 75). What is wrong with one does not keep the
+ * others: a program that is refused sends all of them again, or none. It is kept to be mended.
+ */
+async function acceptRows(
+  intake: Intake,
+  within: WithinDeadline,
+  post: Post,
+  { rows, notes }: { rows: readonly unknown[]; notes: Note[] },
+): Promise<Outcome> {
+  if (rows.length > MOST_ROWS)
+    return turnAway(intake, post, {
+      ...{ kind: 'refused', code: 'invalid-lead', errors: [TOO_MANY_ROWS], kept: post.body },
+    });
+  const listHash = post.idempotencyKey?.trim() ? hashBody(rows, post.body.text) : null;
+  const all = rows.map((row, at) => {
+    const text = jsonOf(row);
+    const own: Post = {
+      ...post,
+      submissionId: at === 0 ? post.submissionId : submissionId(),
+      body: { kind: 'read', text: text ?? '', type: 'json', notes: post.body.notes },
+    };
+    const reading: Reading | Refusal =
+      text === null
+        ? { kind: 'refused', code: 'invalid-lead', errors: [TOO_DEEP], kept: null }
+        : readFields(own, { value: row, notes });
+    if (listHash !== null && reading.kind === 'read' && reading.idempotency !== undefined) {
+      const { key } = reading.idempotency;
+      // No key of a sender has a line break in it.
+      reading.idempotency = { key: at === 0 ? key : `${key}\n${at}`, bodyHash: listHash };
+    }
+    return { post: own, reading };
+  });
+  let first: Promise<Outcome> | undefined;
+  const outcomes = await Promise.all(
+    all.map(async ({ post: own, reading }): Promise<Outcome> => {
+      if (reading.kind === 'refused') return refused(reading.code, { errors: reading.errors });
+      if (first === undefined) {
+        // For all of them, so that none is taken of a list that is over a limit.
+        const limits = own.limits.map(({ weight = 1, ...use }) => ({
+          ...use,
+          weight: Math.max(weight, rows.length),
+        }));
+        return (first = store(intake, within, { ...own, limits }, reading));
+      }
+      const before = await first;
+      return isForAll(before) ? before : store(intake, within, { ...own, limits: [] }, reading);
+    }),
+  );
+  const again = outcomes.find(isForAll);
+  if (again !== undefined) return again;
+  for (const { post: own, reading } of all)
+    if (reading.kind === 'refused' && reading.kept !== null)
+      keepRejected(intake, own, reading, reading.kept);
+  const leads = outcomes.map((outcome): RowReceipt =>
+    outcome.kind === 'accepted'
+      ? { leadId: outcome.leadId, submissionId: outcome.submissionId }
+      : { code: outcome.code, errors: outcome.errors ?? [] },
+  );
+  const accepted = outcomes.filter((outcome) => outcome.kind === 'accepted');
+  const [one] = accepted;
+  if (one === undefined) return noneOf(outcomes);
+  const spooled = accepted.some((outcome) => outcome.spooled === true);
+  return { ...one, ...(spooled && { spooled }), leads };
+}
+
+/** What a list is answered of which no row was accepted. */
+function noneOf(outcomes: readonly Outcome[]): Outcome {
+  const codes = new Set(outcomes.map((row) => (row.kind === 'refused' ? row.code : null)));
+  const [code] = codes;
+  const errors = outcomes.flatMap((row, at) =>
+    row.kind === 'refused' && row.errors !== undefined
+      ? row.errors.map((error) => ({ ...error, pointer: `/${at}${error.pointer}` }))
+      : [],
+  );
+  return {
+    ...{ kind: 'refused', code: codes.size === 1 && code != null ? code : 'invalid-lead' },
+    ...{ errors, uses: outcomes.length },
+  };
+}
+
+const TOO_MANY_ROWS: FieldError = {
+  ...{ pointer: '', code: 'too-many-leads', detail: `Send up to ${MOST_ROWS} leads a post.` },
+};
+
+const TOO_DEEP: FieldError = {
+  ...{ pointer: '', code: 'too-deep', detail: 'It is nested deeper than any lead.' },
+};
+
+/** A row as it is kept; null if it is nested too deep to be written. */
+function jsonOf(row: unknown): string | null {
+  try {
+    return JSON.stringify(row);
+  } catch {
+    return null;
+  }
 }
 
 function refused(code: ProblemCode, details: ProblemDetails = {}): Outcome {
   return { kind: 'refused', code, ...details };
 }
 
-function readLead(post: Post): Reading | Refusal {
-  const { text, type } = post.body;
-  const parsed = parseBody(text, type);
+function parse(body: BodyText): Extract<ParsedBody, { kind: 'parsed' }> | Refusal {
+  const parsed = parseBody(body.text, body.type);
   switch (parsed.kind) {
     case 'empty':
       return { kind: 'refused', code: 'empty-body', errors: [], kept: null };
     case 'malformed':
-      return { kind: 'refused', code: 'malformed-json', errors: [], kept: mendable(post.body) };
+      return { kind: 'refused', code: 'malformed-json', errors: [], kept: mendable(body) };
     case 'too-many-fields':
-      return { kind: 'refused', code: 'invalid-lead', errors: [TOO_MANY_FIELDS], kept: post.body };
+      return { kind: 'refused', code: 'invalid-lead', errors: [TOO_MANY_FIELDS], kept: body };
     case 'parsed':
-      return readFields(post, parsed);
+      return parsed;
   }
 }
 
@@ -150,11 +285,10 @@ const mendable = (body: BodyText): KeptBody | null =>
 
 function readFields(
   post: Post,
-  { value: sent, notes }: { value: unknown; notes: Note[] },
+  { value, notes }: { value: unknown; notes: Note[] },
 ): Reading | Refusal {
   const { link, body: received } = post;
   const { text } = received;
-  const value = soleItem(sent, link);
   const keyed = takeIdempotencyKey(post.idempotencyKey, value);
   const { key } = keyed;
   const { body, signs } = takeSigns(keyed.body, link.guard?.honeypot ?? null);

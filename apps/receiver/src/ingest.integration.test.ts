@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { LinkMapping } from '@leadgate/contract';
 import { startRedisServer, startSilentProxy } from '@leadgate/testkit';
 import {
   closeAll,
@@ -204,6 +205,73 @@ describe('an accepted lead', () => {
       body,
       notes: [],
     });
+  });
+
+  const ROWS: LinkMapping = { preset: null, rules: { email: ['$.mail'] }, rows: '$.people' };
+  const people = (...mails: string[]) => ({ people: mails.map((mail) => ({ mail, plan: 1 })) });
+
+  test('that is a list is a submission a row, and what is wrong with one keeps no other', async () => {
+    const receiver = await openApp({ link: { mapping: ROWS } });
+    const answer = await receiver.post(people('a@x.io', 'no', 'b@x.io', 'a@x.io'));
+    expect(answer.statusCode).toBe(202);
+    const [a, b, again] = receiver.enqueued;
+    expect([a, b, again].map((row) => row?.lead)).toEqual([
+      { email: 'a@x.io' },
+      { email: 'b@x.io' },
+      { email: 'a@x.io' },
+    ]);
+    expect(answer.json()).toEqual({
+      leadId: a?.leadId,
+      leads: [
+        { leadId: a?.leadId, submissionId: a?.id },
+        { code: 'invalid-lead', errors: [expect.objectContaining({ pointer: '/email' })] },
+        { leadId: b?.leadId, submissionId: b?.id },
+        { leadId: a?.leadId, submissionId: again?.id },
+      ],
+    });
+    expect(answer.headers['submission-id']).toBe(a?.id);
+    expect(new Set(receiver.enqueued.map(({ id }) => id)).size).toBe(3);
+    expect(b).toMatchObject({ body: '{"mail":"b@x.io","plan":1}', bodyType: 'json' });
+    expect(receiver.rejected).toMatchObject([
+      { body: '{"mail":"no","plan":1}', errors: [{ pointer: '/email' }] },
+    ]);
+    // As it is kept, a row is one lead.
+    expect((await receiver.post(b?.body ?? '')).json()).toEqual({ leadId: b?.leadId });
+  });
+
+  test('that is a list is refused if every row is, and if it has too many', async () => {
+    const receiver = await openApp({ link: { mapping: ROWS } });
+    const none = await receiver.post(people('no', 'nor'));
+    expect(none.json()).toMatchObject({
+      ...{ status: 422, code: 'invalid-lead' },
+      errors: [{ pointer: '/0/email' }, { pointer: '/1/email' }],
+    });
+    expect(receiver.rejected).toHaveLength(2);
+    const many = await receiver.post(people(...Array.from({ length: 65 }, () => 'a@x.io')));
+    expect(many.json()).toMatchObject({ errors: [{ code: 'too-many-leads' }] });
+    expect(receiver.rejected).toHaveLength(3);
+    const deep = `{"people":[${'['.repeat(20_000)}${']'.repeat(20_000)}]}`;
+    expect((await receiver.post(deep)).json()).toMatchObject({ errors: [{ pointer: '/0' }] });
+    expect(receiver.enqueued).toEqual([]);
+  });
+
+  test('that is a list is the same submissions under the same idempotency key, and another list is refused', async () => {
+    const receiver = await openApp({ link: { mapping: ROWS } });
+    const headers = { 'idempotency-key': 'k-1' };
+    const first = await receiver.post(people('a@x.io', 'b@x.io'), { headers });
+    expect((await receiver.post(people('a@x.io', 'b@x.io'), { headers })).json()).toEqual(
+      first.json(),
+    );
+    const other = await receiver.post(people('a@x.io', 'c@x.io'), { headers });
+    expect(other.json()).toMatchObject({ status: 422, code: 'idempotency-key-reused' });
+  });
+
+  test('that is a list counts each row against the limits, and is taken whole or not at all', async () => {
+    const receiver = await openApp({ link: { mapping: ROWS, linkLimit: 5 } });
+    expect((await receiver.post(people('a@x.io', 'b@x.io', 'c@x.io'))).statusCode).toBe(202);
+    expect((await receiver.post(people('d@x.io', 'e@x.io', 'f@x.io'))).statusCode).toBe(202);
+    expect((await receiver.post(people('g@x.io', 'h@x.io'))).statusCode).toBe(429);
+    expect(receiver.enqueued).toHaveLength(6);
   });
 
   test('of a sender that has to prove itself is refused without proof, and kept without its secret', async () => {

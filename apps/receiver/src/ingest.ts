@@ -112,8 +112,10 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
         sender: senderOf(request, services.config.KEEP_ADDRESS),
       });
       if (outcome.kind === 'refused' && outcome.code !== 'rate-limited')
-        for (const { key, weight = 1 } of limits)
-          services.limits.spend(arrival.link.workspaceId, key, weight - 1);
+        for (const { key, weight = 1 } of limits) {
+          const uses = Math.max(weight, outcome.uses ?? 1);
+          services.limits.spend(arrival.link.workspaceId, key, uses - 1);
+        }
       if (lenient) reply.header('preference-applied', 'handling=lenient');
       return answer(request, reply, outcome);
     },
@@ -208,7 +210,8 @@ function answer(request: FastifyRequest, reply: FastifyReply, outcome: Outcome):
     if (link.redirectUrl !== null) return reply.redirect(link.redirectUrl, 303);
     return sendThanksPage(reply.code(202));
   }
-  return reply.code(202).send({ leadId: outcome.leadId });
+  const { leadId, leads } = outcome;
+  return reply.code(202).send({ leadId, ...(leads !== undefined && { leads }) });
 }
 
 /** One limit that a request falls under: within a workspace, or in this process only. */

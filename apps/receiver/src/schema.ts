@@ -184,7 +184,7 @@ export const ingestSchema = {
   operationId: 'postLead',
   summary: 'Send a lead to a capture link',
   description:
-    'Creates the lead, or updates the one with the same email or phone. The answer is the same for both.',
+    'Creates the lead, or updates the one with the same email or phone. The answer is the same for both. A link whose mapping says where a list of leads stands takes up to 64 of them in a post.',
   consumes: [
     'application/json',
     'text/plain',

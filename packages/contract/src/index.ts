@@ -67,6 +67,7 @@ export {
   problemSchema,
   type FieldError,
   type ProblemCode,
+  type RowReceipt,
 } from './problem.ts';
 export type { LinkChanges, LinkChangeSource, RefillSource, RemovalSource } from './refill.ts';
 export type { RejectedBody } from './rejected-body.ts';

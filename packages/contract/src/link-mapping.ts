@@ -45,6 +45,13 @@ export const LinkMapping = Type.Object(
           'By field: email, firstName, address.city, utmSource, attribution.gclid, customFields.NAME, …',
       },
     ),
+    rows: Type.Optional(
+      Type.String({
+        maxLength: 1_000,
+        description:
+          'JSONPath of a list of leads in the body, such as $ or $.leads: each item is a submission of its own, in which the rules find their fields. A body without that list is one lead.',
+      }),
+    ),
     rest: Type.Optional(
       Type.Literal('custom-fields', {
         description:

@@ -78,9 +78,31 @@ export function problem(
   };
 }
 
+const uuid = (description: string) => Type.String({ format: 'uuid', description });
+
+/** What became of one row of a list: it was accepted, or refused and kept for an operator. */
+const RowReceipt = Type.Object({
+  leadId: Type.Optional(uuid('The lead that was created or updated.')),
+  submissionId: Type.Optional(uuid('Of this row.')),
+  code: Type.Optional(Type.String({ description: 'Why it was refused.' })),
+  errors: Type.Optional(Type.Array(FieldError)),
+});
+export type RowReceipt =
+  { leadId: string; submissionId: string } | { code: ProblemCode; errors: FieldError[] };
+
 /** The answer to an accepted POST. */
 export const Receipt = Type.Object(
-  { leadId: Type.String({ format: 'uuid', description: 'The lead that was created or updated.' }) },
+  {
+    leadId: uuid(
+      'The lead that was created or updated; of a list, that of the first row accepted.',
+    ),
+    leads: Type.Optional(
+      Type.Array(RowReceipt, {
+        description:
+          'Of a list, which a link with a mapping may take: what became of each row, in their order.',
+      }),
+    ),
+  },
   { $id: 'Receipt' },
 );
 export type Receipt = Static<typeof Receipt>;

@@ -1,6 +1,6 @@
 export { applySubmissions } from './apply-submissions.ts';
 export { touchOf } from './attribution.ts';
-export { decodeText, parseBody, type Charset } from './body.ts';
+export { decodeText, parseBody, type Charset, type ParsedBody } from './body.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { contactsIn } from './contacts.ts';
 export { NO_CUSTOM_VALUE, resolveCustomFields } from './custom-fields.ts';
@@ -18,7 +18,7 @@ export { readLead, readSent, soleItem, wholeName, type LeadReading } from './lea
 export { leadWithout, partsByEmail } from './split.ts';
 export { type Drift, driftOf, type LinkShape, seeShape } from './shape.ts';
 export { exactJson, jsonPointer } from './reading.ts';
-export { mapBody, mappingFaults, mapRules, queryFaults } from './mapping.ts';
+export { mapBody, mappingFaults, mapRules, queryFaults, rowsOf } from './mapping.ts';
 export { PRESET_NAMES, presetMapping, presetProof, PRESETS } from './presets/index.ts';
 export { BODY_KEY, takeSigns, type Signs } from './signs.ts';
 export { suggestRules } from './suggest.ts';

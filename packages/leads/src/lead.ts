@@ -20,7 +20,7 @@ import { readBirthday } from './date.ts';
 import { hasRightCheckDigits, readDocument } from './document.ts';
 import { readEmail } from './email.ts';
 import { type PhoneRules, identityKeys } from './identity.ts';
-import { mapBody } from './mapping.ts';
+import { mapBody, rowsOf } from './mapping.ts';
 import {
   Findings,
   type JsonObject,
@@ -147,11 +147,11 @@ export function normalizeLead(sent: unknown, options: NormalizeOptions): Normali
 
 const SEVERAL = { code: 'several-leads', detail: 'Send one lead a post.' };
 
-/** A body that is a list of one is that one, unless a mapping says where things stand in it. */
+/** A body that is a list of one is that one, unless a mapping says where things stand in the list. */
 export function soleItem(body: unknown, { mapping }: Pick<CaptureLink, 'mapping'>): unknown {
-  return mapping === undefined && Array.isArray(body) && body.length === 1
-    ? (body as unknown[])[0]
-    : body;
+  const whole = Array.isArray(body) ? (body as unknown[]) : null;
+  const list = mapping === undefined ? whole : rowsOf(body, mapping);
+  return list?.length === 1 ? list[0] : body;
 }
 
 /** What Meta's tool for tests writes into the fields of a lead. */

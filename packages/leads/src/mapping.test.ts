@@ -2,7 +2,7 @@ import { externalKey, isExternalKey, type Lead, type LinkMapping } from '@leadga
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { mapBody, mappingFaults } from './mapping.ts';
+import { mapBody, mappingFaults, rowsOf } from './mapping.ts';
 import { readLead, readSent, type ReadingRules } from './lead.ts';
 import { parseBody } from './body.ts';
 import { PRESETS, PRESET_NAMES, presetMapping } from './presets/index.ts';
@@ -60,6 +60,19 @@ describe('a mapping', () => {
       customFields: { 'Renda / mês': 0 },
     });
     expect(map(rules, 'text')).toBe('text');
+  });
+
+  test('knows the rows of a list, and a row by itself as one lead', () => {
+    const list = { ...mapping({ email: ['$.mail'] }), rows: '$' };
+    const rows = [{ mail: 'a@x.io' }, { mail: 'b@x.io' }];
+    expect(rowsOf(rows, list)).toEqual(rows);
+    expect(rowsOf({ of: rows }, { ...list, rows: '$.of' })).toEqual(rows);
+    for (const one of [rows[0], [], {}, { of: 'x' }, 'text', null])
+      expect(rowsOf(one, { ...list, rows: '$.of' })).toBeNull();
+    expect(rowsOf(rows, mapping({ email: ['$.mail'] }))).toBeNull();
+    expect(mappingFaults({ ...list, rows: '$..a..b' })).toMatchObject([
+      { pointer: '/mapping/rows' },
+    ]);
   });
 
   test('reaches no prototype, of what it reads or of what it makes', () => {

@@ -32,11 +32,14 @@ const FIELDS = new Set<string>([
 const CUSTOM_FIELD = /^customFields\.\S/;
 
 /** Everything that is wrong with a mapping. Empty: it can be used. */
-export function mappingFaults({ rules }: LinkMapping): FieldError[] {
+export function mappingFaults({ rules, rows }: LinkMapping): FieldError[] {
   const errors: FieldError[] = [];
   const refuse = (field: string, detail: string): void => {
     errors.push({ pointer: `/mapping/rules${jsonPointer(field)}`, code: 'invalid', detail });
   };
+  const rowsFault = rows === undefined ? null : faultOf(rows);
+  if (rowsFault !== null)
+    errors.push({ pointer: '/mapping/rows', code: 'invalid', detail: rowsFault });
   const entries = Object.entries(rules);
   if (entries.length > MOST_RULES) refuse('', `A mapping has up to ${MOST_RULES} fields.`);
   for (const [field, queries] of entries) {
@@ -108,19 +111,40 @@ interface FieldRule {
   queries: Compiled[];
 }
 
-/** By mapping, which stays the same object for as long as a process holds its link. */
-const compiled = new WeakMap<LinkMapping, FieldRule[]>();
+/** A mapping with its queries compiled. */
+interface CompiledMapping {
+  fields: FieldRule[];
+  rows: Compiled['find'] | null;
+}
 
-function compile(mapping: LinkMapping): FieldRule[] {
-  const rules = Object.entries(mapping.rules).map(([field, queries]) => {
+/** By mapping, which stays the same object for as long as a process holds its link. */
+const compiled = new WeakMap<LinkMapping, CompiledMapping>();
+
+function compile(mapping: LinkMapping): CompiledMapping {
+  const fields = Object.entries(mapping.rules).map(([field, queries]) => {
     const [outer = '', ...rest] = field.split('.');
     return {
       path: rest.length === 0 ? [outer] : [outer, rest.join('.')],
       queries: queries.map((rule) => ({ find: finderOf(queryOf(rule)), rule })),
     };
   });
-  compiled.set(mapping, rules);
-  return rules;
+  const made = { fields, rows: mapping.rows === undefined ? null : finderOf(mapping.rows) };
+  compiled.set(mapping, made);
+  return made;
+}
+
+const compiledOf = (mapping: LinkMapping): CompiledMapping =>
+  compiled.get(mapping) ?? compile(mapping);
+
+/**
+ * The leads of a body in which a mapping says that a list of them stands; null if there is none, and the body
+ * is one lead. A row by itself, as it is kept, is one. Never throws because of the body.
+ */
+export function rowsOf(body: unknown, mapping: LinkMapping): unknown[] | null {
+  const { rows } = compiledOf(mapping);
+  if (rows === null || typeof body !== 'object' || body === null) return null;
+  const list = firstFound(body as JSONValue, [{ find: rows, rule: '' }])?.value;
+  return Array.isArray(list) ? list : null;
 }
 
 /**
@@ -130,12 +154,12 @@ function compile(mapping: LinkMapping): FieldRule[] {
  */
 export function mapBody(body: unknown, mapping: LinkMapping): unknown {
   if (typeof body !== 'object' || body === null) return body;
-  const rules = compiled.get(mapping) ?? compile(mapping);
+  const { fields } = compiledOf(mapping);
   const opened = withJsonOpened(body) as JSONValue;
   const mapped: Record<string, unknown> = {};
   const inner: Record<string, Record<string, unknown>> = {};
   const named = new Set<string>();
-  for (const { path, queries } of rules) {
+  for (const { path, queries } of fields) {
     const found = firstFound(opened, queries);
     if (found === undefined) continue;
     if (found.key !== null) named.add(found.key);

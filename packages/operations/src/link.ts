@@ -1,5 +1,6 @@
 import {
   CAPTCHA_URLS,
+  type CaptureLink,
   externalIdOf,
   LinkProof,
   LinkProofView,
@@ -15,6 +16,7 @@ import {
   PRESET_NAMES,
   presetMapping,
   readSent,
+  rowsOf,
   soleItem,
   suggestRules,
 } from '@leadgate/leads';
@@ -166,6 +168,16 @@ const changes = {
 
 const notABody = (code: string): Refusal =>
   invalid([{ pointer: '/body', code, detail: 'It is no JSON object and no form.' }]);
+
+const TriedBody = Type.Object({
+  lead: open({}, 'What would be read, normalised.'),
+  externalId: Nullable(Type.String()),
+  notes: Type.Array(open({ field: Type.String(), code: Type.String() })),
+});
+
+/** The leads of a body: the rows of a list, as the link’s mapping says, or the body itself. */
+const rowsIn = (body: unknown, link: Pick<CaptureLink, 'mapping'>): unknown[] =>
+  (link.mapping && rowsOf(body, link.mapping)) ?? [soleItem(body, link)];
 
 const BODIES_LOOKED_AT = 20;
 
@@ -345,9 +357,10 @@ export const link = {
       mapping: Type.Optional(Nullable(LinkMapping)),
     }),
     output: Type.Object({
-      lead: open({}, 'What would be read, normalised.'),
-      externalId: Nullable(Type.String()),
-      notes: Type.Array(open({ field: Type.String(), code: Type.String() })),
+      ...TriedBody.properties,
+      others: Type.Array(TriedBody, {
+        description: 'The further rows, if the mapping finds a list of leads in the body.',
+      }),
     }),
     run: async ({ linkId, body, mapping: asked }, { store }) => {
       const [entry] = await linkEntries(store, linkId);
@@ -359,13 +372,14 @@ export const link = {
       if (parsed.kind !== 'parsed') return notABody(parsed.kind);
       const { mapping: _, ...unmapped } = entry.link;
       const rules = { ...unmapped, requireIdentity: false, ...(mapping !== null && { mapping }) };
-      const reading = readSent(soleItem(parsed.value, rules), rules, {
-        lenient: true,
-        now: Date.now(),
+      const [first, ...others] = rowsIn(parsed.value, rules).map((row) => {
+        const reading = readSent(row, rules, { lenient: true, now: Date.now() });
+        if (reading.kind === 'refused') return notABody(reading.code);
+        const { lead, notes, identities } = reading;
+        return { lead, notes, externalId: externalIdOf(identities, linkId) };
       });
-      if (reading.kind === 'refused') return notABody(reading.code);
-      const { lead, notes, identities } = reading;
-      return { lead, notes, externalId: externalIdOf(identities, linkId) };
+      if (first === undefined || first instanceof Refusal) return first ?? notABody('empty-body');
+      return { ...first, others: others.flatMap((one) => (one instanceof Refusal ? [] : [one])) };
     },
   }),
 
@@ -475,7 +489,9 @@ export const link = {
       if (parsed.kind !== 'parsed') return notABody(parsed.kind);
       const { link } = entry;
       const isForm = bodyType === 'form';
-      const reading = readSent(parsed.value, link, { lenient: false, now: Date.now(), isForm });
+      const [row, ...others] = rowsIn(parsed.value, link);
+      if (others.length > 0) return notABody('several-leads');
+      const reading = readSent(row, link, { lenient: false, now: Date.now(), isForm });
       if (reading.kind === 'refused')
         return reading.errors.length > 0 ? invalid(reading.errors) : notABody(reading.code);
       const submissionId = uuidv7();

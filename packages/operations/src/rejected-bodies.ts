@@ -1,5 +1,5 @@
 import { type BodyType, type CaptureLink, type FieldError, PROBLEMS } from '@leadgate/contract';
-import { mapBody, parseBody, readLead, soleItem } from '@leadgate/leads';
+import { mapBody, parseBody, readLead, rowsOf, soleItem } from '@leadgate/leads';
 import {
   keepMended,
   linkEntries,
@@ -35,7 +35,8 @@ export type ReplayedRejected =
 /**
  * Takes a refused body after all, as mended: it is a submission with the stamp of when it was
  * refused and an order of now, whose id follows from that of the refused body. Doing it twice, also
- * at once and after a crash, makes one submission. Rejects when Postgres or Redis fails.
+ * at once and after a crash, makes one submission. A list, as the link's mapping knows it by now, is a
+ * submission a row, all of them or none. Rejects when Postgres or Redis fails.
  */
 export async function replayRejected(
   servers: Servers,
@@ -50,38 +51,52 @@ export async function replayRejected(
     return { kind: 'already-replayed', submissionId: rejected.submissionId };
 
   const { changes } = options;
-  const counted = bodyThatCounts(rejected, link);
-  const changed = changes === undefined ? counted : changeFields(counted, changes);
-  // What cannot be parsed is refused for that.
-  const reading = readRejected(changed ?? counted, link, options);
-  if (reading.kind === 'refused') return reading;
-  const submissionId = derivedId(timeOfId(rejectedId), ['rejected', rejectedId]);
+  const leads = bodiesThatCount(rejected, link).map((counted, row) => {
+    const changed = changes === undefined ? counted : changeFields(counted, changes);
+    // What cannot be parsed is refused for that.
+    const body = changed ?? counted;
+    const parts = row === 0 ? [] : [String(row)];
+    const submissionId = derivedId(timeOfId(rejectedId), ['rejected', rejectedId, ...parts]);
+    return { submissionId, body, changed, reading: readRejected(body, link, options) };
+  });
+  const refusals = leads.flatMap(({ reading }) => (reading.kind === 'refused' ? [reading] : []));
+  const [refusal] = refusals;
+  if (refusal !== undefined)
+    return { ...refusal, errors: refusals.flatMap(({ errors }) => errors) };
+  const ids = leads.map(({ submissionId: id }) => id);
+  const [submissionId = ''] = ids;
   if (options.dryRun === true) return { kind: 'acceptable', submissionId };
   // Applied already: whoever replayed it went away before marking it.
-  if ((await submissionsThere(servers.store, [submissionId])).size > 0) {
+  if ((await submissionsThere(servers.store, ids)).size === ids.length) {
     await markReplayed(servers.store, rejectedId, submissionId);
     return { kind: 'already-replayed', submissionId };
   }
-  if (changes !== undefined && changed !== null)
-    await keepMended(servers.store, rejectedId, changed);
+  const [one, ...others] = leads;
+  if (changes !== undefined && one?.changed != null && others.length === 0)
+    await keepMended(servers.store, rejectedId, one.changed);
   const { page, userAgent, address } = rejected;
-  const accepted = await acceptBody(servers, {
-    submissionId,
-    link,
-    reading,
-    stamp: rejected.stamp,
-    source: 'post',
-    background: false,
-    ...(changed ?? counted),
-    ...(page !== null && { page }),
-    ...(userAgent !== null && { userAgent }),
-    ...(address !== null && { address }),
-    requestId: rejectedId,
-  });
-  if (accepted.kind !== 'accepted') return { kind: 'behind' };
-  // After the job stands: marked before, a crash in between would lose the lead.
+  let first: ReplayedRejected | undefined;
+  for (const { submissionId: id, body, reading } of leads) {
+    if (reading.kind === 'refused') continue;
+    const accepted = await acceptBody(servers, {
+      submissionId: id,
+      link,
+      reading,
+      stamp: rejected.stamp,
+      source: 'post',
+      background: false,
+      ...body,
+      ...(page !== null && { page }),
+      ...(userAgent !== null && { userAgent }),
+      ...(address !== null && { address }),
+      requestId: rejectedId,
+    });
+    if (accepted.kind !== 'accepted') return { kind: 'behind' };
+    first ??= accepted;
+  }
+  // After the jobs stand: marked before, a crash in between would lose the lead.
   await markReplayed(servers.store, rejectedId, submissionId);
-  return accepted;
+  return first ?? { kind: 'unknown' };
 }
 
 const PAGE = 200;
@@ -157,10 +172,11 @@ export async function mendRejected(
   if (rejected.submissionId !== null)
     return { kind: 'already-replayed', submissionId: rejected.submissionId };
 
-  const mended =
-    request.kind === 'body'
-      ? mapped(request, link)
-      : changeFields(bodyThatCounts(rejected, link), request);
+  const [one, ...others] =
+    request.kind === 'body' ? mapped(request, link) : bodiesThatCount(rejected, link);
+  // Fields of a list are nobody's.
+  if (one === undefined || others.length > 0) return { kind: 'unparsable' };
+  const mended = request.kind === 'body' ? one : changeFields(one, request);
   if (mended === null) return { kind: 'unparsable' };
   const { body, bodyType } = mended;
   // Replayed in this very moment, it is no longer there to be mended.
@@ -234,19 +250,20 @@ interface TypedBody {
   bodyType: BodyType;
 }
 
-/** The body that counts: as mended, else as sent, by the names of a lead's own fields. */
-function bodyThatCounts(
+/** The body that counts: as mended, else as sent, by the names of a lead's own fields; a list's rows. */
+function bodiesThatCount(
   { body, bodyType, mended }: Pick<RejectedDetails, 'body' | 'bodyType' | 'mended'>,
   link: CaptureLink,
-): TypedBody {
-  return mended ?? mapped({ body, bodyType }, link);
+): TypedBody[] {
+  return mended === null ? mapped({ body, bodyType }, link) : [mended];
 }
 
-/** A body of the sender as its link maps it; one that cannot be parsed as it is. */
-function mapped({ body, bodyType }: TypedBody, { mapping }: CaptureLink): TypedBody {
+/** A body of the sender as its link maps it, row by row; one that cannot be parsed as it is. */
+function mapped({ body, bodyType }: TypedBody, { mapping }: CaptureLink): TypedBody[] {
   const parsed = parseBody(body, bodyType);
-  if (mapping === undefined || parsed.kind !== 'parsed') return { body, bodyType };
-  return { body: JSON.stringify(mapBody(parsed.value, mapping)), bodyType: 'json' };
+  if (mapping === undefined || parsed.kind !== 'parsed') return [{ body, bodyType }];
+  const rows = rowsOf(parsed.value, mapping) ?? [parsed.value];
+  return rows.map((row) => ({ body: JSON.stringify(mapBody(row, mapping)), bodyType: 'json' }));
 }
 
 /** Reads a refused body again, as the receiver does, under its link as it is today. */

@@ -11,6 +11,7 @@ import {
   showLead,
   showRejected,
   trimRejected,
+  updateLink,
 } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -142,6 +143,29 @@ test('replaying twice, at once or after a crash before it was marked, makes one 
   expect(system.queue).toEqual([]);
   expect((await showRejected(system.store, id))?.submissionId).not.toBeNull();
   expect(await listSubmissions(system.store, { linkId: link.linkId }, 10)).toHaveLength(1);
+});
+
+test('a list that was refused is its rows once a mapping says so, all of them or none', async () => {
+  const link = await system.open();
+  const { id } = await refuse(link, '{"of":[{"mail":"duda@example.com"},{"mail":"enzo"}]}');
+  const mapping = { preset: null, rules: { email: ['$.mail'] }, rows: '$.of' };
+  await updateLink(system.store, link.linkId, { mapping });
+  expect(await replayRejected(system, id, now())).toMatchObject({
+    ...{ kind: 'refused', errors: [{ pointer: '/email' }] },
+  });
+  expect(system.queue).toEqual([]);
+  const lenient = { ...now(), lenient: true };
+  const replayed = await replayRejected(system, id, lenient);
+  expect(system.queue).toMatchObject([
+    {
+      id: replayed.kind === 'accepted' && replayed.submissionId,
+      lead: { email: 'duda@example.com' },
+    },
+    { lead: {}, notes: [{ field: '/email', code: 'set-aside' }] },
+  ]);
+  await system.work();
+  expect((await replayRejected(system, id, lenient)).kind).toBe('already-replayed');
+  expect(await listSubmissions(system.store, { linkId: link.linkId }, 10)).toHaveLength(2);
 });
 
 test('all that fit are replayed, and what is still wrong stays, unless it is set aside', async () => {

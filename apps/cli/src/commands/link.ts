@@ -47,6 +47,7 @@ const PROVABLE = PRESET_NAMES.filter((name) => presetProof(name) !== null);
 interface MapOptions extends JsonOption {
   preset?: (typeof PRESET_NAMES)[number];
   rule?: string[];
+  rows?: string;
   file?: string;
   try?: string;
   none?: boolean;
@@ -108,17 +109,19 @@ export function addLinkCommands(link: Command, context: Context): void {
     .argument('<link>', LINK)
     .addOption(new Option('--preset <sender>', 'the rules for a sender').choices([...PRESET_NAMES]))
     .option('--rule <field=query>', 'where a field stands (may be given again)', collect)
+    .option('--rows <query>', 'where a list of leads stands, each a submission: $ or $.leads')
     .addOption(
       new Option(
         '--file <json>',
         'a whole mapping, with what is made of values (join, without, dates, values)',
-      ).conflicts(['preset', 'rule']),
+      ).conflicts(['preset', 'rule', 'rows']),
     )
     .option('--try <file>', 'show what would be read of this body, and change nothing')
     .addOption(
       new Option('--none', 'read a lead’s own names again').conflicts([
         'preset',
         'rule',
+        'rows',
         'file',
         'try',
       ]),
@@ -410,12 +413,15 @@ async function map(context: Context, named: string, options: MapOptions): Promis
   const read = await call(context, tryMapping, {
     ...{ linkId: link.id, body, mapping: asked ?? link.mapping ?? noRule() },
   });
-  const values = flat({
-    ...read.lead,
-    ...(read.externalId !== null && { externalId: read.externalId }),
-  });
+  const leads = [read, ...read.others].map(({ lead, externalId }) =>
+    flat({ ...lead, ...(externalId !== null && { externalId }) }),
+  );
   answer(io, options, read, () =>
-    values.length > 0 ? table(['field', 'read as'], values) : 'Nothing would be read.\n',
+    leads
+      .map((values) =>
+        values.length > 0 ? table(['field', 'read as'], values) : 'Nothing would be read.\n',
+      )
+      .join('\n'),
   );
 }
 
@@ -423,15 +429,17 @@ const noRule = (): never => {
   throw new Failure('Give --preset, --rule, --file or --none.', EXIT.usage);
 };
 
-function mappingOf({ preset, rule = [], file }: MapOptions, cwd: string): LinkMapping | null {
+function mappingOf(options: MapOptions, cwd: string): LinkMapping | null {
+  const { preset, rule = [], rows, file } = options;
   if (file !== undefined) return mappingIn(readFileSync(resolve(cwd, file), 'utf8'));
   if (preset === undefined && rule.length === 0) return null;
   const rules: LinkMapping['rules'] = rulesOf(rule);
-  if (preset === undefined) return { preset: null, rules };
+  const list = rows === undefined ? {} : { rows };
+  if (preset === undefined) return { preset: null, rules, ...list };
   const { rules: known, ...rest } = presetMapping(preset);
   for (const [field, queries] of Object.entries(known))
     rules[field] = [...(rules[field] ?? []), ...queries].slice(0, 5);
-  return { ...rest, rules };
+  return { ...rest, rules, ...list };
 }
 
 /** A mapping as `link show --json` prints it; what is wrong in it is found if it is checked. */

@@ -65,6 +65,8 @@ const map = async (link: Link, mapping: LinkMapping | null = MAPPING) =>
     kind: 'updated',
   });
 
+const ROW = (mail: string) => ({ mail, list: ['x'] });
+
 let posts = 0;
 
 /** Posts a body, as a receiver takes it under the link of now. The queue still has to be worked off. */
@@ -212,6 +214,23 @@ test('what a wrong query read is taken back, and the value it had hidden stands 
   await map(link);
   expect(await readAgain(link)).toMatchObject({ read: 2, changed: 1 });
   expect(await lead(right.leadId)).toMatchObject({ name: 'Ana', telephone: ANA.fone });
+});
+
+test('a row of a list, and a list of one that came before its mapping, are read as one lead each', async () => {
+  const link = await system.open();
+  await map(link, null);
+  const posts = [
+    await post(link, ROW('row@example.com')),
+    await post(link, ROW('one@example.com')),
+  ];
+  await system.work();
+  const { submissionId = '' } = posts[1] ?? {};
+  const body = JSON.stringify({ of: [ROW('one@example.com')] });
+  await system.store.prisma.submission.updateMany({ where: { id: submissionId }, data: { body } });
+  await map(link, { preset: null, rules: { email: ['$.mail'] }, rows: '$.of' });
+  expect(await readAgain(link)).toMatchObject({ read: 2, changed: 2 });
+  for (const [at, email] of ['row@example.com', 'one@example.com'].entries())
+    expect(await lead(posts[at]?.leadId ?? '')).toMatchObject({ email });
 });
 
 test('people whom a wrong query took for one are several, and an operator’s merge stands', async () => {
