@@ -2,13 +2,14 @@ import { connectRedis } from '@leadgate/boot';
 import { queueCounts } from '@leadgate/queue';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
 
 const bin = fileURLToPath(new URL('../bin/leadgate.js', import.meta.url));
+const dist = fileURLToPath(new URL('../dist', import.meta.url));
 
 interface Ran {
   status: unknown;
@@ -39,6 +40,13 @@ test('what was built runs and ends by itself (needs npm run build)', async () =>
   expect(created.status).toBe(0);
   expect(JSON.parse(created.out)).toMatchObject({ name: 'Built' });
   expect(await leadgate(bin, ['nonsense'], env)).toMatchObject({ status: 2, out: '' });
+  // The code that V8 made is kept beside it; what is damaged of it is made anew.
+  const kept = (await readdir(dist)).filter((name) => name.endsWith('.cjs.code'));
+  expect(kept).not.toEqual([]);
+  for (const name of kept) await truncate(join(dist, name), 1_000);
+  expect(await leadgate(bin, ['--version'], env)).toMatchObject({ status: 0, err: '' });
+  const sizes = await Promise.all(kept.map(async (name) => (await stat(join(dist, name))).size));
+  expect(sizes.filter((size) => size > 10_000)).not.toEqual([]);
   await database.drop();
 });
 

@@ -1,9 +1,4 @@
 import { once } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
-import { run } from './run.ts';
-
-// Prisma compiles queries with a WebAssembly: optimising it takes longer than a command's few queries.
-setFlagsFromString('--liftoff-only');
 
 // Whoever reads may stop early (`leadgate lead find | head`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -11,14 +6,17 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-process.exitCode = await run(process.argv.slice(2), {
-  out: (text) => process.stdout.write(text),
-  drained: async () => {
-    if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
-  },
-  err: (text) => process.stderr.write(text),
-  env: process.env,
-  cwd: process.cwd(),
-  isTerminal: process.stderr.isTTY,
-  printsToTerminal: process.stdout.isTTY,
+// All else is in files that are named after what is in them: bin/leadgate.js keeps the code of those.
+void import('./run.ts').then(async ({ run }) => {
+  process.exitCode = await run(process.argv.slice(2), {
+    out: (text) => process.stdout.write(text),
+    drained: async () => {
+      if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+    },
+    err: (text) => process.stderr.write(text),
+    env: process.env,
+    cwd: process.cwd(),
+    isTerminal: process.stderr.isTTY,
+    printsToTerminal: process.stdout.isTTY,
+  });
 });
