@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { groupCalls } from './group-calls.ts';
 
 /** Groups as they were sent, each of which ends when it is told to. */
@@ -12,6 +12,8 @@ function sender() {
 }
 
 const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+afterEach(() => vi.useRealTimers());
 
 test('what comes while a group is on its way gathers for the next one', async () => {
   const { sent, send, itemsSent } = sender();
@@ -59,4 +61,37 @@ test('a group that fails rejects its own calls, and the next one goes', async ()
   await turn();
   sent[1]?.end();
   await next;
+});
+
+test('with a spacing, groups wait for more while calls are many, and a full one does not', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout'] });
+  const sizes: number[] = [];
+  const call = groupCalls(
+    (items: number[]) => {
+      sizes.push(items.length);
+      return Promise.resolve(items);
+    },
+    { maxSize: 5, spacingMs: 4 },
+  );
+  const oneATurn = async (calls: number) => {
+    sizes.splice(0);
+    for (let n = 0; n < calls; n += 1) {
+      void call(n);
+      await turn();
+    }
+  };
+  await oneATurn(50);
+  expect(sizes).toHaveLength(50);
+  vi.advanceTimersByTime(100);
+  await oneATurn(4);
+  expect(sizes).toEqual([1]);
+  vi.advanceTimersByTime(4);
+  await turn();
+  expect(sizes).toEqual([1, 3]);
+  await oneATurn(5);
+  expect(sizes).toEqual([5]);
+  // A window with few calls: nobody waits.
+  vi.advanceTimersByTime(100);
+  await oneATurn(3);
+  expect(sizes).toEqual([1, 1, 1]);
 });

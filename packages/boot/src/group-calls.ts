@@ -8,8 +8,9 @@ interface Call<Item, Answer> {
  * Turns calls with one item into calls of `send` with many: those made in the same turn of the
  * event loop go together, and while a group is on its way those that come gather for the next one,
  * so that groups are as large as the load makes them. At most `maxSize` go to a group, or as many as
- * weigh `maxWeight` together (a heavier one goes alone), and a full one waits for no other. `send` resolves with the answers in the order of the items; where it
- * rejects, all calls of the group do.
+ * weigh `maxWeight` together (a heavier one goes alone), and a full one waits for no other. `send` resolves
+ * with the answers in the order of the items; if it rejects, all calls of the group do. With a
+ * `spacingMs`, groups start at least so far apart while calls are many: the fewer groups, the less each costs.
  */
 export function groupCalls<Item, Answer>(
   send: (items: Item[]) => Promise<readonly Answer[]>,
@@ -17,15 +18,25 @@ export function groupCalls<Item, Answer>(
     maxSize,
     weigh = () => 0,
     maxWeight = Infinity,
-  }: { maxSize: number; weigh?: (item: Item) => number; maxWeight?: number },
+    spacingMs = 0,
+  }: {
+    maxSize: number;
+    weigh?: (item: Item) => number;
+    maxWeight?: number;
+    spacingMs?: number;
+  },
 ): (item: Item) => Promise<Answer> {
   const gathering: Call<Item, Answer>[] = [];
   let scheduled = false;
   let underWay = 0;
   let weight = 0;
+  let lastStart = -Infinity;
+  let isWaiting = false;
+  const { isBusy, count } = watchRate();
 
   const sendGroup = async (calls: Call<Item, Answer>[]): Promise<void> => {
     underWay++;
+    lastStart = performance.now();
     try {
       const answers = await send(calls.map(({ item }) => item));
       if (answers.length !== calls.length) throw new TypeError('a call has no answer');
@@ -52,7 +63,22 @@ export function groupCalls<Item, Answer>(
   };
   const sendGroups = (): void => {
     scheduled = false;
-    while (isFull() || (gathering.length > 0 && underWay === 0)) void sendGroup(nextGroup());
+    while (isFull() || (gathering.length > 0 && underWay === 0)) {
+      const early = isFull() || !isBusy() ? 0 : lastStart + spacingMs - performance.now();
+      if (early > 0) {
+        waitFor(early);
+        return;
+      }
+      void sendGroup(nextGroup());
+    }
+  };
+  const waitFor = (ms: number): void => {
+    if (isWaiting) return;
+    isWaiting = true;
+    setTimeout(() => {
+      isWaiting = false;
+      sendGroups();
+    }, ms);
   };
   // setImmediate and not a microtask: what all sockets brought in this turn goes together.
   const schedule = (): void => {
@@ -64,6 +90,30 @@ export function groupCalls<Item, Answer>(
     new Promise((resolve, reject) => {
       gathering.push({ item, resolve, reject });
       weight += weigh(item);
+      if (spacingMs > 0) count();
       schedule();
     });
+}
+
+const WINDOW_MS = 100;
+/** So many calls in a window are many: 500 a second. */
+const MANY = 50;
+
+/** Whether calls were many in the window of time before this one. */
+function watchRate(): { isBusy: () => boolean; count: () => void } {
+  let start = -Infinity;
+  let calls = 0;
+  let isBusy = false;
+  return {
+    isBusy: () => isBusy,
+    count: () => {
+      const now = performance.now();
+      if (now - start >= WINDOW_MS) {
+        isBusy = calls >= MANY && now - start < 2 * WINDOW_MS;
+        start = now;
+        calls = 0;
+      }
+      calls += 1;
+    },
+  };
 }

@@ -33,6 +33,9 @@ export interface Producer {
   close(): Promise<void>;
 }
 
+/** What a post may wait for others while they are many. */
+const SPACING_MS = 4;
+
 /** The stream of BullMQ's events is read by nobody but a dashboard. */
 const EVENTS_KEPT = 1_000;
 
@@ -118,6 +121,7 @@ async function openShard(
   // Scripts are defined before traffic: a late definition breaks a pipeline in the same tick.
   await queue.waitUntilReady();
 
+  // A job has its price, whatever it holds: of many posts a second several go together.
   const grouped = ({ replay, background }: { replay: boolean; background: boolean }): Add =>
     groupCalls(
       async (members: Member[]) => {
@@ -138,6 +142,7 @@ async function openShard(
         maxSize: LARGEST_GROUP.submissions,
         weigh: ({ line }) => line.length,
         maxWeight: LARGEST_GROUP.bytes,
+        spacingMs: SPACING_MS,
       },
     );
   return {
