@@ -122,6 +122,21 @@ describe('gathering', () => {
     await Promise.all(adding);
   });
 
+  test('one that comes soon after another waits for more, and one after a pause does not', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const { addAll, groups, waits } = setUp(() => {});
+    await addAll('a');
+    vi.advanceTimersByTime(20);
+    await Promise.all([addAll('b'), addAll('c')]);
+    expect(groups).toEqual(['a', 'bc']);
+    expect(waits).toEqual([30]);
+    vi.advanceTimersByTime(50);
+    await addAll('d');
+    expect(groups).toEqual(['a', 'bc', 'd']);
+    expect(waits).toEqual([30]);
+    vi.useRealTimers();
+  });
+
   test('nothing is reported applied before the commit', async () => {
     const commit = latch();
     const { groupCommit, groups } = setUp(() => commit.promise);

@@ -59,10 +59,13 @@ const CONFLICT_WAIT_MS = 20;
 /** Jobs come back from Redis one by one: what came first is worth a transaction once more are there. */
 const FILL_MS = 10;
 
+/** While all that is held fits into a group, a transaction so often is enough: each has its price. */
+const PACE_MS = 50;
+
 /**
  * Gathers submissions into groups that are committed as one: while a group commits, the next one
- * gathers, so that a group is as large as the load makes it. A lone submission waits for nobody, or
- * for a few milliseconds where another group is committing.
+ * gathers, so that a group is as large as the load makes it. What comes after a pause waits for nobody;
+ * else a group that is not full waits for some milliseconds.
  *
  * A group that fails for its data, or for a bug, is halved until what fails stands alone; the rest
  * is applied. While Postgres is away, groups keep what they have and try again.
@@ -78,6 +81,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   let committing = 0;
   let scheduled = false;
   let filling: 'no' | 'yes' | 'over' = 'no';
+  let lastStart = -Infinity;
 
   /** Groups start at the end of the turn, so that jobs which arrived together go together. */
   function schedule(): void {
@@ -104,19 +108,25 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   function nextGroup(): Entry[] {
     const loner = loners.shift();
     if (loner !== undefined) return [loner];
-    if (committing > 0 && gathering.length < maxGroupSize && filling !== 'over') {
-      if (gathering.length > 0) fill();
-      return [];
+    if (gathering.length === 0) return [];
+    if (gathering.length < maxGroupSize && filling !== 'over') {
+      const paced = unsettled.size < maxGroupSize ? lastStart + PACE_MS - performance.now() : 0;
+      const ms = Math.max(paced, committing > 0 ? FILL_MS : 0);
+      if (ms > 0) {
+        fill(ms);
+        return [];
+      }
     }
     filling = 'no';
+    lastStart = performance.now();
     return gathering.splice(0, maxGroupSize);
   }
 
-  /** Lets a group beside another one fill for a moment. The first one never waits. */
-  function fill(): void {
+  /** Lets a group fill for a moment. */
+  function fill(ms: number): void {
     if (filling === 'yes') return;
     filling = 'yes';
-    void wait(FILL_MS, stopping.signal)
+    void wait(ms, stopping.signal)
       .catch(() => {})
       .then(() => {
         if (filling !== 'yes') return;
