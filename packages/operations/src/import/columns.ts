@@ -223,11 +223,20 @@ function customTarget(text: string, fields: readonly CustomField[]): Target | nu
 }
 
 function customField(text: string, fields: readonly CustomField[]): CustomField | undefined {
-  const key = customFieldKey(text);
-  return fields.find(
-    ({ id, name, label, archived }) =>
-      !archived && (id === text || customFieldKey(name) === key || customFieldKey(label) === key),
-  );
+  const index = BY_NAME.get(fields) ?? indexOf(fields);
+  BY_NAME.set(fields, index);
+  return index.get(text) ?? index.get(customFieldKey(text));
+}
+
+/** Fields by their ids, and the keys of their names and labels: a file may name thousands of columns. */
+const BY_NAME = new WeakMap<readonly CustomField[], ReadonlyMap<string, CustomField>>();
+
+function indexOf(fields: readonly CustomField[]): ReadonlyMap<string, CustomField> {
+  const index = new Map<string, CustomField>();
+  for (const field of fields.filter(({ archived }) => !archived))
+    for (const name of [field.id, customFieldKey(field.name), customFieldKey(field.label)])
+      if (!index.has(name)) index.set(name, field);
+  return index;
 }
 
 function fold(text: string): string {

@@ -7,6 +7,9 @@ export const REASON_COLUMN = 'leadgate_reason';
 /** Characters of a record: a quote that is never closed would swallow the rest of the file. */
 const LONGEST_RECORD = 128 * 1024;
 
+/** Columns of a row; a lead has about two hundred fields at most. Each is work for every row. */
+export const MOST_COLUMNS = 2_000;
+
 /** Characters that are waited for before a record that may not be whole is looked at again. */
 const PIECE = 32 * 1024;
 
@@ -108,12 +111,19 @@ export async function readCsv(
   return { ...told, delimiter, records: records(cutter, told.columns, plain) };
 }
 
-/** The names of columns, whether an export of ours has them, and how a cell below them is read. */
+/**
+ * The names of columns, whether an export of ours has them, and how a cell below them is read. Throws an
+ * UnreadableInput for more columns than a row of anything has.
+ */
 export function readHead(cells: readonly string[]): {
   columns: string[];
   isExport: boolean;
   plain: (cell: string) => string;
 } {
+  if (cells.length > MOST_COLUMNS)
+    throw new UnreadableInput(
+      `Its head has ${cells.length} columns, and ${MOST_COLUMNS} are read at most: leave those out that are no fields.`,
+    );
   const isExport = EXPORT_HEAD.every((name, at) => cells[at]?.trim() === name);
   const isOurs = isExport || cells.includes(REASON_COLUMN);
   const plain = isOurs ? fromNeutral : withoutFormula;

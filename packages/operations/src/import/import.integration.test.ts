@@ -1,6 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { PassThrough, Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { createField, findLeads, linkEntries, listFields, listSubmissions } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
@@ -492,6 +494,14 @@ test('no upload holds the process up, whatever it is made of', async () => {
     'a head of many columns': `${Array.from({ length: 20_000 }, (_, n) => n).join(',')}\n`,
     'quotes left open': `a,b\n${'"x,y\n'.repeat(50_000)}`,
     'line breaks and nothing else': `a,b\n${'\n'.repeat(500_000)}`,
+    'columns without end': `email${','.repeat(60_000)}\n`.repeat(20),
+    'a row of keys without end':
+      `{${Array.from({ length: 5_500 }, (_, n) => `"k${n}":1`).join(',')}}\n`.repeat(50),
+    'cells without end': `email\n${`a@l.example${','.repeat(60_000)}\n`.repeat(50)}`,
+    'zeros, packed': gzipSync(`a,b\n${`${'0'.repeat(2_000)},1\n`.repeat(20_000)}`),
+    'an array in one line, packed': gzipSync(
+      `[${Array.from({ length: 40_000 }, (_, n) => `{"email":"n${n}@l.example"}`).join(',')}]`,
+    ),
     'a sheet of blank rows': excelFile({ rows: '<row><c s="1"/></row>'.repeat(200_000) }),
   };
   for (const [what, content] of Object.entries(uploads)) {
@@ -505,6 +515,39 @@ test('no upload holds the process up, whatever it is made of', async () => {
     if (result instanceof Error) expect(result).toBeInstanceOf(UnreadableInput);
     else expect((result as ImportResult).ignored.length).toBeLessThanOrEqual(200);
   }
+}, 60_000);
+
+test('what a file has more of than any lead is refused, before it is looked at', async () => {
+  const names = Array.from({ length: 2_001 }, (_, n) => `c${n}`);
+  await expect(bring(`${names.join(',')}\n`, { dryRun: true })).rejects.toThrow(/2001 columns/);
+  const row = (keys: readonly string[]) =>
+    JSON.stringify(Object.fromEntries(keys.map((key) => [key, 1])));
+  const wide = `${row(names)}\n${row([...names.slice(2), 'x'])}\n{"email":"a@l.example"}\n`;
+  expect(await bring(wide, { dryRun: true })).toMatchObject({
+    ...{ rows: 3, imported: 1, refused: 2 },
+    reasons: [{ code: 'malformed-row' }, { code: 'empty-row' }],
+  });
+});
+
+test('of a file of any length nothing is held but what is being read', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const heapMiB = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed / 2 ** 20;
+  };
+  const file = gzipSync(Array.from({ length: 100_000 }, (_, n) => `{"key${n}":1}`).join('\n'));
+  const before = heapMiB();
+  const more: number[] = [];
+  const result = await bring(Readable.from([...cut(file, 65_536)]), {
+    dryRun: true,
+    onRefused: ({ number }) => {
+      if (number % 20_000 === 0) more.push(heapMiB() - before);
+    },
+  });
+  expect(result).toMatchObject({ rows: 100_000, refused: 100_000 });
+  expect(more).toHaveLength(5);
+  expect(Math.max(...more)).toBeLessThan(8);
 }, 60_000);
 
 function* cut(bytes: Buffer, size: number): Generator<Buffer> {

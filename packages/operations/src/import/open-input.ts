@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import type { Readable, Transform } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import iconv from 'iconv-lite';
 
@@ -80,7 +80,9 @@ async function* joined(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerat
 
 async function* gunzip(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   const unpacked = createGunzip();
-  const feeding = feed(unpacked, joined(first, rest));
+  const feeding = pipeline(joined(first, rest), unpacked);
+  // What it rejects with is thrown by the reading too, unless that was stopped.
+  feeding.catch(() => undefined);
   try {
     for await (const chunk of unpacked as AsyncIterable<Buffer>) yield chunk;
     await feeding;
@@ -88,14 +90,6 @@ async function* gunzip(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerat
     if (error instanceof UnreadableInput) throw error;
     throw new UnreadableInput('The gzip file is damaged or cut off.');
   }
-}
-
-async function feed(into: Transform, chunks: AsyncIterable<Buffer>): Promise<void> {
-  for await (const chunk of chunks) {
-    if (into.destroyed) return;
-    if (!into.write(chunk)) await Promise.race([once(into, 'drain'), once(into, 'close')]);
-  }
-  into.end();
 }
 
 async function* decode(

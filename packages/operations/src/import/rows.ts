@@ -1,5 +1,5 @@
 import { exactJson } from '@leadgate/leads';
-import { readCsv, readHead } from './csv.ts';
+import { MOST_COLUMNS, readCsv, readHead } from './csv.ts';
 import { keepBytes, keepText } from './kept-file.ts';
 import { UnreadableInput, type Input } from './open-input.ts';
 import { openWorkbook, type SheetRow, type Workbook } from './xlsx.ts';
@@ -166,8 +166,11 @@ async function* lineRows(chunks: AsyncIterable<string>): AsyncGenerator<Row> {
 
 function jsonRow(number: number, text: string): Row {
   const values = text.length > LONGEST ? null : jsonObject(text);
-  const fault = values === null ? 'It is not a JSON object of up to 64 KiB.' : null;
-  return { number, values, raw: text, fault };
+  if (values === null)
+    return { number, values, raw: text, fault: 'It is not a JSON object of up to 64 KiB.' };
+  if (values.length <= MOST_COLUMNS) return { number, values, raw: text, fault: null };
+  const fault = `It has ${values.length} keys, and ${MOST_COLUMNS} are read at most.`;
+  return { number, values: null, raw: text, fault };
 }
 
 function jsonObject(text: string): [string, unknown][] | null {
