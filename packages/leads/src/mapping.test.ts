@@ -1,8 +1,10 @@
-import { externalKey, isExternalKey, type Lead, type LinkMapping } from '@leadgate/contract';
+import { externalKey, isExternalKey, type Lead, LinkMapping } from '@leadgate/contract';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
+import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
-import { mapBody, mappingFaults, rowsOf } from './mapping.ts';
+import { jsonpath, type JSONValue } from 'json-p3';
+import { finderOf, mapBody, mappingFaults, rowsOf } from './mapping.ts';
 import { readLead, readSent, type ReadingRules } from './lead.ts';
 import { parseBody } from './body.ts';
 import { PRESETS, PRESET_NAMES, presetMapping } from './presets/index.ts';
@@ -41,6 +43,7 @@ describe('a preset', () => {
 
   test.each(PRESET_NAMES)('%s is a mapping that a link may have', (name) => {
     expect(mappingFaults(presetMapping(name))).toEqual([]);
+    expect(Value.Errors(LinkMapping, presetMapping(name))).toEqual([]);
   });
 });
 
@@ -152,23 +155,59 @@ describe('a mapping', () => {
     expect(codes.includes('nothing-recognised')).toBe(isNoted);
   });
 
-  test('finds by names what the engine finds', () => {
-    const leaf = fc.constantFrom('x', '', 0, false, null, ['y'], { v: 'z' });
-    const item = fc.oneof(
-      fc.record({ n: fc.constantFrom('a', 'b', 1, null), v: leaf }, { requiredKeys: [] }),
-      leaf,
+  const name = fc.constantFrom('a', 'b', 'c');
+  const quoted = fc.oneof(name, fc.constant('a b'), fc.constant('length')).map((n) => `'${n}'`);
+  const list = (one: fc.Arbitrary<string>) =>
+    fc.array(one, { minLength: 1, maxLength: 3 }).map((all) => all.join(', '));
+  const equal = fc
+    .tuple(fc.constantFrom('@.a', '@.b', '@.a.b', "@['a']"), quoted)
+    .map((sides) => sides.join(' == '));
+  const filter = fc
+    .tuple(fc.array(equal, { minLength: 1, maxLength: 3 }), fc.array(equal, { maxLength: 1 }))
+    .map(([some, and]) => `?${[`(${some.join(' || ')})`, ...and].join(' && ')}`);
+  const place = fc.integer({ min: -3, max: 3 }).map(String);
+  const selected = fc.oneof(quoted, place, fc.constant('*'), filter);
+  const segment = fc.oneof(
+    name.map((n) => `.${n}`),
+    fc.constant('.*'),
+    list(selected).map((all) => `[${all}]`),
+  );
+  const query = fc.oneof(
+    fc.array(segment, { maxLength: 4 }).map((segments) => `$${segments.join('')}`),
+    fc.tuple(fc.constantFrom('$', '$.c'), filter).map(([list, test]) => `${list}[${test}]`),
+  );
+  const { tree } = fc.letrec<{ tree: JSONValue }>((tie) => ({
+    tree: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      fc.constantFrom<JSONValue>('a', 'b', 'a b', 'length', '', 0, 1, true, null),
+      fc.array(tie('tree'), { maxLength: 4 }),
+      fc.dictionary(fc.oneof(name, fc.constantFrom('length', '0')), tie('tree'), { maxKeys: 4 }),
+    ),
+  }));
+
+  const answer = fc.record(
+    { a: fc.oneof(name, fc.record({ b: name })), b: name, c: tree },
+    { requiredKeys: [] },
+  );
+  const answers = fc.oneof(
+    fc.array(answer),
+    fc.dictionary(name, answer),
+  ) as fc.Arbitrary<JSONValue>;
+  const bodies = fc.oneof(tree, answers, fc.record({ c: answers }));
+
+  test('finds what the engine finds, in its order', () => {
+    const all = ({ rules }: Pick<LinkMapping, 'rules'>) => Object.values(rules).flat();
+    const known = PRESET_NAMES.flatMap((name) => all(PRESETS[name])).map((rule) =>
+      typeof rule === 'string' ? rule : rule.query,
     );
-    const l = fc.oneof(fc.array(item), fc.dictionary(fc.string(), item), leaf);
-    const bodies = fc.record({ l, d: fc.record({ l }) }, { requiredKeys: [] });
     fc.assert(
-      fc.property(bodies, fc.constantFrom('$.l', '$.d.l'), (body, list) => {
-        const names = "@.n == 'a' || @.n == 'b'";
-        // The engine has the second: a blank makes it another text of the same query.
-        const [quick, engine] = [`${list}[?${names}].v`, `${list}[? ${names}].v`].map((query) =>
-          map({ name: [query] }, body),
-        );
-        expect(quick).toEqual(engine);
+      fc.property(fc.oneof(query, fc.constantFrom(...known)), bodies, (text, body) => {
+        const engine = jsonpath.query(text, body).nodes.map(({ value, location: [top] }) => ({
+          ...{ value, key: typeof top === 'string' ? top : null },
+        }));
+        expect([...finderOf(text)(body)]).toEqual(engine);
       }),
+      { numRuns: 3_000 },
     );
   });
 

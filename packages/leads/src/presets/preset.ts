@@ -128,19 +128,21 @@ const eachOf = <T extends object, V>(of: T, make: (value: T[keyof T & string]) =
     Object.entries(of).map(([field, value]) => [field, make(value as T[keyof T & string])]),
   ) as Record<keyof T & string, V>;
 
-/** Answers that stand below an object under the labels of their fields; `then`: what follows a label. */
-export const byLabel = (object = '$', then = '') =>
-  eachOf(LABELS, (names: readonly string[]) => [`${object}[${quoted(names)}]${then}`]);
-
-/** Answers of a list of fields that have their label in one member and their value in another. */
-export const byLabelIn = (list: string, label: string, value: string) =>
+/** Answers below an object under the labels of their fields; `then`: what follows a label, `before`: what begins it. */
+export const byLabel = (object = '$', then = '', before = '') =>
   eachOf(LABELS, (names: readonly string[]) => [
-    `${list}[?${names.map((name) => `@.${label} == '${name}'`).join(' || ')}].${value}`,
+    `${object}[${quoted(names.map((name) => before + name))}]${then}`,
   ]);
 
-/** Marks below an object, by their names. */
-export const marksIn = (object: string, then = '') =>
-  eachOf(MARKS, (name: string) => [`${object}.${name}${then}`]);
+/** Answers of a list of fields that have their label in one member and their value in another; `only`: of these. */
+export const byLabelIn = (list: string, label: string, value: string, only: string) =>
+  eachOf(LABELS, (names: readonly string[]) => [
+    `${list}[?(${names.map((name) => `@.${label} == '${name}'`).join(' || ')}) && ${only}].${value}`,
+  ]);
+
+/** Marks below an object, by their names, as `byLabel`. */
+export const marksIn = (object: string, then = '', before = '') =>
+  eachOf(MARKS, (name: string) => [`${object}[${quoted([before + name])}]${then}`]);
 
 /** Marks of a list of fields, by their names. */
 export const marksInList = (list: string, label: string, value: string) =>

@@ -6,6 +6,7 @@ const answer = (type: string) => `$.form_response.answers[?@.type == '${type}'].
 /** The answer to the question whose reference is one of these: a text does not say what it is. */
 const referred = (...refs: string[]) =>
   `$.form_response.answers[?${refs.map((ref) => `@.field.ref == '${ref}'`).join(' || ')}].text`;
+const chosen = (...refs: string[]) => referred(...refs).replace(/text$/, 'choice.label');
 
 /**
  * Webhook of Typeform. A question for the name has the reference `name` (or first_name, last_name).
@@ -18,7 +19,9 @@ export const typeform: Preset = {
     name: [referred('name', 'nome', 'full_name', 'nome_completo'), '$.form_response.hidden.name'],
     firstName: [referred('first_name', 'primeiro_nome')],
     lastName: [referred('last_name', 'sobrenome')],
-    city: [referred('city', 'cidade')],
+    city: [referred('city', 'cidade'), chosen('city', 'cidade')],
+    state: [referred('state', 'estado', 'uf'), chosen('state', 'estado', 'uf')],
+    document: [referred('document', 'cpf', 'cnpj')],
     ...marksIn('$.form_response.hidden'),
     externalId: ['$.form_response.token'],
   },
