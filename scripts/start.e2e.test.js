@@ -70,6 +70,15 @@ test(
     await vi.waitFor(() => {
       expect(readRunFile().pids['receiver']).not.toBe(fourth.run.pids['receiver']);
     }, READY);
+    // The demo, which the stops above may have cut off, is filled and delivered; it is gone by one command, for good.
+    await vi.waitFor(async () => {
+      expect(await leadgateJson('workspace', 'list')).toMatchObject([{ demo: 'full' }]);
+      const endpoints = await leadgateJson('endpoint', 'list');
+      expect(endpoints.filter((/** @type {any} */ one) => one.deliveredAt)).toHaveLength(1);
+    }, READY);
+    expect((await leadgateJson('demo', 'remove')).counts.leads).toBeGreaterThan(1_000);
+    expect(await leadgateJson('workspace', 'list')).toEqual([]);
+    expect(await leadgateJson('demo', 'seed', '--if-fresh')).toBeNull();
     const { pids } = readRunFile();
     expect(await fourth.stop('SIGINT')).toBe(0);
     expectGone(pids);
@@ -200,7 +209,16 @@ async function post(url, lead) {
  * @returns {Promise<string[]>}
  */
 async function leadIds(email) {
-  const child = spawn(process.execPath, [leadgate, 'lead', 'find', email, '--json'], {
+  const leads = (await leadgateJson('lead', 'find', email)) ?? [];
+  return leads.map((/** @type {{ leadId: string }} */ lead) => lead.leadId);
+}
+
+/**
+ * @param {string[]} args
+ * @returns {Promise<any>} what the command printed; null for nothing
+ */
+async function leadgateJson(...args) {
+  const child = spawn(process.execPath, [leadgate, ...args, '--json'], {
     env: { ...process.env, LEADGATE_HOME: home, DATABASE_URL: undefined, REDIS_URL: undefined },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
@@ -209,7 +227,7 @@ async function leadIds(email) {
     out += String(chunk);
   });
   await new Promise((resolve) => child.once('close', resolve));
-  return JSON.parse(out || '[]').map((/** @type {{ leadId: string }} */ lead) => lead.leadId);
+  return JSON.parse(out || 'null');
 }
 
 /** @param {Record<string, number>} pids */

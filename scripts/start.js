@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { accessSync, constants, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { leadgate, startApp } from './launcher/apps.js';
-import { openCaptureUrl } from './launcher/demo.js';
+import { fillDemo, openCaptureUrl, startDemoCrm } from './launcher/demo.js';
 import { rotateLog, watchLog } from './launcher/log-watch.js';
 import { supervise } from './launcher/supervise.js';
 import { ROOT, checkNode, prepare, say } from './prepare.js';
@@ -20,8 +20,8 @@ import { runMain } from './run-main.js';
 const USAGE = `npm start
 
 Starts Leadgate here: installs and builds what is missing, gets and starts a private Postgres and
-Redis, migrates, starts the receiver, the worker, the deliverer and the console, and makes a demo capture link at the
-first start, when the console prints a one-time code to sign in with.
+Redis, migrates, starts the receiver, the worker, the deliverer and the console. The first start makes a demo workspace,
+which \`npx leadgate demo remove\` takes away, and the console prints a one-time code to sign in with.
 Ctrl-C stops all of it. Data, logs and run.json (where everything is) are in .leadgate/.
 
   RECEIVER_PORT   port of the receiver (3000)
@@ -33,6 +33,7 @@ Ctrl-C stops all of it. Data, logs and run.json (where everything is) are in .le
   DATABASE_URL    a Postgres to use instead of a private one
   REDIS_URL       a Redis to use instead of a private one
   LEADGATE_HOME   folder for data and logs (.leadgate)
+  DEMO            off: the demo workspace has no leads
 `;
 
 /** Of the ten seconds that a stop may take, what each stage has before it is killed. */
@@ -235,7 +236,7 @@ async function launch({ home, ledger, stopping, undo }) {
     });
   // At once: the worker fills Redis with the links that the receiver waits for, and only the receiver
   // is told of the demo's.
-  const [{ captureUrl, demoCode }] = await allOrFirstError([
+  const [{ captureUrl, demoCode, isToFill }] = await allOrFirstError([
     openCaptureUrl(servers).then(async (opened) => {
       if (!stopping.aborted)
         await keep('receiver', 2, STOP_MS.receiver, () => startReceiver(opened.demoCode));
@@ -252,6 +253,12 @@ async function launch({ home, ledger, stopping, undo }) {
   run = { ...urls, databaseUrl, redisUrl, allowNetworks, secrets, pids };
   writeRunFile(runFile, run);
   tell({ home, runFile, ...urls });
+  if (demoCode === null) return;
+  const crm = await startDemoCrm(home);
+  undo.push({ name: 'endpoint of the demo', stage: 0, stop: crm.stop });
+  if (!isToFill) return;
+  const filling = fillDemo({ ...servers, ...deliverySettings }, crm.url, stopping);
+  undo.push({ name: 'filling of the demo', stage: 3, stop: () => filling.then(() => true) });
 }
 
 /** The folder for data and logs, made. */

@@ -74,13 +74,19 @@ export async function launchApp({ app, name = app, log, env, flags = [], from = 
  * Runs a command of the CLI and returns what it printed as JSON. Its sentence is ours when it fails.
  * @param {NodeJS.ProcessEnv} env besides this process's own
  * @param {string[]} args
+ * @param {AbortSignal} [signal] ends it
  * @returns {Promise<unknown>}
  */
-export function leadgate(env, args) {
+export function leadgate(env, args, signal) {
   const child = spawn(
     process.execPath,
     [join(ROOT, 'apps/cli/bin/leadgate.js'), ...args, '--json'],
-    { cwd: ROOT, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+    {
+      cwd: ROOT,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(signal && { signal }),
+    },
   );
   let out = '';
   let err = '';

@@ -1,56 +1,93 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { say } from '../prepare.js';
+import { readJson, writePrivateJson } from '../servers/place.js';
+import { choosePort } from '../servers/process.js';
 import { leadgate } from './apps.js';
 
-/** @typedef {{ id: string, name: string }} Workspace */
-/** @typedef {{ status: string, code: string, workspaceName: string, captureUrl: string | null }} Link */
+/** @typedef {{ id: string, demo: 'begun' | 'full' | null }} Workspace */
+/** @typedef {{ status: string, label: string, code: string | null, workspaceId: string, captureUrl: string | null }} Link */
 
-const WORKSPACE = 'Demo';
-
-const FIELDS = [
-  ['--name', 'plano', '--label', 'Plano de interesse', '--type', 'select'].concat(
-    ['ouro', 'prata', 'bronze'].flatMap((option) => ['--option', option]),
-  ),
-  ['--name', 'renda', '--label', 'Renda mensal', '--type', 'number'],
-  ['--name', 'cliente', '--label', 'Já é cliente', '--type', 'boolean'],
-];
+/** Of the link that the landing page posts to. */
+const LABEL = 'Demo landing page';
 
 /**
- * The URL of an open capture link, made with a demo workspace and a few custom fields where the
- * database holds no workspace. Null if it holds some and no open link: it is somebody's, and
- * nothing is added to it. `demoCode`: its code, where the link is the demo's own.
+ * @typedef {object} Opened
+ * @property {string | null} captureUrl of an open link; null if there is none
+ * @property {string | null} demoCode of the demo's link; null without a demo
+ * @property {boolean} isToFill whether the demo has no leads yet
+ */
+
+/**
+ * An open capture link: of a demo workspace that is made in an empty database, else of what there is. It is
+ * somebody's then, and nothing is added to it; nor to one that a workspace was removed from.
  * @param {NodeJS.ProcessEnv} env says where the servers are
- * @returns {Promise<{ captureUrl: string | null, demoCode: string | null }>}
+ * @returns {Promise<Opened>}
  */
 export async function openCaptureUrl(env) {
   const [workspaces, links] = /** @type {[Workspace[], Link[]]} */ (
     await Promise.all([leadgate(env, ['workspace', 'list']), leadgate(env, ['link', 'list'])])
   );
-  const isDemo = workspaces.length === 1 && workspaces[0]?.name === WORKSPACE;
+  const demo = workspaces.find((one) => one.demo !== null);
+  const open = links.filter(({ status }) => status === 'open');
+  const ofDemo = open.filter(({ workspaceId }) => workspaceId === demo?.id);
   // A first start may have been killed half-way through.
-  const link =
-    workspaces.length === 0 || (isDemo && links.length === 0)
-      ? await makeDemo(env, workspaces.length === 0)
-      : links.find(({ status }) => status === 'open');
-  const ofDemo = workspaces.length === 0 || link?.workspaceName === WORKSPACE;
+  if (workspaces.length === 0 || (demo?.demo === 'begun' && ofDemo.length === 0)) {
+    const made = await leadgate(env, ['demo', 'seed', '--if-fresh', '--empty']);
+    const { captureUrl, code } = /** @type {Link} */ (made ?? { captureUrl: null, code: null });
+    return { captureUrl, demoCode: code, isToFill: code !== null };
+  }
+  const landing = ofDemo.find(({ label }) => label === LABEL);
   return {
-    captureUrl: link?.captureUrl ?? null,
-    demoCode: ofDemo ? (link?.code ?? null) : null,
+    captureUrl: (landing ?? open[0])?.captureUrl ?? null,
+    demoCode: landing?.code ?? null,
+    isToFill: demo?.demo === 'begun',
   };
 }
 
+/** What DEMO is for a demo without leads. */
+const isOff = () => process.env['DEMO']?.trim() === 'off';
+
 /**
+ * Fills the demo with two weeks of leads, beside what runs, until a signal. Never rejects.
  * @param {NodeJS.ProcessEnv} env
- * @param {boolean} withWorkspace
+ * @param {string} endpointUrl
+ * @param {AbortSignal} stopping
  */
-async function makeDemo(env, withWorkspace) {
-  if (withWorkspace) await leadgate(env, ['workspace', 'create', WORKSPACE]);
-  const fields = /** @type {{ name: string }[]} */ (
-    await leadgate(env, ['field', 'list', WORKSPACE])
-  );
-  const missing = FIELDS.filter(([, name]) => !fields.some((field) => field.name === name));
-  await Promise.all(
-    missing.map((field) => leadgate(env, ['field', 'create', WORKSPACE, ...field])),
-  );
-  // Last: with a link, the demo is whole.
-  const link = await leadgate(env, ['link', 'create', WORKSPACE, '--label', 'Demo landing page']);
-  return /** @type {Link} */ (link);
+export async function fillDemo(env, endpointUrl, stopping) {
+  if (isOff()) return;
+  const seed = ['demo', 'seed', '--if-fresh', '--endpoint', endpointUrl];
+  try {
+    await leadgate(env, seed, stopping);
+    say('The demo workspace has two weeks of invented leads: npx leadgate demo remove');
+  } catch (error) {
+    if (stopping.aborted) return;
+    say(`the demo has no leads: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/**
+ * What the demo's endpoint calls: it takes every message and keeps none. On the same port after a restart.
+ * @param {string} home
+ * @returns {Promise<{ url: string, stop: () => Promise<boolean> }>}
+ */
+export async function startDemoCrm(home) {
+  const file = join(home, 'demo-crm.json');
+  const known = /** @type {{ port?: number } | null} */ (readJson(file));
+  const port = await choosePort(known?.port);
+  writePrivateJson(file, { port });
+  const server = createServer((request, response) => {
+    request.resume().once('end', () => response.writeHead(204).end());
+  });
+  server.listen(port, '127.0.0.1').unref();
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${port.toString()}/leads`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve(true));
+        server.closeAllConnections();
+      }),
+  };
 }

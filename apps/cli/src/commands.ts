@@ -162,6 +162,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/erase.ts')).addEraseFromLedger,
   },
   {
+    name: 'demo',
+    summary: 'Make a demo workspace to look around in, and remove it.',
+    load: async () => (await import('./commands/demo.ts')).addDemoCommands,
+  },
+  {
     name: 'migrate',
     summary: 'Bring the tables of Postgres up to this version.',
     load: async () => (await import('./commands/migrate.ts')).addMigrate,

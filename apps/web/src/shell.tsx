@@ -2,6 +2,7 @@ import {
   ActionIcon,
   AppShell,
   Burger,
+  Code,
   Group,
   Menu,
   NavLink,
@@ -72,9 +73,22 @@ export function Shell({ places, children }: { places: readonly Place[]; children
         <Reader />
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
+        <DemoBar />
         {children}
       </AppShell.Main>
     </AppShell>
+  );
+}
+
+/** Says of a demo that it is one, on every page. */
+function DemoBar() {
+  const t = useTranslations('shell');
+  const { workspace } = useSession();
+  if (workspace === null || workspace.demo === null) return null;
+  return (
+    <Text component="p" size="sm" m={0} px={20} py={6} className="demo">
+      {t.rich('demo', { code: (text) => <Code>{text}</Code> })}
+    </Text>
   );
 }
 

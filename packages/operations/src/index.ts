@@ -16,6 +16,7 @@ export type { LinkView } from './link.ts';
 export { allOperations, loadNoun, type Nouns } from './registry.ts';
 export { shownTo } from './mask.ts';
 export { couldRun, onRecord, roleOver, runOperation, type Given } from './run.ts';
+export { fillDemo, openDemo } from './demo/demo.ts';
 export { createErrorReport, type ErrorReport } from './import/error-report.ts';
 export {
   importRows,

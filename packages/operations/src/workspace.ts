@@ -15,7 +15,7 @@ import { Type } from 'typebox';
 import { invalid, NOTHING_NAMED, operation, Refusal } from './operation.ts';
 import { isTimeZone } from './import/times.ts';
 import { tellRedis } from './run.ts';
-import { At, Uuid } from './schema.ts';
+import { At, Nullable, Uuid } from './schema.ts';
 
 const dummyPhones = Type.Array(Type.String({ maxLength: 40 }), {
   maxItems: 1_000,
@@ -41,6 +41,11 @@ const WorkspaceView = Type.Object({
   dummyPhones,
   dummyClasses,
   timeZone,
+  demo: Nullable(
+    Type.Enum(['begun', 'full'], {
+      description: 'Its people are invented: it is being filled, or is. Null: it is no demo.',
+    }),
+  ),
   createdAt: At,
 });
 

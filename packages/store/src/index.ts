@@ -27,6 +27,7 @@ export {
   identitiesOfHashes,
   matcherOf,
 } from './erase.ts';
+export { countPast, endDemo, findDemo } from './demo.ts';
 export {
   type DeliveryTry,
   type DueDelivery,

@@ -18,10 +18,13 @@ export interface Workspace {
   dummyClasses: PhoneClass[];
   /** IANA: of times that do not say their zone. */
   timeZone: string;
+  /** Its people are invented: it is being filled (`begun`), or is (`full`). */
+  demo: 'begun' | 'full' | null;
   createdAt: Date;
 }
 
-export type NewWorkspace = Pick<Workspace, 'name' | 'country' | 'dummyPhones'>;
+export type NewWorkspace = Pick<Workspace, 'name' | 'country' | 'dummyPhones'> &
+  Partial<Pick<Workspace, 'demo'>>;
 export type WorkspaceChanges = Partial<
   Pick<Workspace, 'dummyPhones' | 'dummyClasses' | 'timeZone'>
 >;
@@ -52,9 +55,9 @@ export async function createWorkspace(
     });
   if (errors.length > 0) return { kind: 'invalid', errors };
   try {
-    const { country, dummyPhones } = input;
+    const { country, dummyPhones, demo = null } = input;
     const row = await store.prisma.workspace.create({
-      data: { id: randomUUID(), name, country, dummyPhones, timeZone: usualZone(country) },
+      data: { id: randomUUID(), name, country, dummyPhones, demo, timeZone: usualZone(country) },
     });
     return { kind: 'created', workspace: readWorkspace(row) };
   } catch (error) {
@@ -80,7 +83,7 @@ export async function findWorkspace(store: Store, id: string): Promise<Workspace
 function selectWorkspaces(store: Store, condition: Prisma.Sql): Promise<Workspace[]> {
   return store.prisma.$queryRaw<Workspace[]>`
     SELECT id, name, country, dummy_phones AS "dummyPhones", dummy_classes AS "dummyClasses",
-           time_zone AS "timeZone", created_at AS "createdAt"
+           time_zone AS "timeZone", demo, created_at AS "createdAt"
     FROM workspace WHERE ${condition} ORDER BY name`;
 }
 
@@ -98,10 +101,11 @@ export async function updateWorkspace(
 }
 
 function readWorkspace(
-  row: Omit<Workspace, 'dummyClasses'> & { dummyClasses: string[] },
+  row: Omit<Workspace, 'dummyClasses' | 'demo'> & { dummyClasses: string[]; demo: string | null },
 ): Workspace {
-  // The table holds no other classes: it has a check.
-  return { ...row, dummyClasses: row.dummyClasses as PhoneClass[] };
+  // The table holds no others: it has checks.
+  const { dummyClasses, demo } = row as Pick<Workspace, 'dummyClasses' | 'demo'>;
+  return { ...row, dummyClasses, demo };
 }
 
 /** What belongs to a workspace, and its table. */

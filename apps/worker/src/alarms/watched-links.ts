@@ -100,7 +100,8 @@ export function watchLinks(store: Store): LinkWatch {
 
   return {
     async look(now) {
-      if (performance.now() - learned > LEARN_EVERY_MS) {
+      // Of an installation that has just begun, nothing is known for long.
+      if (links.size === 0 || performance.now() - learned > LEARN_EVERY_MS) {
         await learn(now);
         learned = performance.now();
       }
