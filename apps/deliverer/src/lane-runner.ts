@@ -39,14 +39,18 @@ export interface LaneOptions {
   logger: Logger;
 }
 
-/** Without a rate, so many times the concurrency are read at once: reading is then no pause. */
+/**
+ * Without a rate, so many times the concurrency are read at once: reading is then no pause. More, up to the most, as
+ * long as an endpoint takes them while they are news.
+ */
 const READ_AHEAD = 8;
+const MOST_READ_AHEAD = 64;
 /** What was read is news for so long. */
 const FRESH_MS = 250;
 /** Postgres is away: what came of sends is written when it is back. */
 const WRITE_AGAIN_MS = 500;
 /** What ends meanwhile is written together. */
-const WRITE_APART_MS = 20;
+const WRITE_APART_MS = 100;
 /** At a stop, beyond what sends have. */
 const LAST_WRITE_MS = 1_000;
 /** What is due later than this needs no lane until then. */
@@ -78,6 +82,7 @@ export class LaneRunner {
   #underWay = 0;
   #ready: DueDelivery[] = [];
   #readAt = 0;
+  #readAhead = READ_AHEAD;
   #outcomes: SentDelivery[] = [];
   #writing: Promise<void> | null = null;
   #wroteAt = 0;
@@ -162,6 +167,7 @@ export class LaneRunner {
           if (this.#ready.length > 0 && now() - this.#readAt > FRESH_MS) {
             this.#ready = [];
             this.#dueAt = now();
+            this.#readAhead = READ_AHEAD;
           }
           if (this.#ready.length === 0 && this.#dueAt !== null && this.#dueAt <= now())
             await this.#read();
@@ -185,7 +191,7 @@ export class LaneRunner {
     const may = active && this.#disabled === null && !this.#closed && this.#destination !== null;
     if (!may || now() >= this.#options.heldUntil() || now() < this.#quietUntil) return 0;
     // What Postgres has not written yet is bounded too.
-    if (this.#inHand.size >= concurrency * (READ_AHEAD + 1)) return 0;
+    if (this.#inHand.size >= concurrency * MOST_READ_AHEAD) return 0;
     const most = this.#isProbing() ? 1 : concurrency;
     return Math.max(Math.min(most - this.#underWay, this.#window.places(now())), 0);
   }
@@ -199,14 +205,16 @@ export class LaneRunner {
     const { store, owner } = this.#options;
     const { endpointId, perSecond, concurrency } = this.#lane;
     const freshFirst = this.#isProbing();
-    const limit = perSecond === null && !freshFirst ? concurrency * READ_AHEAD : this.#room();
+    const limit = perSecond === null && !freshFirst ? concurrency * this.#readAhead : this.#room();
     const except = [...this.#inHand];
     this.#dueAt = null;
     const lane = { owner, endpointId };
     this.#ready = await dueDeliveries(store, lane, { limit, except, freshFirst });
     this.#readAt = now();
     // There may be more. What is due later, the next look tells.
-    if (this.#ready.length === limit) this.#dueAt = now();
+    if (this.#ready.length < limit) return;
+    this.#dueAt = now();
+    this.#readAhead = Math.min(2 * this.#readAhead, MOST_READ_AHEAD);
   }
 
   /** Goes on by itself when a place of the rate comes free, a pause ends, or something is due. */
