@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import type { OwnServer } from '../../scripts/servers/own-server.js';
-import type { SilentProxy } from '../../scripts/servers/silent-proxy.js';
+import type { Network } from '../../scripts/servers/silent-proxy.js';
 import { send } from '../../scripts/servers/process.js';
 import { startAgain, type System } from './system.ts';
 import type { Member } from './member.ts';
@@ -211,7 +211,7 @@ async function freeze(member: Member, forMs: number): Promise<void> {
 }
 
 /** No packet comes through, either way, and what was connected then never hears again. */
-async function silence(networks: readonly SilentProxy[], forMs: number): Promise<void> {
+async function silence(networks: readonly Network[], forMs: number): Promise<void> {
   for (const network of networks) network.silence();
   await delay(forMs);
   for (const network of networks) network.admit();

@@ -25,7 +25,7 @@ import {
 } from '../../scripts/servers/own-server.js';
 import { endLeftoverServers, makeHome, processLedger } from '../../scripts/servers/private-home.js';
 import { openSilentProxy } from '../../scripts/servers/silent-proxy.js';
-import type { SilentProxy } from '../../scripts/servers/silent-proxy.js';
+import type { Network, SilentProxy } from '../../scripts/servers/silent-proxy.js';
 import { SECRETS_KEY, openEndpoint, type Endpoint } from './endpoints.ts';
 import { createOlderRedis, type OlderRedis, type Shard } from './older-redis.ts';
 import { startMember, type Ending, type Member } from './member.ts';
@@ -72,8 +72,11 @@ export interface Redises {
   nodes: readonly OwnServer[];
   /** The same, through the networks. */
   urlOfProcesses: string;
-  /** Between the processes and the one Redis; or between one node of a Cluster, a master or a replica, and all others. */
-  networks: (nth: number) => readonly SilentProxy[];
+  /**
+   * Between the processes and the one Redis; or between one node of a Cluster, a master or a replica, and all
+   * others, either way.
+   */
+  networks: (nth: number) => readonly Network[];
   /** The nodes by what they hold: one, or the three masters each with its replica. */
   shards: () => Promise<Shard[]>;
   stop: () => Promise<void>;

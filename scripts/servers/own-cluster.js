@@ -7,6 +7,7 @@ import { openSilentProxy } from './silent-proxy.js';
 
 /** @typedef {import('./own-server.js').OwnServer} OwnServer */
 /** @typedef {import('./silent-proxy.js').SilentProxy} SilentProxy */
+/** @typedef {import('./silent-proxy.js').Network} Network */
 
 /**
  * A Redis Cluster of one's own on the loopback interface: to kill, freeze and reshard. It does not
@@ -23,8 +24,8 @@ import { openSilentProxy } from './silent-proxy.js';
  * @property {() => Promise<void>} settle waits until every node that runs sees every slot served, and
  *   every replica has what its master has
  * @property {() => Promise<void>} flush removes all keys
- * @property {(node: OwnServer) => readonly SilentProxy[]} networksOf what stands between a node and all
- *   others, clients and nodes, if it was asked for
+ * @property {(node: OwnServer) => readonly Network[]} networksOf what stands between a node and all
+ *   others, clients and nodes, and what it fetches from others itself, if it was asked for
  * @property {() => Promise<void>} stop
  */
 
@@ -61,7 +62,7 @@ export async function startOwnCluster({
   };
   try {
     // One after the other, as each looks for ports that are free.
-    for (let n = 0; n < masters + replicas; n++) nodes.push(await startNode());
+    for (let n = 0; n < masters + replicas; n++) nodes.push(await startNode(n));
     await join(nodes, masters);
   } catch (error) {
     await stop();
@@ -79,16 +80,23 @@ export async function startOwnCluster({
       return keys;
     },
     settle: () => settle(nodes),
-    networksOf: (server) => nodes.find((node) => node.server === server)?.networks ?? [],
+    networksOf: (server) =>
+      nodes.flatMap(({ server: other, networks: before }) => {
+        const address = addressOf(nodes.findIndex((node) => node.server === server));
+        return before.map((network) => (other === server ? network : network.from(address)));
+      }),
     flush: async () => {
       for (const { admin } of await masterNodes(nodes)) await admin.flushall();
     },
     stop,
   };
 
-  async function startNode() {
+  /** @param {number} n */
+  async function startNode(n) {
     /** @type {Record<string, string>} */
     const own = {
+      // What it connects to tells it from the others by that.
+      ...(networks && { 'bind-source-addr': addressOf(n) }),
       requirepass: password,
       masterauth: password,
       'cluster-enabled': 'yes',
@@ -130,6 +138,9 @@ export async function startOwnCluster({
 }
 
 /** @typedef {{ server: OwnServer, admin: Redis, networks: readonly SilentProxy[] }} Node */
+
+/** Where the nth node connects from. @param {number} n */
+const addressOf = (n) => `127.0.1.${(n + 1).toString()}`;
 
 /** As other nodes and clients know it. @param {Node} node */
 const portOf = ({ server, networks }) => networks[0]?.port ?? server.port;

@@ -2,16 +2,23 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 
 /**
- * Stands before a server, and can fall silent as a network does that drops every packet: what is
- * connected hears nothing any more, either way, and nothing is closed or refused.
- * @typedef {object} SilentProxy
- * @property {string} url of the server, by way of the proxy
- * @property {number} port
+ * A network that can fall silent as one does that drops every packet: what is connected hears nothing
+ * any more, either way, and nothing is closed or refused.
+ * @typedef {object} Network
  * @property {() => void} silence whoever is connected, and whoever connects from now on
  * @property {() => void} admit lets new connections through. Those that were silenced stay so: their
  *   packets went to a host that is gone. The server gives them up
+ */
+
+/**
+ * Stands before a server.
+ * @typedef {object} Proxy
+ * @property {string} url of the server, by way of the proxy
+ * @property {number} port
+ * @property {(address: string) => Network} from only what this address connects from
  * @property {() => number} silenced connections that still wait for an answer
  * @property {() => Promise<void>} close
+ * @typedef {Network & Proxy} SilentProxy
  */
 
 /**
@@ -22,11 +29,12 @@ export async function openSilentProxy(target) {
   const address = new URL(target);
   /** @type {Set<Pair>} */
   const pairs = new Set();
-  let isSilent = false;
+  /** @type {Set<string | null>} */
+  const silent = new Set();
   const server = createServer((client) => {
     const pair = passOn(client, Number(address.port), address.hostname);
     pairs.add(pair);
-    if (isSilent) pair.silence();
+    if (silent.has(null) || silent.has(pair.from)) pair.silence();
     client.once('close', () => {
       // Of one that is silent the server does not hear that the other end is gone.
       if (!pair.isSilent()) pairs.delete(pair);
@@ -37,21 +45,29 @@ export async function openSilentProxy(target) {
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   const url = new URL(target);
   url.host = `127.0.0.1:${port.toString()}`;
+  /** @param {string | null} from null: whoever connects @returns {Network} */
+  const network = (from) => {
+    const those = () => [...pairs].filter((pair) => from === null || pair.from === from);
+    return {
+      silence: () => {
+        silent.add(from);
+        for (const pair of those()) pair.silence();
+      },
+      admit: () => {
+        silent.delete(from);
+        for (const pair of those()) {
+          if (!pair.isSilent()) continue;
+          pair.giveUp();
+          if (pair.client.closed) pairs.delete(pair);
+        }
+      },
+    };
+  };
   return {
+    ...network(null),
     url: url.href,
     port,
-    silence: () => {
-      isSilent = true;
-      for (const pair of pairs) pair.silence();
-    },
-    admit: () => {
-      isSilent = false;
-      for (const pair of pairs) {
-        if (!pair.isSilent()) continue;
-        pair.giveUp();
-        if (pair.client.closed) pairs.delete(pair);
-      }
-    },
+    from: network,
     silenced: () => [...pairs].filter((pair) => pair.isSilent() && !pair.client.closed).length,
     close: async () => {
       for (const { client, giveUp } of pairs) {
@@ -67,6 +83,7 @@ export async function openSilentProxy(target) {
 /**
  * @typedef {object} Pair
  * @property {import('node:net').Socket} client
+ * @property {string} from the address that it connects from
  * @property {() => void} silence
  * @property {() => boolean} isSilent
  * @property {() => void} giveUp ends the server's side
@@ -95,6 +112,7 @@ function passOn(client, port, host) {
   }
   return {
     client,
+    from: client.remoteAddress ?? '',
     silence: () => {
       silent = true;
     },
