@@ -1,11 +1,11 @@
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
-import type { Lead, Submission } from '@leadgate/contract';
+import type { Lead, LinkMapping, Submission } from '@leadgate/contract';
 import { createReserver, openLinkDirectory, type LinkDirectory } from '@leadgate/intake';
-import { identityKeys } from '@leadgate/leads';
+import { identityKeys, PRESET_NAMES } from '@leadgate/leads';
 import { applyGroup, openStore, type Store } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -268,6 +268,29 @@ describe('link', () => {
       status: 'open',
       expiresAt: null,
     });
+  });
+
+  test('the page on senders is true to the commands: each line does what it says', async () => {
+    const { link } = await stage();
+    const folder = mkdtempSync(join(tmpdir(), 'leadgate-'));
+    const files: Record<string, string> = { 'key.txt': 'k-123', 'body.json': '{"plan":"ouro"}' };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    const page = readFileSync(new URL('../../../docs/integrate.md', import.meta.url), 'utf8');
+    const lines = [...page.matchAll(/^```sh-setup\n([^]*?)^```$/gm)]
+      .flatMap(([, block = '']) => block.split('\n'))
+      .filter((line) => line.startsWith('leadgate '));
+    const mapped = new Set<unknown>();
+    for (const line of lines) {
+      const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(
+        ([, quoted, bare]) => quoted ?? bare,
+      );
+      const argv = words.slice(1).map((word = '') => (word in files ? join(folder, word) : word));
+      const ran = await leadgate(argv.map((word) => (word === 'CODE' ? link.code : word)));
+      expect(ran, line).toMatchObject({ status: 0, err: '' });
+      mapped.add((await json<{ mapping: unknown }>('link', 'show', link.code)).mapping);
+    }
+    const presets = [...mapped].map((one) => (one as LinkMapping | null)?.preset);
+    expect(new Set(presets)).toEqual(new Set([...PRESET_NAMES, null, undefined]));
   });
 
   test('a link is mapped by a preset and by rules, tried first, and unmapped', async () => {

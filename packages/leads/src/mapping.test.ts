@@ -5,7 +5,7 @@ import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { jsonpath, type JSONValue } from 'json-p3';
 import { finderOf, mapBody, mappingFaults, rowsOf } from './mapping.ts';
-import { readLead, readSent, type ReadingRules } from './lead.ts';
+import { readLead, readSent, soleItem, type ReadingRules } from './lead.ts';
 import { parseBody } from './body.ts';
 import { PRESETS, PRESET_NAMES, presetMapping } from './presets/index.ts';
 
@@ -33,7 +33,8 @@ describe('a preset', () => {
     ) as Sample[]) {
       const parsed = parseBody(form ?? JSON.stringify(body), form === undefined ? 'json' : 'form');
       if (parsed.kind !== 'parsed') throw new Error(parsed.kind);
-      const own = mapBody(parsed.value, presetMapping(name));
+      const mapping = presetMapping(name);
+      const own = mapBody(soleItem(parsed.value, { mapping }), mapping);
       const reading = readLead(own, rulesOf, { lenient: false, now });
       expect(reading).toMatchObject({ kind: 'read', lead });
       const ids = reading.kind === 'read' ? reading.identities.filter(isExternalKey) : [];

@@ -28,8 +28,12 @@ export const PRESET_NAMES = Object.keys(PRESETS) as (keyof typeof PRESETS)[];
 
 /** The mapping of a preset, as a link holds it. */
 export function presetMapping(name: keyof typeof PRESETS): LinkMapping {
-  const { rules, rest }: Preset = PRESETS[name];
-  return { preset: name, rules, ...(rest !== undefined && { rest }) };
+  const { rules, rows, rest }: Preset = PRESETS[name];
+  return {
+    ...{ preset: name, rules },
+    ...(rows !== undefined && { rows }),
+    ...(rest !== undefined && { rest }),
+  };
 }
 
 /** How a sender proves to be it; null if it cannot. */

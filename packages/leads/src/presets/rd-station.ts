@@ -1,13 +1,14 @@
 import type { Preset } from './preset.ts';
 
-const either = (field: string) => [`$.contact.${field}`, `$.leads[0].${field}`];
+const either = (field: string) => [`$.contact.${field}`, `$.${field}`];
 
 /**
  * Webhook of conversions of RD Station Marketing: the present one with one `contact`, and the first one
- * with a list `leads`, of which the first counts.
+ * with a list `leads`.
  * https://developers.rdstation.com/reference/webhooks-payload-copy
  */
 export const rdStation: Preset = {
+  rows: '$.leads',
   rules: {
     email: either('email'),
     name: either('name'),
@@ -15,8 +16,8 @@ export const rdStation: Preset = {
     profession: either('job_title'),
     city: either('city'),
     state: either('state'),
-    utmSource: ['$.leads[0].last_conversion.conversion_origin.source'],
-    utmMedium: ['$.leads[0].last_conversion.conversion_origin.medium'],
-    utmCampaign: ['$.leads[0].last_conversion.conversion_origin.campaign'],
+    utmSource: ['$.last_conversion.conversion_origin.source'],
+    utmMedium: ['$.last_conversion.conversion_origin.medium'],
+    utmCampaign: ['$.last_conversion.conversion_origin.campaign'],
   },
 };
