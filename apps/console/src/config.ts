@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import {
   databaseUrlSetting,
   logLevelSetting,
+  otlpEndpointSetting,
   portSetting,
   redisClusterSetting,
   redisUrlSetting,
@@ -56,5 +57,6 @@ export const ConsoleConfig = Type.Object({
     maximum: 100,
   }),
   LOG_LEVEL: logLevelSetting(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpointSetting(),
 });
 export type ConsoleConfig = Static<typeof ConsoleConfig>;

@@ -1,6 +1,7 @@
 import {
   databaseUrlSetting,
   logLevelSetting,
+  otlpEndpointSetting,
   portSetting,
   secretsKeyBeforeSetting,
   secretsKeySetting,
@@ -43,5 +44,6 @@ export const DelivererConfig = Type.Object({
     minimum: 100,
   }),
   LOG_LEVEL: logLevelSetting(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpointSetting(),
 });
 export type DelivererConfig = Static<typeof DelivererConfig>;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Keyring, Logger } from '@leadgate/boot';
+import { type Keyring, type Logger, traced } from '@leadgate/boot';
 import {
   backoffMs,
   createSender,
@@ -246,7 +246,11 @@ export class LaneRunner {
     }
     this.#underWay += 1;
     this.#window.start();
-    const result = await this.#sender.post(request.url, request.headers, request.body);
+    const result = await traced(
+      'deliver',
+      () => [due.traceparent],
+      () => this.#sender.post(request.url, request.headers, request.body),
+    );
     this.#window.answered(now());
     this.#underWay -= 1;
     if (!this.#givenUp) {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { traceparent } from '@leadgate/boot';
 import type { IncomingHttpHeaders } from 'node:http';
 import {
   type CaptureLink,
@@ -328,6 +329,7 @@ async function store(
   const notes = [...reading.notes];
   if (verdict.kind === 'taken-unchecked') notes.push({ field: '', code: 'captcha-unchecked' });
   const { lead, consent, idempotency, identities: identityKeys } = reading;
+  const trace = traceparent();
   const acceptance = await acceptOrSpool(
     intake,
     {
@@ -342,6 +344,7 @@ async function store(
         body: storable(reading.kept.text),
         bodyType: reading.kept.type,
         ...post.sender,
+        ...(trace !== undefined && { traceparent: trace }),
       },
       offeredLeadId: randomUUID(),
       identityKeys,

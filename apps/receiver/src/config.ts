@@ -3,6 +3,7 @@ import { allowNetworksSetting } from '@leadgate/delivery';
 import { type Static, Type } from 'typebox';
 import {
   logLevelSetting,
+  otlpEndpointSetting,
   portSetting,
   redisClusterSetting,
   redisUrlSetting,
@@ -30,6 +31,7 @@ export const ReceiverConfig = Type.Object({
     minimum: 100,
   }),
   LOG_LEVEL: logLevelSetting(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpointSetting(),
   TRUST_PROXY: Type.Refine(
     Type.Array(Type.String(), {
       description:

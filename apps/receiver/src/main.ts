@@ -1,4 +1,4 @@
-import { createLogger, createShutdown, failStart, readConfig } from '@leadgate/boot';
+import { createLogger, createShutdown, failStart, readConfig, startTracing } from '@leadgate/boot';
 import { ReceiverConfig } from './config.ts';
 import { startReceiver } from './start-receiver.ts';
 
@@ -6,6 +6,8 @@ try {
   const config = readConfig(ReceiverConfig, process.env);
   const logger = createLogger({ name: 'receiver', level: config.LOG_LEVEL });
   const shutdown = createShutdown({ logger, timeoutMs: config.STOP_DELAY_MS + 9_000 });
+  const tracing = { service: 'leadgate-receiver', logger, onClose: shutdown.add };
+  await startTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, tracing);
   await startReceiver(config, {
     logger,
     onClose: (name, close) => shutdown.add(name, close),

@@ -1,4 +1,4 @@
-import type { Logger } from '@leadgate/boot';
+import { type Logger, traced } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
 import type { GroupResult } from '@leadgate/store';
 import type { GroupItem } from './groups/group-commit.ts';
@@ -15,9 +15,20 @@ export interface ApplyJobs {
 
 /**
  * Applies a group, lets the identities in Redis follow, and writes what happened to the log: a line
- * a group, and at level debug a line a submission, with the request it came from.
+ * a group, and at level debug a line a submission, with the request it came from. Its span, if it is traced,
+ * is linked with those that accepted its submissions.
  */
-export function createCommit({
+export function createCommit(options: ApplyJobs): (items: GroupItem[]) => Promise<void> {
+  const commit = commitOf(options);
+  return (items) =>
+    traced(
+      'commit',
+      () => items.map(({ submission }) => submission.traceparent),
+      () => commit(items),
+    );
+}
+
+function commitOf({
   applyGroup,
   saveHeld,
   moveIdentities,

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import {
   databaseUrlSetting,
   logLevelSetting,
+  otlpEndpointSetting,
   portSetting,
   redisClusterSetting,
   redisUrlSetting,
@@ -91,5 +92,6 @@ export const WorkerConfig = Type.Object({
     minimum: 100,
   }),
   LOG_LEVEL: logLevelSetting(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpointSetting(),
 });
 export type WorkerConfig = Static<typeof WorkerConfig>;

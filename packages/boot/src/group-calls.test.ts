@@ -17,7 +17,7 @@ afterEach(() => vi.useRealTimers());
 
 test('what comes while a group is on its way gathers for the next one', async () => {
   const { sent, send, itemsSent } = sender();
-  const call = groupCalls(send, { maxSize: 3 });
+  const call = groupCalls(send, { name: 'group', maxSize: 3 });
   const calls = [call(1), call(2)];
   await turn();
   calls.push(call(3));
@@ -37,7 +37,7 @@ test('what comes while a group is on its way gathers for the next one', async ()
 
 test('a full group waits for no other, so one that hangs holds up less than a group', async () => {
   const { sent, send, itemsSent } = sender();
-  const call = groupCalls(send, { maxSize: 2 });
+  const call = groupCalls(send, { name: 'group', maxSize: 2 });
   const calls = [1, 2, 3, 4, 5].map(call);
   await turn();
   expect(itemsSent()).toEqual([
@@ -52,7 +52,7 @@ test('a full group waits for no other, so one that hangs holds up less than a gr
 
 test('a group that fails rejects its own calls, and the next one goes', async () => {
   const { sent, send } = sender();
-  const call = groupCalls(send, { maxSize: 10 });
+  const call = groupCalls(send, { name: 'group', maxSize: 10 });
   const failing = expect(call(1)).rejects.toThrow('no');
   await turn();
   const next = call(2);
@@ -71,7 +71,7 @@ test('with a spacing, groups wait for more while calls are many, and a full one 
       sizes.push(items.length);
       return Promise.resolve(items);
     },
-    { maxSize: 5, spacingMs: 4 },
+    { name: 'group', maxSize: 5, spacingMs: 4 },
   );
   const oneATurn = async (calls: number) => {
     sizes.splice(0);

@@ -1,5 +1,8 @@
+import { traced, traceparent } from './tracing.ts';
+
 interface Call<Item, Answer> {
   item: Item;
+  trace: string | undefined;
   resolve: (answer: Answer) => void;
   reject: (reason: unknown) => void;
 }
@@ -11,15 +14,18 @@ interface Call<Item, Answer> {
  * weigh `maxWeight` together (a heavier one goes alone), and a full one waits for no other. `send` resolves
  * with the answers in the order of the items; if it rejects, all calls of the group do. With a
  * `spacingMs`, groups start at least so far apart while calls are many: the fewer groups, the less each costs.
+ * `name`: of the span of a group, if it is traced.
  */
 export function groupCalls<Item, Answer>(
   send: (items: Item[]) => Promise<readonly Answer[]>,
   {
+    name,
     maxSize,
     weigh = () => 0,
     maxWeight = Infinity,
     spacingMs = 0,
   }: {
+    name: string;
     maxSize: number;
     weigh?: (item: Item) => number;
     maxWeight?: number;
@@ -38,7 +44,8 @@ export function groupCalls<Item, Answer>(
     underWay++;
     lastStart = performance.now();
     try {
-      const answers = await send(calls.map(({ item }) => item));
+      const traces = () => calls.map(({ trace }) => trace);
+      const answers = await traced(name, traces, () => send(calls.map(({ item }) => item)));
       if (answers.length !== calls.length) throw new TypeError('a call has no answer');
       answers.forEach((answer, i) => calls[i]?.resolve(answer));
     } catch (error) {
@@ -88,7 +95,7 @@ export function groupCalls<Item, Answer>(
   };
   return (item) =>
     new Promise((resolve, reject) => {
-      gathering.push({ item, resolve, reject });
+      gathering.push({ item, trace: traceparent(), resolve, reject });
       weight += weigh(item);
       if (spacingMs > 0) count();
       schedule();

@@ -37,4 +37,5 @@ export {
 } from './settings.ts';
 export { createShutdown, type Shutdown } from './shutdown.ts';
 export { StartError } from './start-error.ts';
+export { otlpEndpointSetting, startTracing, traced, traceparent } from './tracing.ts';
 export { answerWithin, withinTime } from './within-time.ts';

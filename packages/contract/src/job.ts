@@ -36,6 +36,7 @@ const EncodedSubmission = Type.Object({
   ua: Type.Optional(Type.String({ description: 'user agent' })),
   ip: Type.Optional(Type.String({ description: 'address' })),
   r: Type.Optional(Type.String({ description: 'request id' })),
+  t: Type.Optional(Type.String({ description: 'traceparent' })),
 });
 export type EncodedSubmission = Static<typeof EncodedSubmission>;
 
@@ -65,6 +66,7 @@ export function encodeSubmission(submission: Submission): EncodedSubmission {
     ...(submission.userAgent !== undefined && { ua: submission.userAgent }),
     ...(submission.address !== undefined && { ip: submission.address }),
     ...(submission.requestId !== undefined && { r: submission.requestId }),
+    ...(submission.traceparent !== undefined && { t: submission.traceparent }),
   };
 }
 
@@ -97,6 +99,7 @@ export function decodeSubmission(payload: unknown): Submission {
     ...(payload.ua !== undefined && { userAgent: payload.ua }),
     ...(payload.ip !== undefined && { address: payload.ip }),
     ...(payload.r !== undefined && { requestId: payload.r }),
+    ...(payload.t !== undefined && { traceparent: payload.t }),
   };
 }
 

@@ -65,4 +65,6 @@ export interface Submission {
   address?: string;
   /** Follows one POST through the logs, from receiver to commit. */
   requestId?: string;
+  /** The span that it was accepted in, as W3C Trace Context says it, if that is traced. */
+  traceparent?: string;
 }

@@ -139,6 +139,7 @@ async function openShard(
         return members;
       },
       {
+        name: 'enqueue',
         maxSize: LARGEST_GROUP.submissions,
         weigh: ({ line }) => line.length,
         maxWeight: LARGEST_GROUP.bytes,

@@ -140,6 +140,8 @@ export type DueDelivery = DueContent & {
   attempts: number;
   /** What the destination calls the lead, if it said so. */
   remoteId: string | null;
+  /** The span of the commit that it is of, if that was traced. */
+  traceparent: string | null;
   version: number;
   /** ISO 8601: when it became what it is. */
   changedAt: string;
@@ -180,6 +182,7 @@ interface DueRow extends Omit<LeadContentRow, 'createdAt' | 'updatedAt'> {
   resends: number;
   attempts: number;
   remoteId: string | null;
+  traceparent: string | null;
 }
 
 const iso = (column: Prisma.Sql) => Prisma.sql`
@@ -208,15 +211,17 @@ export async function dueDeliveries(
   const [found] = await store.prisma.$queryRaw<[{ rows: DueRow[] | null }]>`
     WITH due AS MATERIALIZED (
       -- First: however many wait, only the leads of these are read.
-      SELECT workspace_id, lead_id, event, resends, attempts, remote_id, due_at FROM delivery
+      SELECT workspace_id, lead_id, event, resends, attempts, remote_id, traceparent, due_at
+      FROM delivery
       WHERE endpoint_id = ${lane.endpointId}::uuid AND due_at <= now()
         AND lead_id <> ALL (${except}::uuid[])
         AND EXISTS (SELECT FROM endpoint e WHERE e.id = ${lane.endpointId}::uuid AND e.state = 'active'
                     AND e.lane_owner = ${lane.owner}::uuid AND e.lane_until > clock_timestamp())
       ORDER BY ${order} LIMIT ${limit}::int
     ), told AS (
-      SELECT due.event, due.resends, due.attempts, due.remote_id AS "remoteId", ${contentColumns},
-        due.lead_id AS "dueId", CASE WHEN alarm.id IS NOT NULL THEN ${alarmContent} END AS alarm
+      SELECT due.event, due.resends, due.attempts, due.remote_id AS "remoteId",
+        due.traceparent, ${contentColumns}, due.lead_id AS "dueId",
+        CASE WHEN alarm.id IS NOT NULL THEN ${alarmContent} END AS alarm
       FROM due
       JOIN workspace w ON w.id = due.workspace_id
       LEFT JOIN lead ON lead.workspace_id = due.workspace_id AND lead.id = due.lead_id
@@ -230,8 +235,8 @@ export async function dueDeliveries(
     rows.flatMap(({ alarm, workspaceId }) => (alarm === null ? [workspaceId] : [])),
   );
   return rows.map((row) => {
-    const { event, resends, attempts, remoteId, alarm } = row;
-    const of = { leadId: row.dueId, event, resends, attempts, remoteId };
+    const { event, resends, attempts, remoteId, traceparent, alarm } = row;
+    const of = { leadId: row.dueId, event, resends, attempts, remoteId, traceparent };
     if (alarm !== null) {
       const { openedAt, closedAt } = alarm;
       const changedAt = closedAt ?? openedAt;

@@ -82,7 +82,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'HeldSubmission.*': 'what an operator decided, and ids',
   'DiscardedSubmission.*': 'what an operator decided, and ids',
   'Erasure.*': 'ids and a check of the key',
-  'Delivery.*': 'when it is tried again, and its id at the destination',
+  'Delivery.*': 'when it is tried again, its id at the destination, and the span of its commit',
   'LeadChange.*': 'ids of leads that changed in the last days',
   'DeliveryAttempt.*': 'tries of the last days, without data; what arrived stands in sentTo',
 };
@@ -102,7 +102,7 @@ const JUDGED: Readonly<Record<string, readonly string[]>> = {
   ],
   Delivery: [
     ...['endpointId', 'leadId', 'workspaceId', 'version', 'dueAt', 'attempts', 'failingSince'],
-    ...['failedAt', 'resends', 'remoteId'],
+    ...['failedAt', 'resends', 'remoteId', 'traceparent'],
   ],
 };
 

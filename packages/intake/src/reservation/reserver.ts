@@ -60,6 +60,7 @@ export function createReserver(
     const known = grouped.get(workspaceId);
     if (known !== undefined) return known;
     const made = groupCalls((group: PreparedRequest[]) => reserveGroup(workspaceId, group), {
+      name: 'reserve',
       maxSize: MAX_GROUP,
     });
     grouped.set(workspaceId, made);

@@ -48,6 +48,7 @@ export class SpoolFolder {
   #arriving = 0;
   readonly #pending = new Set<Promise<unknown>>();
   readonly #write = groupCalls((records: Buffer[]) => this.#writeGroup(records), {
+    name: 'spool',
     maxSize: Infinity,
   });
 

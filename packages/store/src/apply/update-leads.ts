@@ -1,3 +1,4 @@
+import { traceparent } from '@leadgate/boot';
 import { LEAD_FIELDS, type LeadEventType } from '@leadgate/contract';
 import type { LeadState, TouchOfSubmission } from '@leadgate/leads';
 import { isDeepStrictEqual } from 'node:util';
@@ -64,8 +65,9 @@ export async function updateLeads(
     ), noted AS (
       ${noteChanges(Prisma.sql`SELECT workspace_id, id FROM updated WHERE event IS NOT NULL`)}
     ), told AS (
-      INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, due_at)
-      SELECT endpoint.id, updated.id, workspace_id, updated.event, updated.version, now()
+      INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, due_at, traceparent)
+      SELECT endpoint.id, updated.id, workspace_id, updated.event, updated.version, now(),
+        ${traceparent() ?? null}::text
       FROM updated JOIN endpoint USING (workspace_id)
       WHERE updated.event = ANY (endpoint.events)
         AND (endpoint.link_ids = '{}' OR endpoint.link_ids && updated."linkIds" OR EXISTS (
@@ -79,7 +81,7 @@ export async function updateLeads(
           ELSE delivery.event END,
         -- One that failed keeps its wait.
         due_at = coalesce(delivery.due_at, excluded.due_at),
-        failed_at = NULL
+        failed_at = NULL, traceparent = excluded.traceparent
       RETURNING 1
     ), counted AS (${insertOfTallies(tallies)})
     SELECT count(pg_notify(${DELIVERIES_CHANNEL}, '')) FROM (SELECT FROM told LIMIT 1) AS one`;

@@ -1,0 +1,219 @@
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
+import { startRecordingEndpoint } from '@leadgate/testkit';
+import protobuf from 'protobufjs';
+import { afterEach, expect, test, vi } from 'vitest';
+import { startSystem } from './system.ts';
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+}, 30_000);
+
+/** What is read here of github.com/open-telemetry/opentelemetry-proto, by its numbers: the rest is skipped. */
+const REQUEST = protobuf
+  .parse(
+    `syntax = "proto3";
+    message Request { repeated ResourceSpans resource_spans = 1; }
+    message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; }
+    message Resource { repeated KeyValue attributes = 1; }
+    message ScopeSpans { repeated Span spans = 2; }
+    message Span {
+      bytes trace_id = 1; bytes span_id = 2; bytes parent_span_id = 4; string name = 5;
+      repeated KeyValue attributes = 9; repeated Event events = 11; repeated Link links = 13;
+    }
+    message Event { string name = 2; }
+    message Link { bytes trace_id = 1; bytes span_id = 2; }
+    message KeyValue { string key = 1; AnyValue value = 2; }
+    message AnyValue { oneof value { string string_value = 1; bool bool_value = 2; int64 int_value = 3; } }`,
+    { keepCase: false },
+  )
+  .root.lookupType('Request');
+
+interface KeyValue {
+  key: string;
+  value: { stringValue?: string; intValue?: string };
+}
+
+/** Ids are base64, as JSON has bytes. */
+interface Span {
+  service: string;
+  name: string;
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  attributes?: KeyValue[];
+  events?: unknown[];
+  links?: { traceId: string; spanId: string }[];
+}
+
+/** A collector that takes OTLP over HTTP, and keeps all that it is sent. */
+async function startCollector() {
+  const bodies: Buffer[] = [];
+  const spans: Span[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks);
+      bodies.push(body);
+      if (request.url !== '/v1/traces' || request.headers['content-type'] !== PROTOBUF) {
+        response.writeHead(400).end();
+        return;
+      }
+      const { resourceSpans } = REQUEST.toObject(REQUEST.decode(body), AS_JSON) as {
+        resourceSpans: {
+          resource: { attributes: KeyValue[] };
+          scopeSpans: { spans: Omit<Span, 'service'>[] }[];
+        }[];
+      };
+      for (const { resource, scopeSpans } of resourceSpans) {
+        const name = resource.attributes.find(({ key }) => key === 'service.name');
+        const service = name?.value.stringValue ?? '';
+        for (const scope of scopeSpans)
+          spans.push(...scope.spans.map((span) => ({ ...span, service })));
+      }
+      // An empty response: all of it was taken.
+      response.writeHead(200, { 'content-type': PROTOBUF }).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  closers.push(async () => void server.close().closeAllConnections());
+  return { url: `http://127.0.0.1:${port}`, bodies, spans };
+}
+
+/** In every value that is sent. */
+const MARK = 'zqxmarked';
+
+const PROTOBUF = 'application/x-protobuf';
+const AS_JSON = { bytes: String, longs: String };
+
+test('a post is one trace from the receiver to the commit and the delivery, without a word of the person', async () => {
+  const collector = await startCollector();
+  const tracing = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_BSP_SCHEDULE_DELAY: '100',
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+  };
+  const system = await startSystem({ receiverEnv: tracing, workerEnv: tracing });
+  closers.push(() => system.stop());
+  const { workspace, code } = await system.openLink();
+  const endpoint = await startRecordingEndpoint();
+  closers.push(() => endpoint.close());
+  await system.cli('endpoint', 'create', workspace, 'crm', endpoint.url);
+  await system.startDeliverer(tracing);
+
+  // Many at once, so that groups have several members.
+  const POSTS = 20;
+  const url = `${system.receivers[0]?.url}/ingest/${code}?email=${MARK}@x.example`;
+  const answers = await Promise.all(
+    Array.from({ length: POSTS }, (_, n) =>
+      fetch(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': `${MARK} agent`,
+          referer: `https://lp.example/?email=${MARK}@x.example`,
+          // A stranger's: it decides on no trace here.
+          traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00',
+        },
+        body: JSON.stringify({
+          email: `${MARK}${n}@x.example`,
+          telephone: `55119876500${10 + n}`,
+          name: `${MARK} ${n}`,
+        }),
+      }),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
+  await vi.waitFor(() => expect(endpoint.messages).toHaveLength(POSTS), 20_000);
+
+  const named = (name: string) => collector.spans.filter((span) => span.name === name);
+  await vi.waitFor(() => expect(named('deliver')).toHaveLength(POSTS), 10_000);
+  const posts = named('POST /ingest/:code');
+  expect(posts).toHaveLength(POSTS);
+  expect(new Set(posts.map(({ traceId }) => traceId)).size).toBe(POSTS);
+
+  // From each post over links: what it was reserved, put in the queue and committed with, and its delivery.
+  const [reserved, enqueued, committed, delivered] = [
+    'reserve',
+    'enqueue',
+    'commit',
+    'deliver',
+  ].map(named);
+  for (const post of posts) {
+    expect(post.service).toBe('leadgate-receiver');
+    const [handler] = childrenOf(collector.spans, post);
+    expect(linkedTo(reserved, handler)).toHaveLength(1);
+    expect(linkedTo(enqueued, handler)).toHaveLength(1);
+    const [commit, ...more] = linkedTo(committed, handler);
+    expect(more).toEqual([]);
+    expect(commit?.service).toBe('leadgate-worker');
+    expect(linkedTo(delivered, commit).length).toBeGreaterThan(0);
+  }
+  expect(committed?.length).toBeLessThan(POSTS);
+  const tells = (name: string, what: string) =>
+    named(name)
+      .flatMap((span) => childrenOf(collector.spans, span))
+      .map(attributesOf)
+      .filter((one) => what in one);
+  expect(tells('reserve', 'db.operation.name')).toContainEqual(
+    expect.objectContaining({ 'db.system.name': 'redis' }),
+  );
+  expect(tells('commit', 'db.system.name')[0]).toMatchObject({ 'db.system.name': 'postgresql' });
+  expect(new Set(collector.spans.map(({ name }) => name))).toContain(
+    'INSERT imported_row, INSERT submission, INSERT consent',
+  );
+  expect(tells('deliver', 'http.request.method')).toHaveLength(POSTS);
+  expect(tells('deliver', 'http.response.status_code')[0]).toMatchObject({
+    'server.address': '127.0.0.1',
+  });
+
+  // Nothing of a person, of the server's addresses' queries or of statements; nor of a stranger's trace.
+  const bytes = Buffer.concat(collector.bodies);
+  for (const word of [MARK, '55119876', 'INSERT INTO', '4bf92f3577b34da6'])
+    expect({
+      word,
+      found: bytes.toString('latin1').toLowerCase().includes(word.toLowerCase()),
+    }).toEqual({ word, found: false });
+  expect(bytes.includes(Buffer.from('4bf92f3577b34da6a3ce929d0e0e4736', 'hex'))).toBe(false);
+  expect(collector.spans.filter(({ events }) => events !== undefined)).toEqual([]);
+  const sent = endpoint.messages.map(({ headers }) => headers.traceparent);
+  expect(sent).toEqual(sent.map(() => undefined));
+}, 60_000);
+
+test('without a collector nothing of OpenTelemetry is loaded, but the interface that the metrics load', async () => {
+  const apps = ['receiver', 'worker', 'deliverer', 'console'];
+  const script = `
+    import { createRequire } from 'node:module';
+    for (const app of ${JSON.stringify(apps)}) await import(new URL(app + '/dist/start-' + app + '.js', '${APPS}'));
+    const { startTracing } = await import(new URL('../packages/boot/dist/index.js', '${APPS}'));
+    await startTracing(undefined, {});
+    const files = Object.keys(createRequire('${APPS}').cache);
+    const names = files.flatMap((file) => /node_modules.(@opentelemetry.[^/]+|@fastify.otel)/.exec(file)?.[1] ?? []);
+    console.log(JSON.stringify([files.length > 100, ...new Set(names)]));`;
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--input-type=module',
+    '-e',
+    script,
+  ]);
+  expect(JSON.parse(stdout)).toEqual([true, '@opentelemetry/api']);
+}, 30_000);
+
+const APPS = new URL('../apps/', import.meta.url).href;
+
+const idOf = ({ traceId, spanId }: { traceId: string; spanId: string }) => `${traceId} ${spanId}`;
+
+const linkedTo = (spans: readonly Span[] = [], to?: Span): Span[] =>
+  spans.filter(({ links = [] }) => to !== undefined && links.map(idOf).includes(idOf(to)));
+
+const childrenOf = (spans: readonly Span[], { spanId }: Span): Span[] =>
+  spans.filter(({ parentSpanId }) => parentSpanId === spanId);
+
+const attributesOf = ({ attributes = [] }: Span): Record<string, string> =>
+  Object.fromEntries(
+    attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue ?? '']),
+  );
