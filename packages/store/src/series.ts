@@ -221,12 +221,24 @@ export async function countEntries(
         WHERE ledger_cursor.counted = ${from}
         RETURNING 1
       )
-      ${insertOfTallies(tallies)} WHERE EXISTS (SELECT FROM moved)
+      ${insertOfTallies(addUp(tallies))} WHERE EXISTS (SELECT FROM moved)
         AND "workspaceId" NOT IN (SELECT id FROM removed_workspace)`;
     return moved > 0 || tallies.length === 0;
   } catch (error) {
     throw withoutValues(error);
   }
+}
+
+/** Those that differ in nothing but their number, as one: none of a stream is of a campaign. */
+function addUp(tallies: readonly Tally[]): Tally[] {
+  const sums = new Map<string, Tally>();
+  for (const tally of tallies) {
+    const key = `${tally.linkId} ${tally.at} ${tally.what}`;
+    const sum = sums.get(key);
+    if (sum === undefined) sums.set(key, { ...tally });
+    else sum.n += tally.n;
+  }
+  return [...sums.values()];
 }
 
 /** What a series is of: the links of a workspace together, or one link, campaign or source of campaigns. */

@@ -1,4 +1,4 @@
-import type { Lead, Note, NoteCode, Submission } from '@leadgate/contract';
+import { Lead, type Note, type NoteCode, type Submission } from '@leadgate/contract';
 import { jsonPointer, type LeadState } from '@leadgate/leads';
 import { Prisma } from './generated/client.ts';
 import { displayText } from './text.ts';
@@ -63,29 +63,77 @@ const minuteOfSubmission = ({ id, source }: Submission): number =>
   source === 'import' ? minuteOf(Date.now()) : minuteOfId(id);
 
 /** One of a submission. */
-export function tallyOf(submission: Submission, what: Counted, utm: Utm | null = null): Tally {
+export function tallyOf(submission: Submission, what: Counted): Tally {
   const { workspaceId, linkId } = submission;
-  return { workspaceId, linkId, at: minuteOfSubmission(submission), what, utm, n: 1 };
+  return { workspaceId, linkId, at: minuteOfSubmission(submission), what, utm: null, n: 1 };
 }
 
-/** Those of a submission that was stored. */
-export function talliesOfStored(
-  submission: Submission,
-  what: 'created' | 'updated' | 'erased',
-  lead: LeadState | undefined,
-  notes: readonly Note[],
-): Tally[] {
-  const utm = what === 'erased' ? null : utmOf(lead);
-  const speed = what === 'erased' ? null : speedOf(submission);
-  return [
-    tallyOf(submission, what, utm),
-    ...(submission.source === 'import' ? [tallyOf(submission, 'imported')] : []),
-    ...(what !== 'erased' && isUnrecognised(notes) ? [tallyOf(submission, 'unrecognised')] : []),
-    ...(speed === null ? [] : [tallyOf(submission, `speed:${speed}`, utm)]),
-    ...(what !== 'erased' && submission.source === 'post'
-      ? [tallyOf(submission, `${SHAPE}${fieldsOf(submission.lead, notes)}`)]
-      : []),
-  ];
+/** What is counted of a link in a minute. */
+interface Place {
+  of: Pick<Tally, 'workspaceId' | 'linkId' | 'at'>;
+  /** By what is counted and, if it is counted by campaign, which. */
+  rows: Map<string, Tally>;
+}
+
+/**
+ * What is counted of submissions: those that differ in nothing but their number are one. Every submission
+ * passes here: most are of the same link and minute as the one before, and have the same fields.
+ */
+export class Tallies {
+  /** By link and minute. */
+  readonly #places = new Map<string, Place>();
+  #place: Place | null = null;
+
+  /** Counts one that is no campaign's. */
+  add(submission: Submission, what: Counted): void {
+    count(this.#placeOf(submission), what, what, null);
+  }
+
+  /** Counts one that was stored, in each way. */
+  addStored(
+    submission: Submission,
+    what: 'created' | 'updated' | 'erased',
+    lead: LeadState | undefined,
+    notes: readonly Note[],
+  ): void {
+    const place = this.#placeOf(submission);
+    const { source } = submission;
+    if (source === 'import') count(place, 'imported', 'imported', null);
+    if (what === 'erased') return count(place, what, what, null);
+    const utm = utmOf(lead);
+    const campaign = utm.join('\0');
+    count(place, `${what}\0${campaign}`, what, utm);
+    const speed = speedOf(submission);
+    if (speed !== null) count(place, `${speed}\0${campaign}`, `speed:${speed}`, utm);
+    if (isUnrecognised(notes)) count(place, 'unrecognised', 'unrecognised', null);
+    if (source !== 'post') return;
+    const shape = shapeKey(submission.lead, notes);
+    const known = place.rows.get(shape);
+    // Its text is made once.
+    if (known !== undefined) known.n += 1;
+    else count(place, shape, `${SHAPE}${fieldsOf(submission.lead, notes)}`, null);
+  }
+
+  rows(): Tally[] {
+    return [...this.#places.values()].flatMap(({ rows }) => [...rows.values()]);
+  }
+
+  #placeOf(submission: Submission): Place {
+    const { workspaceId, linkId } = submission;
+    const at = minuteOfSubmission(submission);
+    if (this.#place?.of.linkId === linkId && this.#place.of.at === at) return this.#place;
+    const key = `${linkId} ${at}`;
+    const place = this.#places.get(key) ?? { of: { workspaceId, linkId, at }, rows: new Map() };
+    this.#places.set(key, place);
+    this.#place = place;
+    return place;
+  }
+}
+
+function count({ of, rows }: Place, key: string, what: Counted, utm: Utm | null): void {
+  const row = rows.get(key);
+  if (row === undefined) rows.set(key, { ...of, what, utm, n: 1 });
+  else row.n += 1;
 }
 
 /** Whether nothing of a post was recognised. */
@@ -108,6 +156,23 @@ function fieldsOf({ customFields, otherKeys, ...lead }: Lead, notes: readonly No
   return [...Object.keys(lead), ...custom, ...unknown.map((field) => `?${field}`)]
     .slice(0, MOST_FIELDS)
     .join('\n');
+}
+
+/** The place of each field of a lead in a number: what posts of a link have in common is cheap to tell. */
+const FIELD_BITS: ReadonlyMap<string, number> = new Map(
+  Object.keys(Lead.properties).map((field, n) => [field, 2 ** n]),
+);
+
+/** Tells posts with other fields apart. */
+function shapeKey(lead: Lead, notes: readonly Note[]): string {
+  let fields = 0;
+  for (const field in lead) fields += FIELD_BITS.get(field) ?? 0;
+  const { customFields, otherKeys } = lead;
+  if (customFields === undefined && otherKeys === undefined && notes.length === 0)
+    return `${fields}`;
+  const names = [...Object.keys(customFields ?? {}), '', ...Object.keys(otherKeys ?? {}), ''];
+  for (const { code, field } of notes) if (UNKNOWN_CODES.has(code)) names.push(field);
+  return `${fields}\n${names.join('\n')}`;
 }
 
 function speedOf({ lead, stamp }: Submission): Speed | null {
@@ -135,28 +200,26 @@ export function campaignText(text: string | undefined): string {
     .slice(0, CAMPAIGN_CHARACTERS);
 }
 
-/** Those that differ in nothing but their number, as one. */
-function addUp(tallies: readonly Tally[]): Tally[] {
-  const sums = new Map<string, Tally>();
-  for (const tally of tallies) {
-    const { linkId, at, what, utm, n } = tally;
-    // A link is of one workspace. With each lead: a JSON of it would cost several times as much.
-    const key = `${linkId} ${at} ${what}\0${utm === null ? '' : utm.join('\0')}`;
-    const sum = sums.get(key);
-    if (sum === undefined) sums.set(key, { ...tally });
-    else sum.n += n;
-  }
-  return [...sums.values()];
+/** The same few texts come with every group. */
+const MOST_FIT = 2_000;
+const fit = new Map<string, string>();
+
+function fitText(text: string): string {
+  const known = fit.get(text);
+  if (known !== undefined) return known;
+  if (fit.size === MOST_FIT) fit.clear();
+  const made = campaignText(text);
+  fit.set(text, made);
+  return made;
 }
 
 /** The INSERT of tallies, to stand in a WITH of the statement that stores what they count. */
 export function insertOfTallies(tallies: readonly Tally[]): Prisma.Sql {
-  // Campaigns and fields are few beside submissions: their texts are made fit once they are added up.
-  const rows = addUp(tallies).map(({ at, what, utm, ...row }) => ({
+  const rows = tallies.map(({ at, what, utm, ...row }) => ({
     ...row,
     at: new Date(at),
-    what: what.startsWith(SHAPE) ? what.split('\n').map(campaignText).join('\n') : what,
-    utm: utm && [campaignText(utm[0]), campaignText(utm[1]), campaignText(utm[2])],
+    what: what.startsWith(SHAPE) ? what.split('\n').map(fitText).join('\n') : what,
+    utm: utm && [fitText(utm[0]), fitText(utm[1]), fitText(utm[2])],
   }));
   return Prisma.sql`
     INSERT INTO tally (workspace_id, link_id, at, what, utm, n)

@@ -12,7 +12,7 @@ import { fieldsOfWorkspaces } from '../fields.ts';
 import type { Prisma } from '../generated/client.ts';
 import { type LeadRow, readState } from '../lead-row.ts';
 import type { Store } from '../open-store.ts';
-import { talliesOfStored, type Tally, tallyOf } from '../tally.ts';
+import { Tallies, type Tally } from '../tally.ts';
 import { storable } from '../text.ts';
 import { blankSubmissions, redirectSubmissions, renewNotes } from './correct-submissions.ts';
 import { type Identity, insertIdentities } from './insert-identities.ts';
@@ -318,17 +318,20 @@ function talliesOf(
     notesOf: (submission: Submission) => readonly Note[];
   },
 ): Tally[] {
-  const states = new Map(
-    leads.map(({ workspaceId, id, after }) => [`${workspaceId} ${id}`, after]),
-  );
-  return routes.flatMap(({ submission, kind, leadId }) => {
-    if (!inserted.has(submission.id))
-      return replays.has(submission.id) ? [] : [tallyOf(submission, 'repeated')];
-    const stored = creators.has(submission.id) ? 'created' : 'updated';
-    const what = kind === 'erased' ? kind : stored;
-    const lead = states.get(`${submission.workspaceId} ${leadId}`);
-    return talliesOfStored(submission, what, lead, notesOf(submission));
-  });
+  const states = new Map(leads.map((lead) => [lead.id, lead]));
+  const tallies = new Tallies();
+  for (const { submission, kind, leadId } of routes) {
+    const { id, workspaceId } = submission;
+    if (!inserted.has(id)) {
+      if (!replays.has(id)) tallies.add(submission, 'repeated');
+      continue;
+    }
+    const stored = creators.has(id) ? 'created' : 'updated';
+    const lead = states.get(leadId);
+    const after = lead?.workspaceId === workspaceId ? lead.after : undefined;
+    tallies.addStored(submission, kind === 'erased' ? kind : stored, after, notesOf(submission));
+  }
+  return tallies.rows();
 }
 
 const codesOf = (notes: readonly Note[]): NoteCode[] => notes.map(({ code }) => code);
