@@ -154,6 +154,9 @@ describe.each(Object.entries(WAYS))('an older Redis: %s', (_way, backUp) => {
       await redis.restart();
     });
     const ana = await post(first, code, { email: 'ana@example.com', name: 'Ana' });
+    // Brings a telephone to her lead that the older Redis does not know.
+    const telephone = '11912345678';
+    await post(first, code, { email: 'ana@example.com', telephone });
     await system.settle();
     await Promise.all(
       [...system.workers, ...system.receivers.map(({ member }) => member)].map((member) =>
@@ -167,6 +170,7 @@ describe.each(Object.entries(WAYS))('an older Redis: %s', (_way, backUp) => {
     expect(await post(url, code, { email: 'carol@example.com' })).toBeNull();
     await system.startWorker();
     await postUntilTaken(url, code, { email: 'carol@example.com' });
+    expect(await postUntilTaken(url, code, { telephone })).toBe(ana);
     expect(await postUntilTaken(url, code, { email: 'ana@example.com' })).toBe(ana);
   }, 90_000);
 });

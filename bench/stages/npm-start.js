@@ -12,12 +12,14 @@ import { spread, told } from '../figures.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 
+const SECRETS_KEY = 'the key of the benchmark, 32 characters or more';
+
 /** How many times as long as its processes alone a start may take. */
 const AT_MOST = 3;
 
 /**
  * How long `npm start` takes when nothing is to be installed or built and data is there, as a multiple of
- * starting the same five processes on the same data and nothing else, by turns.
+ * starting the same six processes on the same data and nothing else, by turns.
  * @param {Bench} bench
  */
 export async function measureNpmStart({ plan, say }) {
@@ -85,7 +87,7 @@ async function aloneSeconds(home) {
   /** @type {import('../../scripts/servers/process.js').RunningProcess[]} */
   const started = [];
   /**
-   * @param {'receiver' | 'worker' | 'console'} app
+   * @param {'receiver' | 'worker' | 'deliverer' | 'console'} app
    * @param {NodeJS.ProcessEnv} [own]
    */
   const run = (app, own) =>
@@ -96,11 +98,12 @@ async function aloneSeconds(home) {
   try {
     await Promise.all([
       run('worker'),
+      run('deliverer', { SECRETS_KEY }),
       run('receiver', { DATABASE_URL: undefined, SPOOL_DIR: join(home, 'spool') }),
       run('console', {
         RECEIVER_URL: 'http://127.0.0.1',
         CONSOLE_SECRET: 'of a benchmark, and of no other use at all',
-        SECRETS_KEY: 'the key of the benchmark, 32 characters or more',
+        SECRETS_KEY,
       }),
     ]);
     return (performance.now() - start) / 1_000;
