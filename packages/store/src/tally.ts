@@ -72,7 +72,7 @@ export function tallyOf(submission: Submission, what: Counted): Tally {
 interface Place {
   of: Pick<Tally, 'workspaceId' | 'linkId' | 'at'>;
   /** By what is counted and, if it is counted by campaign, which. */
-  rows: Map<string, Tally>;
+  rows: Map<string | number, Tally>;
 }
 
 /**
@@ -130,7 +130,7 @@ export class Tallies {
   }
 }
 
-function count({ of, rows }: Place, key: string, what: Counted, utm: Utm | null): void {
+function count({ of, rows }: Place, key: string | number, what: Counted, utm: Utm | null): void {
   const row = rows.get(key);
   if (row === undefined) rows.set(key, { ...of, what, utm, n: 1 });
   else row.n += 1;
@@ -164,20 +164,20 @@ const FIELD_BITS: ReadonlyMap<string, number> = new Map(
 );
 
 /** Tells posts with other fields apart. */
-function shapeKey(lead: Lead, notes: readonly Note[]): string {
+function shapeKey(lead: Lead, notes: readonly Note[]): string | number {
   let fields = 0;
   for (const field in lead) fields += FIELD_BITS.get(field) ?? 0;
   const { customFields, otherKeys } = lead;
-  if (customFields === undefined && otherKeys === undefined && notes.length === 0)
-    return `${fields}`;
+  if (customFields === undefined && otherKeys === undefined && notes.length === 0) return fields;
   const names = [...Object.keys(customFields ?? {}), '', ...Object.keys(otherKeys ?? {}), ''];
   for (const { code, field } of notes) if (UNKNOWN_CODES.has(code)) names.push(field);
   return `${fields}\n${names.join('\n')}`;
 }
 
 function speedOf({ lead, stamp }: Submission): Speed | null {
-  const clickedAt = Date.parse(lead.attribution?.clickedAt ?? '');
-  const seconds = (stamp / 1_000 - clickedAt) / 1_000;
+  const clickedAt = lead.attribution?.clickedAt;
+  if (clickedAt === undefined) return null;
+  const seconds = (stamp / 1_000 - Date.parse(clickedAt)) / 1_000;
   if (!(seconds >= 0)) return null;
   const found = Object.entries(SPEEDS).find(([, limit]) => seconds < limit);
   return found === undefined ? 'more' : (found[0] as Speed);
