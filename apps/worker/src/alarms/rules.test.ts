@@ -190,13 +190,23 @@ test('silence is told in time, and hardly ever without cause: 500 links, 28 days
   }
   const inTime = (list: readonly number[], within: number) =>
     list.filter((minutes) => minutes <= within).length / list.length;
+  // Of a rule that knows every rate and tells each silence in the last moment: chance alone.
+  const byChance = links.map(({ rate }) => {
+    let gaps = 0;
+    for (let at = WATCHED + HOUR / 2; at < WATCHED + DAYS * DAY; at += HOUR)
+      if (rate(at) >= 5) gaps += rate(at) * Math.exp(-rate(at) * (rate(at) >= 60 ? 1 / 6 : 2));
+    return gaps;
+  });
   const figures = {
+    atLeastByChance: byChance.reduce((all, gaps) => all + gaps) / LINKS,
+    linksWithTwoByChance: byChance.reduce((all, m) => all + 1 - Math.exp(-m) * (1 + m), 0),
     falseAlarmsALink: alarms / LINKS,
     mostOfALink: most,
     fast: { n: delays.fast.length, inTime: inTime(delays.fast, 10) },
     slow: { n: delays.slow.length, inTime: inTime(delays.slow, 120) },
   };
   process.stdout.write(`${JSON.stringify(figures)}\n`);
+  expect(figures.atLeastByChance).toBeGreaterThan(0.03);
   expect(figures.falseAlarmsALink).toBeLessThanOrEqual(0.25);
   expect(figures.mostOfALink).toBeLessThanOrEqual(2);
   expect(figures.fast.n).toBeGreaterThan(150);
