@@ -11,6 +11,7 @@ import { Queue } from 'bullmq';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startApplyWorker, type ApplyWorker, type ApplyWorkerOptions } from './apply-worker.ts';
 import { queueCounts } from './counts.ts';
+import { eraseJobs } from './erase-jobs.ts';
 import { openProducer, type Producer } from './producer.ts';
 import { each, FAILED, latch, NACKED } from './queue-under-test.ts';
 import { PREFIX, queueName } from './queues.ts';
@@ -250,6 +251,40 @@ describe('a worker of the queue', () => {
     await vi.waitFor(async () =>
       expect(await producer.counts()).toMatchObject({ ...emptyQueue, failed: 1 }),
     );
+  });
+
+  test('fails a job for good while its person is being erased, and keeps nothing of it', async () => {
+    const submission = sampleSubmission(1);
+    await producer.enqueue(submission);
+    const [held, mayFail] = [latch(), latch()];
+    let attempts = 0;
+    await startWorker(url, {
+      apply: each(async () => {
+        attempts += 1;
+        if (attempts === 6) {
+          held.open();
+          await mayFail.promise;
+        }
+        return FAILED;
+      }),
+    });
+    for (const attempt of [2, 3, 4, 5]) {
+      await vi.waitFor(async () => {
+        expect(attempts).toBe(attempt);
+        expect(await producer.counts()).toMatchObject({ delayed: 1, active: 0 });
+      });
+      await (await queue.getJob(submission.id))?.promote();
+    }
+    await held.promise;
+    const isTheirs = ({ leadId }: Submission) => leadId === submission.leadId;
+    expect(await eraseJobs(redis, isTheirs, { dryRun: true })).toBe(0);
+    const erasing = eraseJobs(redis, isTheirs, { dryRun: false });
+    // Another person's is not waited for, nor in the way.
+    expect(await eraseJobs(redis, () => false, { dryRun: false })).toBe(0);
+    expect(await producer.counts()).toMatchObject({ active: 1, failed: 0 });
+    mayFail.open();
+    expect(await erasing).toBe(1);
+    expect(await producer.counts()).toMatchObject(emptyQueue);
   });
 
   test('puts a job back without spending an attempt, and it is the next to be taken', async () => {

@@ -1,6 +1,7 @@
 import type { RedisConnection } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
 import type { Job, Queue } from 'bullmq';
+import { setTimeout as delay } from 'node:timers/promises';
 import { readJobData } from './dashboard-queues.ts';
 import { walkByTime } from './failed-pages.ts';
 import { LEADS, leadsField, leadsIn } from './jobs.ts';
@@ -8,10 +9,15 @@ import { withQueues } from './queues.ts';
 
 const PAGE = 100;
 
+/** How long an erasure waits for what workers hold of the person. */
+const HELD_MS = 10_000;
+const LOOK_EVERY_MS = 50;
+
 /**
  * Takes jobs out of the queue that carry nothing but what fits, of those that no worker is about to
- * take: failed ones, and those that wait for their next attempt. What waits or is being applied is the
- * worker's to drop, and goes with its job. Returns how many leads they carried; `dryRun` only counts.
+ * take: failed ones, and those that wait for their next attempt. What waits is the worker's to drop, and
+ * goes with its job. What a worker holds now may have begun before there was a tombstone, and fail for good:
+ * its end is waited for first. Returns how many leads they carried; `dryRun` only counts.
  */
 export async function eraseJobs(
   redis: RedisConnection,
@@ -19,6 +25,7 @@ export async function eraseJobs(
   { dryRun }: { dryRun: boolean },
 ): Promise<number> {
   const counts = await withQueues(redis, async (queue) => {
+    if (!dryRun) await untilLetGo(queue, fits);
     let erased = 0;
     for (const state of ['failed', 'delayed'] as const)
       for (const job of await jobsThatFit(redis, queue, state, fits)) {
@@ -34,6 +41,21 @@ export async function eraseJobs(
     return erased;
   });
   return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** Waits for the end of what workers hold now of what fits; not for ever: one that hangs is seen again by its worker. */
+async function untilLetGo(queue: Queue, fits: (submission: Submission) => boolean): Promise<void> {
+  const active = (await queue.getActive()) as (Job | undefined)[];
+  let held = active.filter(
+    (job): job is Job =>
+      job !== undefined && (readJobData(job.data)?.submissions.some(fits) ?? false),
+  );
+  const until = performance.now() + HELD_MS;
+  while (held.length > 0 && performance.now() < until) {
+    await delay(LOOK_EVERY_MS);
+    const still = await Promise.all(held.map((job) => job.isActive()));
+    held = held.filter((_, n) => still[n]);
+  }
 }
 
 /** What failed jobs and those that wait for their next attempt carry, of what fits. */
