@@ -10,6 +10,7 @@ import { erasePerson, type Erasure } from './erase.ts';
 import { saveHeld } from './held.ts';
 import { showLead } from './lead-details.ts';
 import { openStore, type Store } from './open-store.ts';
+import { makePartitions } from './partitions.ts';
 import { knownOfPerson } from './person.ts';
 import { saveRejected } from './rejected.ts';
 import { keepDiscarded } from './submissions.ts';
@@ -151,6 +152,32 @@ test('an export of a person has every part of what is kept, and of an erased one
   const after = await knownOfPerson(store, leadId);
   expect(JSON.stringify(after)).not.toMatch(/zqxmarked|987654321/);
   expect(after?.lead.erasure).toMatchObject({ reason: 'asked for by mail' });
+});
+
+test('Postgres keeps no samples of what people sent, in a month that is made later either', async () => {
+  await makePartitions(store, 'submission', new Date());
+  await makePartitions(store, 'rejected_submission', new Date());
+  for (const n of [1, 2, 3]) {
+    const leadId = randomUUID();
+    const more = { page: `https://lp.example/?e=${MARK}${n}`, userAgent: `${MARK}${n}` };
+    await apply(
+      sample(
+        leadId,
+        {
+          ...{ ...marked, email: `${n}${EMAIL}`, name: `${MARK} ${n}`, city: `${MARK}${n}` },
+          ...{ address: { street: `${MARK}${n}` }, customFields: { plan: `${MARK}${n}` } },
+        },
+        more,
+      ),
+    );
+    await keepAllKinds(leadId);
+  }
+  await other.query('ANALYZE');
+  const { rows } = await other.query(
+    `SELECT tablename, attname FROM pg_stats WHERE schemaname = current_schema()
+     AND concat(most_common_vals, histogram_bounds, most_common_elems) ~* '${MARK}|987654321'`,
+  );
+  expect(rows).toEqual([]);
 });
 
 test('an endpoint that was sent the person, or may be at this moment, is told of the erasure, and another one nothing', async () => {
