@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,7 +6,7 @@ import { readJobData } from '@leadgate/queue';
 import { startRedisServer } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
-import { startSystem, type System } from './system.ts';
+import { type Member, startSystem, type System } from './system.ts';
 
 /** In everything that the person sends: nothing else in the world says it. */
 const MARK = 'zqxmarked';
@@ -14,6 +15,9 @@ const PHONE = '+55 (11) 98765-4321';
 const FOUND = /zqxmarked|98765\D?4321/i;
 const ERASURE_KEY = 'a key of the tests, long enough to hash';
 const CONSENT_KEY = 'a key of the tests, long enough to sign with';
+
+/** Leads of an export that does not end before it is read: more than sockets hold. */
+const OTHERS = 20_000;
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -48,10 +52,18 @@ async function post(
   return { status: response.status, leadId, submissionId };
 }
 
+/** What is looked through beside Postgres, and what the console is asked about. */
+interface Where {
+  folders: string[];
+  redisUrl: string;
+  console_: { member: Member; headers: Record<string, string> };
+  ids: Record<string, string>;
+}
+
 /** Everything that the stores hold, raw and read; where the person is said. */
 async function search(
   system: System,
-  { folders, redisUrl }: { folders: string[]; redisUrl: string },
+  { folders, redisUrl, console_, ids }: Where,
 ): Promise<string[]> {
   const hits: string[] = [];
   const look = (where: string, what: string | Buffer): void => {
@@ -92,9 +104,32 @@ async function search(
     redis.disconnect();
   }
   for (const folder of folders) await lookThrough(folder, look);
-  for (const member of [...system.receivers.map((one) => one.member), ...system.workers])
+  const { member: console, headers } = console_;
+  for (const path of await addressesOf(console_, ids)) {
+    const answer = await fetch(`${console.url}${path}`, { headers });
+    look(`the answer to ${path}`, await answer.text());
+  }
+  for (const member of [...system.receivers.map((one) => one.member), ...system.workers, console])
     look(`the log of a ${member.name}`, member.output());
   return hits;
+}
+
+/** Every address of the console's API that is read, about the workspace and what it has. */
+async function addressesOf(
+  { member, headers }: Where['console_'],
+  ids: Where['ids'],
+): Promise<string[]> {
+  const document = await fetch(`${member.url}/api/openapi.json`, { headers });
+  const { paths } = (await document.json()) as {
+    paths: Record<string, { get?: { parameters?: { in: string; name: string }[] } }>;
+  };
+  return Object.entries(paths).flatMap(([path, { get }]) => {
+    // It does not end.
+    if (get === undefined || path === '/api/tail') return [];
+    const asks = get.parameters?.some((one) => one.in === 'query' && one.name === 'workspaceId');
+    const query = asks === true ? `?workspaceId=${ids['workspaceId']}` : '';
+    return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? randomUUID()) + query;
+  });
 }
 
 async function lookThrough(
@@ -146,10 +181,9 @@ test('a person who came in every way is erased from every store, and nothing bri
     cliEnv: { ...erasures, CONSENT_KEY, LEADGATE_OPERATOR: 'tests', RECEIVER_URL: 'http://r' },
   });
   closers.push(() => system.stop());
-  const where = { folders: [spools], redisUrl: redis.url };
   const [receiver] = system.receivers;
   if (receiver === undefined) throw new Error('a receiver was asked for');
-  const { code, workspace } = await system.openLink();
+  const { code, workspace, workspaceId, linkId } = await system.openLink();
   const guarded = await system.cli<{ codes: { code: string }[] }>(
     ...['link', 'create', workspace, '--label', 'guarded', '--honeypot', 'website'],
   );
@@ -206,7 +240,34 @@ test('a person who came in every way is erased from every store, and nothing bri
   await system.cli('queue', 'pause');
   const waits = await post(`${away.url}/ingest/${code}`, { ...marked, email: `new-${EMAIL}` });
   expect(waits.leadId).toBe(first.leadId);
-  expect((await search(system, where)).length).toBeGreaterThan(10);
+  const { secret } = await system.cli<{ secret: string }>(
+    ...['token', 'create', 'tests', '--role', 'administrator'],
+  );
+  const headers = { authorization: `Bearer ${secret}` };
+  const member = await system.startConsole({ ...erasures, CONSENT_KEY });
+  const ids = { workspaceId, linkId, leadId: first.leadId, submissionId: first.submissionId };
+  const where = { folders: [spools], redisUrl: redis.url, console_: { member, headers }, ids };
+  const before = await search(system, where);
+  for (const place of ['table lead', 'value of', 'file', 'the answer to /api/leads'])
+    expect(before.some((hit) => hit.startsWith(place))).toBe(true);
+
+  // Exported, by a reader who is slow: many others come before the person, whose page is not read yet.
+  await system.query(
+    `INSERT INTO lead (workspace_id, id, name, creator_id, creator_order)
+     SELECT $1::uuid, id, repeat('x', 2000), id, 1 FROM (SELECT
+       ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid AS id
+       FROM generate_series(1, ${OTHERS}) AS n) AS made`,
+    [workspaceId],
+  );
+  const exported = await fetch(`${member.url}/api/workspaces/${workspaceId}/leads/export`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: '{"format":"ndjson"}',
+  });
+  const reader = exported.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const begun = (await reader?.read())?.value ?? '';
+  // Postgres looks at samples of what it has now and then.
+  await system.query('ANALYZE');
 
   const whom = ['--email', EMAIL, '--workspace', workspace, '--reason', 'ticket 4711'];
   interface Erased {
@@ -226,6 +287,12 @@ test('a person who came in every way is erased from every store, and nothing bri
     failed: 1,
     records: 1,
   });
+
+  let rest = begun;
+  for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read())
+    rest += part.value;
+  expect([rest.split('\n').length - 1, FOUND.test(rest)]).toEqual([OTHERS, false]);
+  await system.query('DELETE FROM lead WHERE name LIKE $1', ['xxx%']);
 
   await system.cli('queue', 'resume');
   await system.settle();

@@ -63,6 +63,8 @@ export interface System {
   startWorker(env?: Record<string, string>, from?: string): Promise<Member>;
   /** It may call endpoints on this machine. */
   startDeliverer(env?: Record<string, string>): Promise<Member>;
+  /** `url`: where its API is. */
+  startConsole(env?: Record<string, string>): Promise<Member>;
   /** Stops it by SIGTERM and starts it again at its address, ready. Resolves to its exit code. */
   restartReceiver(receiver: Receiver, env?: Record<string, string>): Promise<number | null>;
   /** Stops it by SIGTERM and starts another one, ready. Resolves to its exit code. */
@@ -146,6 +148,12 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     return start('deliverer', { env: { DATABASE_URL, LOG_LEVEL, ...deliveries, ...env } });
   };
 
+  const startConsole: System['startConsole'] = (env = {}) => {
+    const { SECRETS_KEY } = deliveries;
+    const CONSOLE_SECRET = 'a secret of the tests, long enough to sign';
+    return start('console', { env: { ...servers, SECRETS_KEY, CONSOLE_SECRET, ...env } });
+  };
+
   const cli = <Result>(...args: string[]) =>
     leadgate({ ...servers, ...deliveries, ...options.cliEnv }, args) as Promise<Result>;
 
@@ -176,6 +184,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     startReceiver,
     startWorker,
     startDeliverer,
+    startConsole,
     restartReceiver: async (receiver, env = {}) => {
       const code = await receiver.member.stop();
       const { port, hostname: host } = new URL(receiver.url);
