@@ -41,6 +41,23 @@ test.each([
       ],
     },
   ],
+  [
+    {
+      'Qual é o nome da sua empresa?': 'ACME',
+      'Qual é o seu nome completo?': 'Ana Sá',
+      'Digite seu melhor e-mail': 'ana@x.io',
+      'Qual o número do seu WhatsApp?': '11 98765-0001',
+      'Qual a sua cidade?': 'Santos',
+    },
+  ],
+  [
+    {
+      '¿Cuál es tu nombre?': 'Ana Sá',
+      'What is your best email?': 'ana@x.io',
+      '¿Cuál es su teléfono?': '11 98765-0001',
+      'Which city?': 'Santos',
+    },
+  ],
 ])('a mapping is proposed from what a body calls its fields: %j', (body) => {
   const mapping = { preset: null, rules: suggestRules([{}, body, body]) };
   expect(mappingFaults(mapping)).toEqual([]);

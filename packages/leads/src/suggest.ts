@@ -27,10 +27,53 @@ const UTM: Record<string, string> = {
   ...{ utmcontent: 'utmContent', utmterm: 'utmTerm' },
 };
 
+/** Words that a question has before what it asks for: Qual é o seu melhor e-mail? */
+const ASKING = new Set([
+  ...['qual', 'quais', 'e', 'o', 'a', 'os', 'as', 'um', 'uma', 'seu', 'sua', 'melhor', 'principal'],
+  ...[
+    'digite',
+    'informe',
+    'insira',
+    'preencha',
+    'coloque',
+    'escreva',
+    'deixe',
+    'aqui',
+    'numero',
+    'de',
+    'do',
+  ],
+  ...['what', 'whats', 's', 'is', 'your', 'the', 'best', 'enter', 'please', 'number', 'of'],
+  ...[
+    'cual',
+    'es',
+    'tu',
+    'su',
+    'el',
+    'la',
+    'mejor',
+    'ingresa',
+    'escribe',
+    'en',
+    'que',
+    'in',
+    'which',
+  ],
+]);
+
 function fieldOf(name: string): string | null {
-  const folded = customFieldKey(name)
+  const words = customFieldKey(name)
     .normalize('NFD')
-    .replace(/[^a-z0-9]/g, '');
+    .replace(/[\u0300-\u036f]/g, '')
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean);
+  const first = words.findIndex((word) => !ASKING.has(word));
+  return (
+    fieldOfName(words.join('')) ?? (first > 0 ? fieldOfName(words.slice(first).join('')) : null)
+  );
+}
+
+function fieldOfName(folded: string): string | null {
   const field = NAMES.find(([pattern]) => pattern.test(folded))?.[1];
   if (field === 'utm') return UTM[folded] ?? null;
   return field === 'attribution' ? `attribution.${folded}` : (field ?? null);

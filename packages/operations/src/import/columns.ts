@@ -157,6 +157,19 @@ export function isMetaExport(columns: readonly string[]): boolean {
   return ['id', 'created_time', 'ad_id', 'form_id'].every((name) => columns.includes(name));
 }
 
+/** Columns of the lead forms of Google Ads: the id is what its webhook calls `lead_id`. */
+const GOOGLE_COLUMNS = new Map([
+  ['Lead ID', 'externalId'],
+  ['lead_id', 'externalId'],
+]);
+
+/** What the columns of a platform's export are that say something else elsewhere, by its head. */
+export function columnsOfPlatform(columns: readonly string[]): ReadonlyMap<string, string> {
+  if (isMetaExport(columns)) return META_COLUMNS;
+  const isGoogle = columns.some((name) => ['gclid', 'gcl_id'].includes(name.toLowerCase()));
+  return isGoogle ? GOOGLE_COLUMNS : new Map();
+}
+
 /** Before what Meta exports: a lead, a telephone, a postal code. */
 const META_PREFIX = /^[lpz]:/;
 const META_DUMMY = /<test lead: dummy data/i;
@@ -170,8 +183,12 @@ export function isMetaTest(values: readonly (readonly [string, unknown])[]): boo
  * The target of a column: what the operator says; else a standard field or a custom field of this
  * name, case, accents and punctuation aside, or the label of a custom field. Others are ignored.
  */
-export function targetOf(column: string, rules: MappingRules, isMeta: boolean): Target {
-  const target = plainTargetOf(column, rules, isMeta);
+export function targetOf(
+  column: string,
+  rules: MappingRules,
+  platform: ReadonlyMap<string, string>,
+): Target {
+  const target = plainTargetOf(column, rules, platform);
   if (target.kind !== 'field') return target;
   const isDate =
     target.path === 'birthday' ||
@@ -183,14 +200,14 @@ export function targetOf(column: string, rules: MappingRules, isMeta: boolean): 
 function plainTargetOf(
   column: string,
   { fields, map = {}, timeColumn }: MappingRules,
-  isMeta: boolean,
+  platform: ReadonlyMap<string, string>,
 ): Target {
   if (Object.hasOwn(map, column)) return saidTarget(map[column] ?? '-', fields);
   if (column === timeColumn) return { kind: 'time' };
   if (column === REASON_COLUMN) return { kind: 'ignored' };
-  const meta = isMeta ? META_COLUMNS.get(column) : undefined;
-  if (meta === 'time' && timeColumn !== undefined) return { kind: 'ignored' };
-  if (meta !== undefined) return saidTarget(meta, fields);
+  const known = platform.get(column);
+  if (known === 'time' && timeColumn !== undefined) return { kind: 'ignored' };
+  if (known !== undefined) return saidTarget(known, fields);
   const folded = fold(column);
   const standard = BY_FOLDED_NAME.get(folded);
   if (standard !== undefined) return { kind: 'field', path: standard };

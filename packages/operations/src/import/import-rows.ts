@@ -10,6 +10,7 @@ import { createPace } from '../pace.ts';
 import type { Servers } from '../servers.ts';
 import {
   describeColumns,
+  columnsOfPlatform,
   isMetaExport,
   isMetaTest,
   mapRow,
@@ -175,13 +176,13 @@ const MOST_TARGETS = 2_000;
 const MOST_IGNORED = 200;
 
 export function createTargets(options: ImportOptions, columns: readonly string[]): Targets {
-  const isMeta = isMetaExport(columns);
+  const platform = columnsOfPlatform(columns);
   const known = new Map<string, Target>();
   const ignored = new Set<string>();
   return {
-    isMeta,
+    isMeta: isMetaExport(columns),
     of: (column) => {
-      const found = known.get(column) ?? targetOf(column, options, isMeta);
+      const found = known.get(column) ?? targetOf(column, options, platform);
       if (known.size < MOST_TARGETS) known.set(column, found);
       if (found.kind === 'ignored' && ignored.size < MOST_IGNORED)
         ignored.add(column.slice(0, 200));

@@ -431,7 +431,7 @@ test.each([
   ],
   [
     'Google Ads',
-    'User Email,Full Name,Phone Number,City,Postal Code,GCLID,Campaign ID\nana@h.example,Ana Sá,+5511987650001,Santos,11010-000,g-1,12\n',
+    'Lead ID,User Email,Full Name,Phone Number,City,Postal Code,GCLID,Campaign ID\nG-1,ana@h.example,Ana Sá,+5511987650001,Santos,11010-000,g-1,12\n',
     ['Campaign ID'],
   ],
   [
@@ -444,6 +444,8 @@ test.each([
   expect(system.queue[0]?.lead).toMatchObject({
     ...{ name: 'Ana Sá', email: 'ana@h.example', telephone: '5511987650001', city: 'Santos' },
   });
+  const isGoogle = content.startsWith('Lead ID');
+  expect(system.queue[0]?.identities.some(({ key }) => key.endsWith(':G-1'))).toBe(isGoogle);
 });
 
 test('names in parts are one name, and of two columns for a field the first that is filled stands', async () => {
