@@ -142,6 +142,7 @@ async function full(): Promise<Made> {
       [w, l, c].map((of) => `series_${grain} VALUES (${of}, now(), 'accepted', 1)`),
     ),
     `series_rank VALUES (${w}, 'link', 'day', now(), ${l}, 'accepted', 1)`,
+    `series_ranking VALUES (${w}, 'link', 'month', now(), ${l}, 1, 0, 0)`,
     `campaign VALUES (${c}, ${w}, 'campaign', '{google,cpc,spring}')`,
     `ledger_open (id, workspace_id, link_id, state) VALUES (${one}, ${w}, ${l}, 'failed')`,
     `alarm (kind, subject, workspace_id) VALUES ('silence', ${l}, ${w})`,

@@ -58,6 +58,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'SeriesHour.*': 'counts of links and campaigns',
   'SeriesDay.*': 'counts of links and campaigns',
   'SeriesRank.*': 'counts of links and campaigns',
+  'SeriesRanking.*': 'counts of links and campaigns',
   'Campaign.*': 'names of campaigns, without what looks like an address or a number',
   'Run.*': 'how far replays and imports are; an erasure in the workspace takes all that rows left',
   'Operator.*': 'people who work with the service, who see it in their account',

@@ -49,6 +49,7 @@ const ROWS: readonly (readonly [table: string, rows: Condition])[] = [
   ['series_hour', ofSubjects],
   ['series_day', ofSubjects],
   ['series_rank', own],
+  ['series_ranking', own],
   ['campaign', own],
   ['ledger_open', own],
   ['alarm', own],

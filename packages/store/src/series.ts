@@ -141,7 +141,12 @@ async function nameCampaigns(
   return both;
 }
 
-const RANKED: ReadonlySet<Counted> = new Set(['accepted', 'created', 'updated']);
+const RANKED: Counted[] = ['accepted', 'created', 'updated'];
+
+/** A column of each: of a month of ten thousand links, a row of each would take three times as long to add up. */
+const RANKED_SUMS = Prisma.join(
+  RANKED.map((what) => Prisma.sql`coalesce(sum(n) FILTER (WHERE what = ${what}), 0)`),
+);
 
 async function addTo(db: Database, counts: readonly SubjectCount[]): Promise<void> {
   const new_ = Prisma.sql`jsonb_to_recordset(${JSON.stringify(counts)}::jsonb) AS new (
@@ -163,15 +168,18 @@ async function addTo(db: Database, counts: readonly SubjectCount[]): Promise<voi
       SELECT new.*, (at AT TIME ZONE coalesce(w.time_zone, 'UTC'))::date AS day
       FROM ${new_} LEFT JOIN workspace w ON w.id = new."workspaceId"
     ), ranks AS (
-      INSERT INTO series_rank (workspace_id, kind, span, at, subject, what, n)
+      INSERT INTO series_ranking
+        (workspace_id, kind, span, at, subject, accepted, created, updated)
       SELECT "workspaceId", kind, span,
         CASE span WHEN 'day' THEN day ELSE date_trunc('month', day)::date END AS at,
-        subject, what, sum(n)
+        subject, ${RANKED_SUMS}
       FROM new CROSS JOIN (VALUES ('day'), ('month')) AS spans (span)
-      WHERE kind <> 'workspace' AND what = ANY (${[...RANKED]})
-      GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
-      ON CONFLICT (workspace_id, kind, span, at, subject, what)
-      DO UPDATE SET n = series_rank.n + excluded.n
+      WHERE kind <> 'workspace' AND what = ANY (${RANKED})
+      GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+      ON CONFLICT (workspace_id, kind, span, at, subject) DO UPDATE SET
+        accepted = series_ranking.accepted + excluded.accepted,
+        created = series_ranking.created + excluded.created,
+        updated = series_ranking.updated + excluded.updated
     )
     INSERT INTO series_day
     SELECT subject, day, what, sum(n) FROM new
@@ -186,7 +194,7 @@ export async function dropOldSeries({ prisma }: Store): Promise<number> {
     rows += await prisma.$executeRaw`
       DELETE FROM ${Prisma.raw(table)} WHERE at < now() - ${kept}`;
   rows += await prisma.$executeRaw`
-    DELETE FROM series_rank WHERE span = 'day' AND at < now() - interval '2 months'`;
+    DELETE FROM series_ranking WHERE span = 'day' AND at < now() - interval '2 months'`;
   return rows;
 }
 
@@ -424,17 +432,13 @@ export async function rankSubjects(
 ): Promise<RankRow[]> {
   return store.prisma.$queryRaw<RankRow[]>`
     WITH sums AS (
-      SELECT subject,
-        coalesce(sum(n) FILTER (WHERE what = 'accepted'), 0)::integer AS accepted,
-        coalesce(sum(n) FILTER (WHERE what = 'created'), 0)::integer AS created,
-        coalesce(sum(n) FILTER (WHERE what = 'updated'), 0)::integer AS updated
-      FROM series_rank
+      SELECT subject, sum(accepted)::integer AS accepted, sum(created)::integer AS created,
+        sum(updated)::integer AS updated
+      FROM series_ranking
       WHERE workspace_id = ${workspaceId}::uuid AND kind = ${kind} AND span = ${span}
         AND at BETWEEN ${from}::date AND ${to}::date
       GROUP BY subject
-      ORDER BY greatest(
-        coalesce(sum(n) FILTER (WHERE what = 'accepted'), 0),
-        coalesce(sum(n) FILTER (WHERE what IN ('created', 'updated')), 0)) DESC, subject
+      ORDER BY greatest(sum(accepted), sum(created) + sum(updated)) DESC, subject
       LIMIT ${MOST_RANKED}
     )
     SELECT subject AS id, coalesce(c.utm, ARRAY[k.label], '{}') AS name, accepted, created, updated
