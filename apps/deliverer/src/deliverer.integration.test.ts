@@ -8,7 +8,11 @@ import {
   applyGroup,
   askEndpointTest,
   createEndpoint,
+  endpointsNearTheirEnd,
   findEndpoint,
+  type FoundAlarm,
+  listAlarms,
+  openAlarms,
   openStore,
   rotateEndpointSecret,
   setEndpointState,
@@ -241,20 +245,57 @@ test('410 disables the endpoint, and what waits is sent when it is resumed', asy
   expect(messages).toHaveLength(4);
 });
 
-test('an endpoint that took nothing for three days is disabled, and keeps what waits', async () => {
+test('an endpoint that takes nothing is told of at 50, 70 and 90 % of three days, then disabled, and keeps what waits', async () => {
   const { url } = await receiver((response) => response.writeHead(500).end());
   const { id } = await endpoint(url, { concurrency: 1 });
   const { log, url: health } = await deliverer();
   await post(leads(2));
   await vi.waitFor(async () => expect((await tries(id)).length).toBeGreaterThan(0));
-  const ago = (share: number) => new Date(Date.now() - share * 3 * 86_400_000);
-  await store.prisma.endpoint.updateMany({ data: { failingSince: ago(0.75), quietUntil: null } });
-  await store.prisma.delivery.updateMany({ data: { dueAt: new Date() } });
-  await vi.waitFor(() => expect(log()).toContain('"percent":70'), 5_000);
-  const metrics = await (await fetch(`${health}/metrics`)).text();
-  expect(metrics).toMatch(/leadgate_endpoints_failing\{share="70",.*\} 1/);
-  await store.prisma.endpoint.updateMany({ data: { failingSince: ago(1.01), quietUntil: null } });
-  await store.prisma.delivery.updateMany({ data: { dueAt: new Date() } });
+  // As the worker does that looks for alarms.
+  const alarm = async () => {
+    const near = await endpointsNearTheirEnd(store);
+    const found = near.map(({ endpointId: subject, hours }): FoundAlarm => ({
+      ...{ kind: 'deliveries', subject, workspaceId, facts: { hours } },
+    }));
+    await settleAlarms(store, ALARM_KINDS, found);
+    // The doctor says so too.
+    expect((await openAlarms(store)).deliveries).toBe(near.length);
+    return listAlarms(store, { workspaceId }, 10);
+  };
+  const failingFor = async (share: number) => {
+    const failingSince = new Date(Date.now() - share * 3 * 86_400_000);
+    await store.prisma.endpoint.updateMany({ data: { failingSince, quietUntil: null } });
+    await store.prisma.delivery.updateMany({ data: { dueAt: new Date() } });
+  };
+  const shares = async () => {
+    const metrics = await (await fetch(`${health}/metrics`)).text();
+    return ['50', '70', '90'].map((share) =>
+      Number(
+        new RegExp(`leadgate_endpoints_failing\\{share="${share}",.*\\} (\\d)`).exec(metrics)?.[1],
+      ),
+    );
+  };
+  const warnings = () =>
+    log()
+      .split('\n')
+      .flatMap((line) => /"percent":(\d+)/.exec(line)?.[1] ?? []);
+
+  expect(await shares()).toEqual([0, 0, 0]);
+  expect(await alarm()).toEqual([]);
+  const steps = [
+    [0.51, ['50'], [1, 0, 0], 37],
+    [0.71, ['50', '70'], [1, 1, 0], 51],
+    [0.91, ['50', '70', '90'], [1, 1, 1], 66],
+  ] as const;
+  for (const [share, warned, gauges, hours] of steps) {
+    await failingFor(share);
+    await vi.waitFor(() => expect(warnings()).toEqual(warned), 5_000);
+    await vi.waitFor(async () => expect(await shares()).toEqual(gauges), 5_000);
+    const open = await alarm();
+    expect(open).toMatchObject([{ kind: 'deliveries', subject: id }]);
+    expect((await endpointsNearTheirEnd(store))[0]?.hours).toBe(hours);
+  }
+  await failingFor(1.01);
   await vi.waitFor(
     async () =>
       expect(await findEndpoint(store, id)).toMatchObject({
@@ -265,7 +306,18 @@ test('an endpoint that took nothing for three days is disabled, and keeps what w
       }),
     5_000,
   );
+  expect(log()).toContain('an endpoint is disabled');
+  const metrics = async () => (await fetch(`${health}/metrics`)).text();
+  await vi.waitFor(
+    async () => expect(await metrics()).toMatch(/leadgate_endpoints\{state="disabled",.*\} 1/),
+    5_000,
+  );
+  expect(await alarm()).toMatchObject([{ kind: 'deliveries', subject: id }]);
   expect(await store.prisma.delivery.count({ where: { dueAt: { not: null } } })).toBe(2);
+
+  // Once it is resumed, it has three days again.
+  await setEndpointState(store, id, 'active');
+  expect(await alarm()).toEqual([]);
 });
 
 test('Retry-After is obeyed, for the whole endpoint', async () => {

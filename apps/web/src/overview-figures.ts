@@ -30,16 +30,19 @@ export interface Counts {
   held: number;
   erased: number;
   refused: number;
+  delivered: number;
 }
 
-const NONE: Counts = { accepted: 0, created: 0, updated: 0, held: 0, erased: 0, refused: 0 };
+const NONE: Counts = {
+  ...{ accepted: 0, created: 0, updated: 0, held: 0, erased: 0, refused: 0, delivered: 0 },
+};
 
 const countsOf = (row: Row | undefined): Counts =>
   row === undefined
     ? NONE
     : {
         ...{ accepted: row.accepted ?? 0, created: row.created ?? 0, updated: row.updated ?? 0 },
-        ...{ held: row.held ?? 0, erased: row.erased ?? 0 },
+        ...{ held: row.held ?? 0, erased: row.erased ?? 0, delivered: row.delivered ?? 0 },
         refused: Object.values(row.refused ?? {}).reduce((sum, n) => sum + n, 0),
       };
 
@@ -52,6 +55,7 @@ const sumOf = (all: readonly Counts[]): Counts =>
       held: sum.held + one.held,
       erased: sum.erased + one.erased,
       refused: sum.refused + one.refused,
+      delivered: sum.delivered + one.delivered,
     }),
     NONE,
   );

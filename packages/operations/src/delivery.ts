@@ -3,8 +3,14 @@ import { Type } from 'typebox';
 import { operation, Refusal } from './operation.ts';
 import { At, Limit, Nullable, Uuid } from './schema.ts';
 
+const LeadId = Nullable(
+  Type.Unsafe<string>({ ...Uuid, description: 'Null: it is of an alarm, or a test.' }),
+);
+const AlarmId = Nullable(Uuid);
+
 const members = {
-  leadId: Uuid,
+  leadId: LeadId,
+  alarmId: AlarmId,
   state: Type.String({
     description:
       'waiting; failing: it waits for another try; set-aside: it is not tried any more; delivered: nothing waits.',
@@ -23,7 +29,8 @@ const members = {
 export const TryView = Type.Object({
   id: Type.String(),
   at: At,
-  leadId: Nullable(Uuid),
+  leadId: LeadId,
+  alarmId: AlarmId,
   version: Nullable(Type.Integer()),
   event: Type.String(),
   messageId: Type.String(),
@@ -35,14 +42,17 @@ export const TryView = Type.Object({
 
 const TRIES_SHOWN = 50;
 
-/** How endpoints stand with leads: one delivery an endpoint and lead. */
+/** Of a lead, or of an alarm. */
+const LeadOrAlarm = Type.Unsafe<string>({ ...Uuid, description: 'Of a lead, or of an alarm.' });
+
+/** How endpoints stand with leads and alarms: one delivery an endpoint and lead. */
 export const delivery = {
   list: operation({
     name: 'delivery.list',
     id: 'listDeliveries',
     method: 'GET',
     path: '/endpoints/:endpointId/deliveries',
-    summary: 'List what an endpoint is, and was, to be told, by lead',
+    summary: 'List what an endpoint is, and was, to be told, by lead or alarm',
     role: 'operator',
     scope: 'endpointId',
     input: Type.Object({
@@ -51,7 +61,10 @@ export const delivery = {
         Type.Enum([...DELIVERY_STATES], { description: 'waiting: those that fail too.' }),
       ),
       after: Type.Optional(
-        Type.Unsafe<string>({ ...Uuid, description: 'The lead that ended the page before.' }),
+        Type.Unsafe<string>({
+          ...Uuid,
+          description: 'The lead or alarm that ended the page before.',
+        }),
       ),
       limit: Limit,
     }),
@@ -65,17 +78,18 @@ export const delivery = {
     id: 'showDelivery',
     method: 'GET',
     path: '/endpoints/:endpointId/deliveries/:leadId',
-    summary: 'Show how an endpoint stands with a lead, and its tries of the last 14 days',
+    summary:
+      'Show how an endpoint stands with a lead or an alarm, and its tries of the last 14 days',
     role: 'operator',
     scope: 'endpointId',
     // Whether it was told of the erasure.
     afterErasure: true,
-    input: Type.Object({ endpointId: Uuid, leadId: Uuid }),
+    input: Type.Object({ endpointId: Uuid, leadId: LeadOrAlarm }),
     output: Type.Object({ ...members, tries: Type.Array(TryView) }),
     run: async ({ endpointId, leadId }, { store }) => {
       const [found] = await listDeliveries(store, endpointId, { leadId, limit: 1 });
       if (found === undefined)
-        return new Refusal('not-found', 'The endpoint was never to be told of this lead.');
+        return new Refusal('not-found', 'The endpoint was never to be told of this lead or alarm.');
       return {
         ...found,
         tries: await listTries(store, endpointId, { leadId, limit: TRIES_SHOWN }),

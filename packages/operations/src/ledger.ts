@@ -33,6 +33,7 @@ const LinkBooks = Type.Object({
   failed: n('Out of attempts, or being tried again.'),
   erased: n('Dropped, as its person was erased.'),
   waiting: n('In the queue, or in the hands of a worker.'),
+  delivered: n('Newer versions of leads that endpoints took: one for each of them.'),
   spooled: n('Of them came by a spool.'),
   resent: n('Sent again under an idempotency key.'),
   repeated: n('Jobs of what was stored already.'),

@@ -57,6 +57,12 @@ const SeriesView = Type.Object({
       held: Type.Optional(Count),
       erased: Type.Optional(Count),
       spooled: Type.Optional(Count),
+      delivered: Type.Optional(
+        Type.Integer({
+          description:
+            'Newer versions of leads that endpoints took, by the link that changed them.',
+        }),
+      ),
       refused: Type.Optional(Counts),
       speed: Type.Optional(Counts),
     }),

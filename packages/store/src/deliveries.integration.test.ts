@@ -1,5 +1,5 @@
 import { Keyring } from '@leadgate/boot';
-import { LEAD_EVENTS, type Lead } from '@leadgate/contract';
+import { LEAD_EVENTS, type Lead, type Submission } from '@leadgate/contract';
 import { bareSubmission, testDatabase } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -34,7 +34,10 @@ import {
   setEndpointState,
   updateEndpoint,
 } from './endpoints.ts';
+import { settleAlarms } from './alarms.ts';
+import { linkSums } from './ledger.ts';
 import { openStore, type Store } from './open-store.ts';
+import { addUpTallies, readSeries } from './series.ts';
 
 const keyring = new Keyring('a key of thirty-two characters or more');
 const LEASE = { leaseMs: 60_000, limit: 100 };
@@ -165,6 +168,93 @@ test('an endpoint is told of the events that it asks for', async () => {
   await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
   await post(leadId, { name: 'b' });
   expect(await due(id, owner)).toEqual([]);
+});
+
+test('a withdrawal is told, as consent stands then, with no words of it', async () => {
+  const { id } = await endpoint();
+  const [leadId, owner] = [randomUUID(), randomUUID()];
+  const consent = async (given: Partial<Submission>) => {
+    const submission = bareSubmission({ workspaceId, leadId, lead: { name: 'a' }, ...given });
+    const item = { submission, replay: false };
+    await applyGroup(store, [item]);
+    await applyGroup(store, [item]);
+    await applyGroup(store, [{ ...item, replay: true }]);
+    const [told = expect.fail(), ...others] = await due(id, owner);
+    expect(others).toEqual([]);
+    await recordTries(store, id, [tried(told)], WELL, 1_000);
+    expect(await due(id, owner)).toEqual([]);
+    return told;
+  };
+  const asked = await consent({});
+  expect(asked).toMatchObject({ event: 'lead.created', version: 1, lead: { consent: null } });
+  const granted = await consent({ consent: { given: true, text: 'Aceito.', textVersion: '3' } });
+  expect(granted).toMatchObject({ event: 'lead.updated', version: 2 });
+  expect(granted.lead?.consent).toEqual({
+    ...{ state: 'granted', textVersion: '3', at: expect.any(String) as string },
+  });
+  const withdrawn = await consent({ source: 'withdrawal', lead: {}, consent: { given: false } });
+  expect(withdrawn).toMatchObject({
+    ...{ event: 'lead.updated', version: 3 },
+    lead: { name: 'a', consent: { state: 'withdrawn' } },
+  });
+  // A box that is left empty afterwards gives nothing and takes nothing back.
+  const empty = await consent({ consent: { given: false } });
+  expect(empty).toMatchObject({ version: 4, lead: { consent: withdrawn.lead?.consent } });
+});
+
+test('what an endpoint took is counted by the link of the change, each version once, and an alarm is no lead', async () => {
+  const [one, other] = [await link(), await link()];
+  const { id } = await endpoint({ events: [...LEAD_EVENTS, 'alarm.opened'] });
+  const second = await endpoint();
+  const [leadId, owner] = [randomUUID(), randomUUID()];
+  const send = async (endpointId: string, given: Partial<SentDelivery> = {}) => {
+    const found = await due(endpointId, owner);
+    const tries = found.map((delivery) => tried(delivery, given));
+    await recordTries(store, endpointId, tries, WELL, 1_000);
+    return found;
+  };
+  await store.prisma.tally.deleteMany();
+  await addUpTallies(store);
+  const delivered = async () => {
+    await addUpTallies(store);
+    const since = new Date();
+    const sums = await linkSums(store, { workspaceId, since });
+    return [one, other].map((linkId) => sums.find((sum) => sum.linkId === linkId)?.delivered ?? 0);
+  };
+  await post(leadId, { name: 'a' }, one);
+  await send(id, { outcome: 'timeout', status: null, retryMs: 0 });
+  expect(await delivered()).toEqual([0, 0]);
+  await send(id);
+  await send(second.id);
+  expect(await delivered()).toEqual([2, 0]);
+  await post(leadId, { name: 'b' }, other);
+  await send(id, { outcome: 'skipped', status: null });
+  await send(second.id);
+  expect(await delivered()).toEqual([2, 1]);
+  // Sent again it is no other version.
+  for await (const step of resendSteps(store, second.id, { leadId })) expect(step.count).toBe(1);
+  expect(await send(second.id)).toHaveLength(1);
+  const subject = randomUUID();
+  const facts = { hours: 40 };
+  await settleAlarms(store, ['ledger'], [{ kind: 'ledger', subject, workspaceId, facts }]);
+  expect(await send(id)).toMatchObject([{ event: 'alarm.opened', lead: null }]);
+  expect(await delivered()).toEqual([2, 1]);
+  const [row] = await readSeries(store, {
+    ...{ subject: workspaceId, grain: 'hour' },
+    ...{
+      from: new Date(Date.now() - 7_200_000).toISOString(),
+      to: new Date(Date.now() + 1_000).toISOString(),
+    },
+  });
+  expect(row).toMatchObject({ delivered: 3 });
+
+  const listed = await listDeliveries(store, id, { limit: 10 });
+  const [alarm = expect.fail()] = listed.filter((delivery) => delivery.leadId === null);
+  expect(listed.find((delivery) => delivery.alarmId === null)).toMatchObject({ leadId });
+  expect(alarm).toMatchObject({ event: 'alarm.opened', alarmId: expect.any(String) as string });
+  const of = { leadId: alarm.alarmId ?? '', limit: 10 };
+  expect(await listDeliveries(store, id, of)).toEqual([alarm]);
+  expect(await listTries(store, id, of)).toMatchObject([{ leadId: null, alarmId: alarm.alarmId }]);
 });
 
 test('a merge names the lead that ended, and what waited of it is told of the other', async () => {

@@ -2,12 +2,14 @@ import type { EndpointEvent } from '@leadgate/contract';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
+import type { ConsentAction } from './consents.ts';
 import { withoutValues } from './failure-of.ts';
 import { fieldsOfWorkspaces } from './fields.ts';
 import { Prisma } from './generated/client.ts';
 import { readTouch, type SourcedTouch } from './lead-details.ts';
 import { type LeadSummary, listedColumns, type ListedLeadRow, readLeadSummary } from './leads.ts';
 import { connectionOf, isPooled, type Store } from './open-store.ts';
+import { isoTime } from './time.ts';
 
 /** An endpoint whose deliveries one deliverer sends, until its lease ends. */
 export interface Lane {
@@ -107,11 +109,21 @@ export async function readLanes(store: Store, owner: string): Promise<Lane[]> {
     WHERE e.lane_owner = ${owner}::uuid AND e.lane_until > clock_timestamp()`;
 }
 
+/** Of the words, only which version of them. */
+interface ConsentStanding {
+  state: ConsentAction;
+  /** By the service's clock: ISO 8601, UTC. */
+  at: string;
+  textVersion?: string;
+}
+
 /** The lead as an endpoint is told of it: fields are named as in a posted body. */
 export interface LeadContent extends Omit<LeadSummary, 'workspace' | 'erased'> {
   version: number;
   firstTouch: SourcedTouch | null;
   lastTouch: SourcedTouch | null;
+  /** How it stands with consent: what was granted or withdrawn last, else that it was refused; null: none was asked. */
+  consent: ConsentStanding | null;
   /** Leads that are this one now, with their last versions. */
   mergedLeads: { leadId: string; version: number }[];
 }
@@ -151,6 +163,7 @@ export type DueDelivery = DueContent & {
 export interface LeadContentRow extends ListedLeadRow {
   version: number;
   mergedLeads: LeadContent['mergedLeads'];
+  consent: { state: ConsentAction; stamp: number; textVersion: string | null } | null;
 }
 
 /** What is read of a lead and its workspace `w` to tell others of it. */
@@ -159,7 +172,13 @@ export const contentColumns = Prisma.sql`
   (SELECT coalesce(jsonb_agg(jsonb_build_object('leadId', m.id, 'version', m.version)), '[]')
    FROM lead m
    WHERE m.workspace_id = lead.workspace_id AND m.merged_into = lead.id AND m.version > 0)
-    AS "mergedLeads"`;
+    AS "mergedLeads",
+  (SELECT jsonb_build_object('state', c.action, 'stamp', c.stamp, 'textVersion', c.text_version)
+   FROM consent c
+   WHERE c.workspace_id = lead.workspace_id AND lead.erased_order IS NULL AND c.lead_id = ANY (lead.id || ARRAY(
+     SELECT m.id FROM lead m WHERE m.workspace_id = lead.workspace_id AND m.merged_into = lead.id))
+   -- A box that was left empty takes nothing back.
+   ORDER BY c.action = 'refused', c.stamp DESC, c.submission_id DESC LIMIT 1) AS consent`;
 
 export function readLeadContent(
   row: LeadContentRow,
@@ -168,9 +187,19 @@ export function readLeadContent(
   const { workspace: _, erased: __, ...lead } = readLeadSummary(row, fields);
   const { version, mergedLeads } = row;
   const touches = { firstTouch: readTouch(row.firstTouch), lastTouch: readTouch(row.lastTouch) };
+  const consent = row.consent && readConsentStanding(row.consent);
   // Of that many members a spread would cost three times as much, with each send.
-  return Object.assign(lead, { version, ...touches, mergedLeads });
+  return Object.assign(lead, { version, ...touches, consent, mergedLeads });
 }
+
+const readConsentStanding = ({
+  state,
+  stamp,
+  textVersion,
+}: NonNullable<LeadContentRow['consent']>): ConsentStanding => ({
+  ...{ state, at: isoTime(stamp) },
+  ...(textVersion !== null && { textVersion }),
+});
 
 interface DueRow extends Omit<LeadContentRow, 'createdAt' | 'updatedAt'> {
   createdAt: string;
@@ -296,7 +325,7 @@ export interface EndpointStanding {
 }
 
 /**
- * Writes what came of some tries: the log, what waits on, and how the endpoint stands. A lead that changed while
+ * Writes what came of some tries: the log, what waits on, how the endpoint stands, and counts what it took. A lead that changed while
  * it was sent waits on. What failed for `setAsideMs` at an endpoint that took others meanwhile is set aside.
  *
  * Rejects with a StoreError; the same again is harmless but for the log.
@@ -326,7 +355,7 @@ export async function recordTries(
         WHERE EXISTS (SELECT FROM endpoint WHERE id = ${endpointId}::uuid)
       ), locked AS (
         -- In the order of group commits, which write the same rows.
-        SELECT lead_id FROM delivery
+        SELECT lead_id, delivered_version AS known FROM delivery
         WHERE endpoint_id = ${endpointId}::uuid AND lead_id = ANY (${leadIds}::uuid[])
         ORDER BY lead_id FOR UPDATE
       ), standing AS (
@@ -343,27 +372,34 @@ export async function recordTries(
                OR ${quietMs}::float8 IS NOT NULL OR ${disabled}::text IS NOT NULL
                OR delivered_at IS NULL OR delivered_at < now() - interval '1 second')
       ), judged AS (
-        SELECT tried.*, outcome IN ('delivered', 'skipped') AS delivered FROM tried JOIN locked ON "leadId" = lead_id
+        SELECT tried.*, outcome IN ('delivered', 'skipped') AS delivered,
+               outcome = 'delivered' AND version > known AS counts
+        FROM tried JOIN locked ON "leadId" = lead_id
+      ), settled AS (
+        UPDATE delivery d SET
+          due_at = CASE
+            WHEN delivered AND d.version <= judged.version AND d.resends <= judged.resends
+              THEN CASE WHEN d.attempts > 0 OR d.due_at <= (
+                          SELECT lane_lost_at FROM endpoint WHERE id = ${endpointId}::uuid)
+                        THEN now() + "confirmMs" * interval '1 millisecond' END
+            WHEN delivered THEN now()
+            WHEN ${isSetAside(endpointId, setAsideMs)} THEN NULL
+            ELSE now() + "retryMs" * interval '1 millisecond' END,
+          failed_at = CASE WHEN NOT delivered AND ${isSetAside(endpointId, setAsideMs)} THEN now() END,
+          attempts = CASE WHEN delivered THEN 0 ELSE d.attempts + 1 END,
+          failing_since = CASE WHEN NOT delivered THEN coalesce(d.failing_since, now()) END,
+          delivered_version = CASE WHEN delivered THEN judged.version ELSE d.delivered_version END,
+          delivered_at = CASE WHEN delivered THEN now() ELSE d.delivered_at END,
+          remote_id = coalesce("remoteId", d.remote_id),
+          event = CASE WHEN delivered AND d.event = 'lead.created' THEN 'lead.updated' ELSE d.event END
+        FROM judged
+        WHERE d.endpoint_id = ${endpointId}::uuid AND d.lead_id = ANY (${leadIds}::uuid[])
+          AND d.lead_id = judged."leadId"
+        RETURNING d.workspace_id, d.link_id, judged.counts
       )
-      UPDATE delivery d SET
-        due_at = CASE
-          WHEN delivered AND d.version <= judged.version AND d.resends <= judged.resends
-            THEN CASE WHEN d.attempts > 0 OR d.due_at <= (
-                        SELECT lane_lost_at FROM endpoint WHERE id = ${endpointId}::uuid)
-                      THEN now() + "confirmMs" * interval '1 millisecond' END
-          WHEN delivered THEN now()
-          WHEN ${isSetAside(endpointId, setAsideMs)} THEN NULL
-          ELSE now() + "retryMs" * interval '1 millisecond' END,
-        failed_at = CASE WHEN NOT delivered AND ${isSetAside(endpointId, setAsideMs)} THEN now() END,
-        attempts = CASE WHEN delivered THEN 0 ELSE d.attempts + 1 END,
-        failing_since = CASE WHEN NOT delivered THEN coalesce(d.failing_since, now()) END,
-        delivered_version = CASE WHEN delivered THEN judged.version ELSE d.delivered_version END,
-        delivered_at = CASE WHEN delivered THEN now() ELSE d.delivered_at END,
-        remote_id = coalesce("remoteId", d.remote_id),
-        event = CASE WHEN delivered AND d.event = 'lead.created' THEN 'lead.updated' ELSE d.event END
-      FROM judged
-      WHERE d.endpoint_id = ${endpointId}::uuid AND d.lead_id = ANY (${leadIds}::uuid[])
-        AND d.lead_id = judged."leadId"`;
+      INSERT INTO tally (workspace_id, link_id, at, what, n)
+      SELECT workspace_id, link_id, date_trunc('minute', now()), 'delivered', count(*)::integer
+      FROM settled WHERE counts AND link_id IS NOT NULL GROUP BY workspace_id, link_id`;
   } catch (error) {
     throw withoutValues(error);
   }

@@ -1,4 +1,4 @@
-import type { LeadEventType } from '@leadgate/contract';
+import type { EndpointEvent } from '@leadgate/contract';
 import type { DeliveryTry } from './deliveries.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
@@ -7,11 +7,13 @@ import type { Store } from './open-store.ts';
 export const DELIVERY_STATES = ['waiting', 'failing', 'set-aside', 'delivered'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** How an endpoint stands with a lead. */
+/** How an endpoint stands with a lead, or with an alarm. */
 export interface ListedDelivery {
-  leadId: string;
+  /** Null: it is of an alarm. */
+  leadId: string | null;
+  alarmId: string | null;
   state: DeliveryState;
-  event: LeadEventType;
+  event: EndpointEvent;
   /** The last version that it was told; 0: none. */
   deliveredVersion: number;
   deliveredAt: Date | null;
@@ -30,6 +32,10 @@ const STATE = Prisma.sql`
   CASE WHEN failed_at IS NOT NULL THEN 'set-aside' WHEN due_at IS NULL THEN 'delivered'
        WHEN attempts > 0 THEN 'failing' ELSE 'waiting' END`;
 
+const OF = Prisma.sql`
+  CASE WHEN event NOT LIKE 'alarm.%' THEN lead_id END AS "leadId",
+  CASE WHEN event LIKE 'alarm.%' THEN lead_id END AS "alarmId"`;
+
 /** As their indexes have them. */
 const IN_STATE: Record<DeliveryState, Prisma.Sql> = {
   waiting: Prisma.sql`due_at IS NOT NULL`,
@@ -38,7 +44,10 @@ const IN_STATE: Record<DeliveryState, Prisma.Sql> = {
   delivered: Prisma.sql`due_at IS NULL AND failed_at IS NULL`,
 };
 
-/** What an endpoint is, and was, to be told, by lead. `after`: the lead that ended the page before. */
+/**
+ * What an endpoint is, and was, to be told, by lead or alarm. `leadId`: of either. `after`: the one that ended the
+ * page before.
+ */
 export async function listDeliveries(
   store: Store,
   endpointId: string,
@@ -56,7 +65,7 @@ export async function listDeliveries(
     ...(after === undefined ? [] : [Prisma.sql`lead_id > ${after}::uuid`]),
   ];
   return store.prisma.$queryRaw<ListedDelivery[]>`
-    SELECT lead_id AS "leadId", ${STATE} AS state, event, delivered_version AS "deliveredVersion",
+    SELECT ${OF}, ${STATE} AS state, event, delivered_version AS "deliveredVersion",
       delivered_at AS "deliveredAt", due_at AS "dueAt", attempts, failing_since AS "failingSince",
       failed_at AS "setAsideAt", remote_id AS "remoteId"
     FROM delivery WHERE ${Prisma.join(fits, ' AND ')}
@@ -67,9 +76,11 @@ export async function listDeliveries(
 export interface LoggedTry extends DeliveryTry {
   id: string;
   at: Date;
+  /** What it was of instead of a lead. */
+  alarmId: string | null;
 }
 
-/** The tries of an endpoint, newest first. `before`: the id that ended the page before. */
+/** The tries of an endpoint, newest first. `leadId`: of a lead or an alarm. `before`: the id that ended the page before. */
 export async function listTries(
   store: Store,
   endpointId: string,
@@ -91,9 +102,10 @@ export async function listTries(
     orderBy: { id: 'desc' },
     take: limit,
   });
-  return rows.map(({ id, event, outcome, ...row }) => ({
+  return rows.map(({ id, event, outcome, leadId: of, ...row }) => ({
     ...row,
     id: String(id),
+    ...(event.startsWith('alarm.') ? { leadId: null, alarmId: of } : { leadId: of, alarmId: null }),
     // The table's checks allow these only.
     event: event as DeliveryTry['event'],
     outcome: outcome as DeliveryTry['outcome'],

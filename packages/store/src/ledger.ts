@@ -132,6 +132,7 @@ export interface LinkSums {
   repeated: number;
   held: number;
   erased: number;
+  delivered: number;
   spooled: number;
   refused: number;
 }
@@ -147,7 +148,7 @@ export async function linkSums(
   return store.prisma.$queryRaw<LinkSums[]>`
     SELECT k.id AS "linkId", k.label, ${of('accepted')} AS accepted, ${of('resent')} AS resent,
       ${of('created', 'updated')} AS stored, ${of('repeated')} AS repeated, ${of('held')} AS held,
-      ${of('erased')} AS erased, ${of('spooled')} AS spooled,
+      ${of('erased')} AS erased, ${of('delivered')} AS delivered, ${of('spooled')} AS spooled,
       ${sum(Prisma.sql`what LIKE 'refused:%'`)} AS refused
     FROM capture_link k JOIN series_hour s ON s.subject = k.id
     WHERE k.workspace_id = ${workspaceId}::uuid

@@ -83,7 +83,8 @@ const REASONS: Readonly<Record<string, string>> = {
   'HeldSubmission.*': 'what an operator decided, and ids',
   'DiscardedSubmission.*': 'what an operator decided, and ids',
   'Erasure.*': 'ids and a check of the key',
-  'Delivery.*': 'when it is tried again, its id at the destination, and the span of its commit',
+  'Delivery.*':
+    'when it is tried again, its id at the destination, the span of its commit and its link',
   'LeadChange.*': 'ids of leads that changed in the last days',
   'DeliveryAttempt.*': 'tries of the last days, without data; what arrived stands in sentTo',
 };
@@ -103,7 +104,7 @@ const JUDGED: Readonly<Record<string, readonly string[]>> = {
   ],
   Delivery: [
     ...['endpointId', 'leadId', 'workspaceId', 'version', 'dueAt', 'attempts', 'failingSince'],
-    ...['failedAt', 'resends', 'remoteId', 'traceparent'],
+    ...['failedAt', 'resends', 'remoteId', 'traceparent', 'linkId'],
   ],
 };
 

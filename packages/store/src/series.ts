@@ -260,6 +260,8 @@ export interface SeriesRow {
   held: number;
   erased: number;
   spooled: number;
+  /** Newer versions of leads that endpoints took. */
+  delivered: number;
   /** By the code that was answered. */
   refused: Record<string, number>;
   /** Stored ones by the time since their click: less than 1m, 5m, 30m, 3h, 1d, or more. */
@@ -311,7 +313,7 @@ function readCounts(counts: Record<string, number>): Omit<SeriesRow, 'at'> {
   return {
     ...{ accepted: of('accepted'), created: of('created'), updated: of('updated') },
     ...{ repeated: of('repeated'), held: of('held'), erased: of('erased'), spooled: of('spooled') },
-    ...{ refused: under('refused:'), speed: under('speed:') },
+    ...{ delivered: of('delivered'), refused: under('refused:'), speed: under('speed:') },
   };
 }
 

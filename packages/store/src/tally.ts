@@ -8,7 +8,8 @@ import { displayText } from './text.ts';
  * known lead. `repeated`: it was stored already. `erased`: dropped, as its lead was erased. `refused:…`:
  * by the code it was answered with. `imported`: of those stored or dropped, rows of a file. `speed:…`: stored, by how long after its click it came.
  * `unrecognised`: stored posts of which nothing was recognised.
- * `shape:…`: stored posts, by which fields they had, a line each.
+ * `shape:…`: stored posts, by which fields they had, a line each. `delivered`: newer versions of leads that
+ * endpoints took, whose change came by it.
  */
 export type Counted =
   | 'accepted'
@@ -21,6 +22,7 @@ export type Counted =
   | 'imported'
   | 'spooled'
   | 'unrecognised'
+  | 'delivered'
   | `refused:${string}`
   | `speed:${Speed}`
   | `${typeof SHAPE}${string}`;

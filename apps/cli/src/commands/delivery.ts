@@ -5,7 +5,7 @@ import { call } from '../call.ts';
 import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
 import { pairs, shortTime, table } from '../print/table.ts';
 import { readId, wholeNumber } from '../read.ts';
-import { findEndpointNamed, resend, triesText } from './endpoint.ts';
+import { findEndpointNamed, resend, subjectOf, triesText } from './endpoint.ts';
 
 interface OfEndpoint extends JsonOption {
   endpoint: string;
@@ -19,7 +19,7 @@ interface ListOptions extends OfEndpoint {
 
 export function addDeliveryCommands(delivery: Command, context: Context): void {
   ofEndpoint(delivery, 'list', {
-    summary: 'List what an endpoint is, and was, to be told, by lead.',
+    summary: 'List what an endpoint is, and was, to be told, by lead or alarm.',
     examples: [
       'delivery list --endpoint crm --state waiting',
       'delivery list --endpoint crm --state set-aside --limit 500',
@@ -30,7 +30,7 @@ export function addDeliveryCommands(delivery: Command, context: Context): void {
         DELIVERY_STATES,
       ),
     )
-    .option('--after <id>', 'those after this lead in the list: the next page')
+    .option('--after <id>', 'those after this lead or alarm in the list: the next page')
     .option('--limit <n>', 'how many at most', wholeNumber, 50)
     .action(async ({ endpoint, state, after, limit, ...options }: ListOptions) => {
       const { id: endpointId } = await findEndpointNamed(context, endpoint);
@@ -38,9 +38,18 @@ export function addDeliveryCommands(delivery: Command, context: Context): void {
       const found = await call(context, (await loadNoun('delivery')).list, input);
       answer(context.io, options, found, () =>
         table(
-          ['lead', 'state', 'event', 'version', 'delivered', 'due', 'failures', 'failing since'],
+          [
+            'lead or alarm',
+            'state',
+            'event',
+            'version',
+            'delivered',
+            'due',
+            'failures',
+            'failing since',
+          ],
           found.map((one) => [
-            ...[one.leadId, one.state, one.event, one.deliveredVersion || null],
+            ...[subjectOf(one), one.state, one.event, one.deliveredVersion || null],
             ...[one.deliveredAt && shortTime(one.deliveredAt), one.dueAt && shortTime(one.dueAt)],
             ...[one.attempts || null, one.failingSince && shortTime(one.failingSince)],
           ]),
@@ -49,16 +58,18 @@ export function addDeliveryCommands(delivery: Command, context: Context): void {
     });
 
   ofEndpoint(delivery, 'show', {
-    summary: 'Show how an endpoint stands with a lead, and its tries of the last 14 days.',
+    summary:
+      'Show how an endpoint stands with a lead or an alarm, and its tries of the last 14 days.',
     examples: ['delivery show 7c9e6679-7425-40de-944b-e07fc1f90ae7 --endpoint crm'],
   })
-    .argument('<lead>', 'id of the lead')
+    .argument('<lead>', 'id of the lead, or of the alarm')
     .action(async (lead: string, { endpoint, ...options }: OfEndpoint) => {
       const { id: endpointId } = await findEndpointNamed(context, endpoint);
       const input = { endpointId, leadId: readId(lead, 'lead') };
       const one = await call(context, (await loadNoun('delivery')).show, input);
       const facts = pairs([
         ['Lead', one.leadId],
+        ['Alarm', one.alarmId],
         ['State', one.state],
         ['Event', one.event],
         ['Version there', one.deliveredVersion || null],

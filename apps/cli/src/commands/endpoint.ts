@@ -240,6 +240,7 @@ interface Tried {
   id: string;
   at: Date | string;
   leadId: string | null;
+  alarmId: string | null;
   version: number | null;
   event: string;
   outcome: string;
@@ -247,11 +248,15 @@ interface Tried {
   detail: string;
 }
 
+/** What a delivery is of. */
+export const subjectOf = ({ leadId, alarmId }: Pick<Tried, 'leadId' | 'alarmId'>): string | null =>
+  alarmId === null ? leadId : `alarm ${alarmId}`;
+
 export const triesText = (tries: readonly Tried[]): string =>
   table(
-    ['at', 'event', 'lead', 'version', 'outcome', 'status', 'answer', 'id'],
+    ['at', 'event', 'lead or alarm', 'version', 'outcome', 'status', 'answer', 'id'],
     tries.map((one) => [
-      ...[shortTime(one.at), one.event, one.leadId, one.version],
+      ...[shortTime(one.at), one.event, subjectOf(one), one.version],
       ...[one.outcome, one.status, showable(one.detail.slice(0, 60)), one.id],
     ]),
   );

@@ -54,12 +54,12 @@ async function show(context: Context, options: LedgerOptions): Promise<void> {
       : table(
           [
             ...['link', 'accepted', 'stored', 'held', 'failed', 'erased', 'waiting', 'difference'],
-            ...['refused', 'spooled'],
+            ...['refused', 'spooled', 'delivered'],
           ],
           books.links.map((link) => [
             link.label || link.linkId,
             ...[link.accepted, link.stored, link.held, link.failed, link.erased, link.waiting],
-            ...[link.difference, link.refused, link.spooled],
+            ...[link.difference, link.refused, link.spooled, link.delivered],
           ]),
         ),
   );

@@ -237,7 +237,7 @@ function Tries({ endpoint }: { endpoint: Endpoint }) {
                   </td>
                   <td>
                     {one.leadId === null ? (
-                      <span className="soft">–</span>
+                      <span className="soft">{one.alarmId === null ? '–' : t('alarm')}</span>
                     ) : (
                       <Link href={`/leads/${one.leadId}`}>{one.leadId.slice(0, 8)}</Link>
                     )}
@@ -290,7 +290,12 @@ function Exchange({ endpoint, one }: { endpoint: Endpoint; one: Try }) {
           JSON.stringify(
             {
               type: one.event,
-              data: one.leadId === null ? {} : { leadId: one.leadId, version: one.version },
+              data:
+                one.leadId !== null
+                  ? { leadId: one.leadId, version: one.version }
+                  : one.alarmId === null
+                    ? {}
+                    : { alarmId: one.alarmId },
             },
             null,
             2,

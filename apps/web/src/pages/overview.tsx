@@ -206,7 +206,7 @@ function Cards({
           value={format.number(backlog.data.waiting)}
           tone={backlog.data.setAside > 0 ? 'bad' : undefined}
         >
-          {t('delivered', { endpoints: backlog.data.endpoints, setAside: backlog.data.setAside })}
+          {t('delivered', { delivered: now.delivered, setAside: backlog.data.setAside })}
         </Card>
       )}
       {queue.data !== undefined && (

@@ -127,7 +127,7 @@ async function applyOnce(
   const rows = await lockAsPlanned(tx, plan, [...kept, ...aliased]);
   if ((await unchangedSince(tx, submissions, current)).size < current.size)
     throw new RetryTransaction();
-  const leads = foldLeads(rows, kept, fieldsOf);
+  const leads = foldLeads(rows, kept, fieldsOf, inserted);
   const creators = new Set(leads.flatMap(newCreator));
   const tallies = talliesOf(plan.routes, { inserted, replays, creators, leads, notesOf });
   await updateLeads(tx, leads.filter(hasChanged), tallies);
@@ -292,8 +292,8 @@ export async function lockAsPlanned(
 }
 
 /** A row without a creator is of a lead of which nothing was known. */
-function hasChanged({ before, after }: FoldedLead): boolean {
-  return before.creator === null || !isDeepStrictEqual(before, after);
+function hasChanged({ before, after, event }: FoldedLead): boolean {
+  return before.creator === null || event !== null || !isDeepStrictEqual(before, after);
 }
 
 /** The submission that created the lead, where it had none before. */
@@ -407,11 +407,15 @@ interface FoldedLead extends ChangedLead {
   before: LeadState;
 }
 
-/** Joins each lead with the submissions that go to it. Pure. */
+/**
+ * Joins each lead with the submissions that go to it. People see a consent, too, that one of the `inserted`
+ * brought. Pure.
+ */
 function foldLeads(
   rows: readonly LeadRow[],
   routes: readonly Route[],
   fieldsOf: FieldsOf,
+  inserted: ReadonlySet<string>,
 ): FoldedLead[] {
   const submissionsOf = byLead(routes);
   return rows.flatMap((row) => {
@@ -421,7 +425,9 @@ function foldLeads(
     const before = row.creatorId === null ? emptyLead() : readState(row);
     const after = applySubmissions(before, submissions, fieldsOf(workspaceId));
     const linkIds = [...new Set(submissions.map(({ linkId }) => linkId))];
-    return [{ workspaceId, id, before, after, event: eventOf(before, after), linkIds }];
+    const consented = submissions.some((one) => one.consent !== undefined && inserted.has(one.id));
+    const event = eventOf(before, after) ?? (consented ? 'lead.updated' : null);
+    return [{ workspaceId, id, before, after, event, linkIds }];
   });
 }
 

@@ -1,8 +1,9 @@
-import { type Lead, LEAD_EVENTS, type Submission } from '@leadgate/contract';
+import { type Consent, type Lead, LEAD_EVENTS, type Submission } from '@leadgate/contract';
 import { bareSubmission, testDatabase } from '@leadgate/testkit';
 import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { consentsOfLead } from '../consents.ts';
 import { dueDeliveries, type LeadContent, recordTries, type SentDelivery } from '../deliveries.ts';
 import { listFields } from '../fields.ts';
 import { findLeads } from '../leads.ts';
@@ -31,6 +32,7 @@ interface Posted {
   lead: Lead;
   link: 0 | 1;
   age: number;
+  consent: Consent | 'withdrawn' | null;
 }
 
 const posted: fc.Arbitrary<Posted> = fc.record({
@@ -45,6 +47,12 @@ const posted: fc.Arbitrary<Posted> = fc.record({
   ),
   link: fc.constantFrom(0, 1),
   age: fc.constantFrom(0, 5_000),
+  consent: fc.constantFrom<Posted['consent']>(
+    null,
+    { given: true, textVersion: '2' },
+    { given: false },
+    'withdrawn',
+  ),
 });
 
 type Fate = 'delivered' | 'failed' | 'crashed';
@@ -128,12 +136,15 @@ test('in whatever order, grouping, repetition, crash and merge, the last message
         const owner = randomUUID();
         const { workspaceId, endpoints, fields } = await setUp(owner);
         const people = Array.from({ length: 4 }, () => randomUUID());
-        const submissions = posts.map(({ person, lead, link, age }): Submission => {
+        const submissions = posts.map(({ person, lead, link, age, consent }): Submission => {
           const one = bareSubmission({
             workspaceId,
             leadId: people[person] ?? '',
             linkId: LINKS[link],
             lead: { email: `${person}@example.com`, ...lead },
+            ...(consent === 'withdrawn'
+              ? { source: 'withdrawal', consent: { given: false } }
+              : consent !== null && { consent }),
           });
           return { ...one, stamp: one.order - age };
         });
@@ -183,7 +194,10 @@ test('in whatever order, grouping, repetition, crash and merge, the last message
               .map(async ({ id, version }) => {
                 const [found] = await findLeads(store, { workspaceId, leadId: id }, 1);
                 const { workspace: _, erased: __, ...lead } = found ?? expect.fail(id);
-                return [id, { ...lead, version }] as const;
+                const consents = await consentsOfLead(store, { workspaceId, id });
+                const last = consents.find(({ action }) => action !== 'refused') ?? consents[0];
+                const consent = last === undefined ? null : { state: last.action, at: last.at };
+                return [id, { ...lead, version, consent }] as const;
               }),
           ),
         );

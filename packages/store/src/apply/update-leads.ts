@@ -65,9 +65,10 @@ export async function updateLeads(
     ), noted AS (
       ${noteChanges(Prisma.sql`SELECT workspace_id, id FROM updated WHERE event IS NOT NULL`)}
     ), told AS (
-      INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, due_at, traceparent)
+      INSERT INTO delivery
+        (endpoint_id, lead_id, workspace_id, event, version, due_at, traceparent, link_id)
       SELECT endpoint.id, updated.id, workspace_id, updated.event, updated.version, now(),
-        ${traceparent() ?? null}::text
+        ${traceparent() ?? null}::text, updated."linkIds"[1]
       FROM updated JOIN endpoint USING (workspace_id)
       WHERE updated.event = ANY (endpoint.events)
         AND (endpoint.link_ids = '{}' OR endpoint.link_ids && updated."linkIds" OR EXISTS (
@@ -81,7 +82,8 @@ export async function updateLeads(
           ELSE delivery.event END,
         -- One that failed keeps its wait.
         due_at = coalesce(delivery.due_at, excluded.due_at),
-        failed_at = NULL, traceparent = excluded.traceparent
+        failed_at = NULL, traceparent = excluded.traceparent,
+        link_id = coalesce(excluded.link_id, delivery.link_id)
       RETURNING 1
     ), counted AS (${insertOfTallies(tallies)})
     SELECT count(pg_notify(${DELIVERIES_CHANNEL}, '')) FROM (SELECT FROM told LIMIT 1) AS one`;
@@ -114,8 +116,9 @@ export async function moveDeliveries(
         AND delivery.lead_id = ${from}::uuid
       RETURNING delivery.*
     )
-    INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, due_at)
-    SELECT endpoint_id, ${to}::uuid, workspace_id, event, 0, due_at FROM gone ORDER BY endpoint_id
+    INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, due_at, link_id)
+    SELECT endpoint_id, ${to}::uuid, workspace_id, event, 0, due_at, link_id FROM gone
+    ORDER BY endpoint_id
     ON CONFLICT (endpoint_id, lead_id) DO UPDATE
     SET due_at = coalesce(delivery.due_at, excluded.due_at)`;
 }
@@ -128,8 +131,8 @@ export async function shareDeliveries(
   to: readonly string[],
 ): Promise<void> {
   await tx.$executeRaw`
-    INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version)
-    SELECT endpoint.id, part.id, endpoint.workspace_id, 'lead.created', 0
+    INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, link_id)
+    SELECT endpoint.id, part.id, endpoint.workspace_id, 'lead.created', 0, delivery.link_id
     FROM endpoint
     JOIN delivery ON delivery.endpoint_id = endpoint.id AND delivery.lead_id = ${from}::uuid
     CROSS JOIN unnest(${to}::uuid[]) AS part (id)
