@@ -265,3 +265,20 @@ test('a viewer is told what needs another role', async () => {
   await expectUsable(page);
   expect(faults).toEqual([]);
 }, 60_000);
+
+test('a demo says on every page that it is one, and how it is removed', async () => {
+  const { store } = pages.console;
+  await store.prisma.workspace.update({ where: { id: workspaceId }, data: { demo: 'full' } });
+  const { page, faults } = await pages.openAs('viewer', TELEPHONE);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  for (const path of ['/', '/links', '/account']) {
+    await page.goto(path);
+    await page.getByText('npx leadgate demo remove').waitFor();
+  }
+  await expectUsable(page);
+  await store.prisma.workspace.update({ where: { id: workspaceId }, data: { demo: null } });
+  await page.goto('/links');
+  await page.getByRole('heading', { name: 'Links' }).waitFor();
+  expect(await page.getByText('npx leadgate demo remove').count()).toBe(0);
+  expect(faults).toEqual([]);
+}, 60_000);

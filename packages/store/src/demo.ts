@@ -1,4 +1,5 @@
 import { withoutValues } from './failure-of.ts';
+import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { insertOfTallies, type Tally } from './tally.ts';
 
@@ -62,9 +63,15 @@ export async function endDemo(
         UPDATE held_submission SET created_at = to_timestamp((content->>'stamp')::float8 / 1e6)
         WHERE workspace_id = ${id}::uuid`;
       await tx.$executeRaw`
-        UPDATE endpoint SET failing_since = now() - make_interval(hours => ${FAILING_HOURS}),
-          created_at = now() - interval '10 days'
+        UPDATE endpoint SET failing_since = now() - make_interval(hours => ${FAILING_HOURS})
         WHERE id = ${failingEndpointId}::uuid`;
+      for (const table of ['capture_link', 'custom_field', 'endpoint'])
+        await tx.$executeRaw`
+          UPDATE ${Prisma.raw(table)} SET created_at = created_at - interval '15 days'
+          WHERE workspace_id = ${id}::uuid`;
+      await tx.$executeRaw`
+        UPDATE capture_code SET created_at = created_at - interval '15 days'
+        WHERE link_id IN (SELECT id FROM capture_link WHERE workspace_id = ${id}::uuid)`;
       await tx.$executeRaw`UPDATE workspace SET demo = 'full' WHERE id = ${id}::uuid`;
     });
   } catch (error) {
