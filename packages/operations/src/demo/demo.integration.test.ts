@@ -115,7 +115,7 @@ test('a demo looks two weeks old; filled once more it is the same; removed, it i
   expect(await counts()).toEqual({ submissions: 0, leads: 0, refused: 0, links: 0, endpoints: 0 });
   expect(await open(true)).toEqual({ kind: 'not-fresh' });
   expect(await open(false)).toMatchObject({ workspace: { demo: 'begun' } });
-});
+}, 60_000);
 
 test('a workspace that is called so and is none is left alone', async () => {
   await store.prisma.workspace.updateMany({ where: { name: 'Demo' }, data: { demo: null } });
