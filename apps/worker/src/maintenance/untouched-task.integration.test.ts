@@ -98,7 +98,7 @@ test('leads that nobody touched for long are erased, never one for whom somethin
   const workspaceId = await makeWorkspace(store);
   await openWorkspace(redis, workspaceId);
   const producer = await producerUnderTest(redisUrl, closes);
-  const names = ['untouched', 'touched', 'waiting', 'held', 'fresh'] as const;
+  const names = ['untouched', 'touched', 'waiting', 'held', 'failed', 'telling', 'fresh'] as const;
   const leads = new Map(names.map((name) => [name, randomUUID()]));
   const post = (n: number, name: (typeof names)[number], at = Date.now()) => {
     const leadId = leads.get(name) ?? '';
@@ -123,6 +123,27 @@ test('leads that nobody touched for long are erased, never one for whom somethin
   );
   await saveHeld(store, [{ ...post(12, 'held'), held: { reason: 'honeypot', keys: [] } }]);
   await producer.enqueue(post(13, 'waiting'));
+  // Out of attempts: an operator may still retry it.
+  const failed = post(15, 'failed');
+  const queue = 'leadgate:{leads-0}';
+  await producer.enqueue(failed);
+  await redis.rename(
+    `${queue}:${(await redis.lpop(`${queue}:wait`)) ?? ''}`,
+    `${queue}:${failed.id}`,
+  );
+  await redis.zadd(`${queue}:failed`, 1_000, failed.id);
+  // An endpoint is still to be told.
+  const endpointId = randomUUID();
+  await client.query(
+    `INSERT INTO endpoint (id, workspace_id, name, url, secret, events, concurrency)
+     VALUES ($1, $2, 'crm', 'https://crm.example', '', '{lead.created}', 1)`,
+    [endpointId, workspaceId],
+  );
+  await client.query(
+    `INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, due_at)
+     VALUES ($1, $2, $3, 'lead.created', 1, now())`,
+    [endpointId, leads.get('telling'), workspaceId],
+  );
 
   const folder = await mkdtemp(join(tmpdir(), 'leadgate-test-untouched-'));
   closes.add('folder', () => rm(folder, { recursive: true }));
@@ -132,7 +153,7 @@ test('leads that nobody touched for long are erased, never one for whom somethin
   closes.add('lease', lease.release);
   const run = () => createUntouchedTask({ store, redis }, lease, { ledger, logger }).run();
   expect(await run()).toBeNull();
-  expect(await previewRetention(store, workspaceId, 'leads', 730)).toMatchObject({ count: 2 });
+  expect(await previewRetention(store, workspaceId, 'leads', 730)).toMatchObject({ count: 3 });
   await setRetention(store, { workspaceId, kind: 'leads', days: 730 });
   expect(await run()).toEqual({ erased: 1 });
   const erased: string[] = [];
