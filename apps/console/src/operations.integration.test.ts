@@ -2,6 +2,8 @@ import { queueCounts } from '@leadgate/queue';
 import { applyGroup, listAudit, saveRejected } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { consoleUnderTest, type Ask, type ConsoleUnderTest } from './console-under-test.ts';
 
@@ -195,6 +197,28 @@ test('an import is looked at while it is sent, and what it refused is a file to 
   });
   expect(again.statusCode).toBe(409);
   expect((await operator('POST', `/api/runs/${randomUUID()}/stop`)).statusCode).toBe(404);
+});
+
+test('a file that cannot be read is not left in the way of the next request on its connection', async () => {
+  const base = await console_.app.listen({ host: '127.0.0.1', port: 0 });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const cookie = `leadgate=${await console_.sessionOf('Ines', 'operator')}`;
+  const ask = (method: string, path: string, body?: string) =>
+    new Promise<string>((resolve, reject) => {
+      const headers = { cookie, 'sec-fetch-site': 'same-origin', 'content-type': 'text/csv' };
+      request(base + path, { agent, method, headers }, (answer) => {
+        textOf(answer).then(resolve, reject);
+      })
+        .on('error', reject)
+        .end(body);
+    });
+  const file = `${'c,'.repeat(5_000)}\n${'x'.repeat(4_000_000)}`;
+  for (let turn = 0; turn < 2; turn++) {
+    const answer = await ask('POST', `/api/imports?linkId=${linkId}&dryRun=true`, file);
+    expect(answer).toContain('5001 columns');
+    expect(JSON.parse(await ask('GET', '/api/me'))).toMatchObject({ name: 'Ines' });
+  }
+  agent.destroy();
 });
 
 test('an import is stopped by whoever sees it', async () => {

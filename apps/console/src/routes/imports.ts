@@ -206,8 +206,9 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
           if (result !== null) tell({ result });
           else if (problem !== null) tell({ error: problem });
           lines.end();
-          // What is still being sent is not waited for.
-          request.raw.resume();
+          // What is still being sent is not waited for, and is not left in the way of the next request
+          // either: an input that could not be read (on) is still listened to.
+          request.raw.removeAllListeners('readable').resume();
           if (auditId !== null)
             await recordOutcome(store, auditId, state === 'failed' ? 'failed' : 'done');
         };
