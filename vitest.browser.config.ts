@@ -10,8 +10,7 @@ declare module 'vitest' {
   }
 }
 
-const { CHROME_PATH, SCREENSHOTS, RECEIVER_URL, RECEIVER_OPEN_LINK, RECEIVER_CLOSED_LINK } =
-  process.env;
+const { CHROME_PATH, RECEIVER_URL, RECEIVER_OPEN_LINK, RECEIVER_CLOSED_LINK } = process.env;
 
 /** One that runs somewhere else. */
 const given =
@@ -33,33 +32,23 @@ export default defineConfig({
     hookTimeout: 60_000,
     exclude: ['**/node_modules/**', '**/dist/**'],
     provide: { chromium: CHROME_PATH ?? '/usr/bin/chromium', receiver: given },
-    projects: SCREENSHOTS
-      ? [
-          {
-            extends: true,
-            test: {
-              ...{ name: 'screenshots', globalSetup: [SERVERS] },
-              include: ['apps/console/test/screenshots.ts'],
-            },
-          },
-        ]
-      : [
-          {
-            extends: true,
-            test: { name: 'snippet', include: ['packages/**/*.browser.test.ts'] },
-          },
-          {
-            extends: true,
-            test: {
-              name: 'snippet on a receiver',
-              include: ['packages/**/*.browser.test.ts'],
-              globalSetup: ['e2e/browser-receiver.ts'],
-            },
-          },
-          {
-            extends: true,
-            test: { name: 'pages', include: ['apps/**/*.browser.test.ts'], globalSetup: [SERVERS] },
-          },
-        ],
+    projects: [
+      {
+        extends: true,
+        test: { name: 'snippet', include: ['packages/**/*.browser.test.ts'] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'snippet on a receiver',
+          include: ['packages/**/*.browser.test.ts'],
+          globalSetup: ['e2e/browser-receiver.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'pages', include: ['apps/**/*.browser.test.ts'], globalSetup: [SERVERS] },
+      },
+    ],
   },
 });

@@ -60,6 +60,7 @@ const SUITES = {
   screenshots: () => ({
     config: 'vitest.browser.config.ts',
     env: { CHROME_PATH: findChromium(), SCREENSHOTS: 'yes' },
+    tests: ['apps/console/test/pages'],
   }),
   cluster: () => {
     requireProgram('haproxy', 'haproxy', 'to put in front of receivers');

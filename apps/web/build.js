@@ -1,5 +1,5 @@
 import react from '@vitejs/plugin-react';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
@@ -26,8 +26,43 @@ await build({
     reportCompressedSize: false,
     // A test measures what the first page loads.
     chunkSizeWarningLimit: 1_000,
+    manifest: 'manifest.json',
+    rolldownOptions: {
+      output: {
+        // What pages share is one file: a request each for small ones would wait for one another.
+        codeSplitting: {
+          groups: [{ name: 'shared', minShareCount: 10, test: /node_modules|src\/(?!pages\/)/ }],
+        },
+      },
+    },
   },
 });
+
+/** @type {Record<string, { file: string, imports?: string[], isEntry?: boolean }>} */
+const manifest = JSON.parse(readFileSync(join(OUT, 'manifest.json'), 'utf8'));
+rmSync(join(OUT, 'manifest.json'));
+
+/** @type {(name: string) => string[]} */
+const filesOf = (name) => {
+  const { file = '', imports = [], isEntry = false } = manifest[name] ?? {};
+  return isEntry ? [] : [`/${file}`, ...imports.flatMap(filesOf)];
+};
+
+// What a page loads besides the first script, by its address, and each language: the console names them in the
+// page that it sends, so that the browser asks for all of it at once and not for one after another.
+const source = readFileSync(join(import.meta.dirname, 'src/pages.ts'), 'utf8');
+const pages = [...source.matchAll(/path: '([^']+)',\s+load: \(\) => import\('\.\/([^']+)'\)/g)];
+writeFileSync(
+  join(OUT, 'preload.json'),
+  JSON.stringify({
+    pages: Object.fromEntries(
+      pages.map(([, path, file]) => [path, [...new Set(filesOf(`src/${file}`))]]),
+    ),
+    languages: Object.fromEntries(
+      ['en', 'pt'].map((language) => [language, filesOf(`src/messages/${language}.json`)]),
+    ),
+  }),
+);
 
 // Once here, and not at every request.
 for (const name of readdirSync(join(OUT, 'assets'))) {

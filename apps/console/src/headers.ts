@@ -1,20 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { STYLE_SOURCE } from './pages/style.ts';
 
-const OWN_PAGES = [
-  "default-src 'none'",
-  `style-src ${STYLE_SOURCE}`,
-  "img-src 'self' data:",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-];
-
-/** Pages of our own have no script at all, and one style sheet, known by its hash. */
-const STRICT = OWN_PAGES.join('; ');
-
-/** Those that live have one script, a file of ours, which asks this console and nobody else. */
-export const SCRIPTED = [...OWN_PAGES, "script-src 'self'", "connect-src 'self'"].join('; ');
+/** Answers that are no page. */
+const STRICT = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 
 /** The web application: scripts and styles of its own files, and the styles that bear the nonce of the answer. */
 export const webPolicy = (nonce: string): string =>

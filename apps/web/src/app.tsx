@@ -1,12 +1,20 @@
 import { Suspense } from 'react';
 import { useTranslations } from 'use-intl';
-import { Route, Switch } from 'wouter';
+import { Route, Switch, useRoute } from 'wouter';
 import { PLACES, ROUTES } from './pages.ts';
 import { Nothing, Waiting } from './parts/standing.tsx';
 import { SessionProvider } from './session.tsx';
-import { Shell } from './shell.tsx';
+import { PageHead, Shell } from './shell.tsx';
 
 export function App() {
+  const [isSignIn] = useRoute('/sign-in');
+  const door = ROUTES.find(({ path }) => path === '/sign-in');
+  if (isSignIn && door !== undefined)
+    return (
+      <Suspense fallback={<Waiting />}>
+        <door.Page />
+      </Suspense>
+    );
   return (
     <SessionProvider>
       <Shell places={PLACES}>
@@ -25,5 +33,10 @@ export function App() {
 
 function Unknown() {
   const t = useTranslations('standing');
-  return <Nothing icon="search" title={t('noPage')} />;
+  return (
+    <>
+      <PageHead title={t('noPage')} />
+      <Nothing icon="search" title={location.pathname} />
+    </>
+  );
 }

@@ -152,7 +152,7 @@ export function EndpointFields({
           placeholder={known === null ? '' : t('tokenStays')}
           autoComplete="off"
           size="xs"
-          visibilityToggleButtonProps={{ 'aria-label': t('showToken') }}
+          visibilityToggleButtonProps={{ tabIndex: 0, 'aria-label': t('showToken') }}
           value={form.token}
           error={fault('/token')}
           onChange={({ currentTarget: { value } }) => change({ token: value })}

@@ -220,7 +220,7 @@ export function LinkFields({
               placeholder={hasSecret ? t('secretStays') : ''}
               autoComplete="new-password"
               size="xs"
-              visibilityToggleButtonProps={{ 'aria-label': t('showSecret') }}
+              visibilityToggleButtonProps={{ tabIndex: 0, 'aria-label': t('showSecret') }}
               value={form.captchaSecret}
               onChange={({ currentTarget: { value } }) => change({ captchaSecret: value })}
             />

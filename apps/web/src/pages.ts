@@ -70,6 +70,7 @@ const PAGES: readonly Page[] = [
     place: { name: 'settings', icon: 'settings' },
   },
   { path: '/account', load: () => import('./pages/account.tsx') },
+  { path: '/sign-in', load: () => import('./pages/sign-in.tsx') },
 ];
 
 /** What the app shows at an address. */

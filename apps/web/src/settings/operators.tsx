@@ -220,7 +220,7 @@ export function Password({
       {...(isNew && { description: t('passwordHint') })}
       autoComplete={isNew ? 'new-password' : 'current-password'}
       size="xs"
-      visibilityToggleButtonProps={{ 'aria-label': t('showPassword') }}
+      visibilityToggleButtonProps={{ tabIndex: 0, 'aria-label': t('showPassword') }}
       value={value}
       error={error}
       onChange={({ currentTarget: { value: typed } }) => change(typed)}

@@ -1,11 +1,14 @@
 import { Keyring } from '@leadgate/boot';
 import { LEAD_EVENTS } from '@leadgate/contract';
 import { newSecret } from '@leadgate/delivery';
+import { openProducer } from '@leadgate/queue';
 import {
+  addOperator,
   applyGroup,
   createEndpoint,
   createField,
   createLink,
+  createToken,
   listEndpoints,
   listLinks,
   recordTries,
@@ -16,10 +19,16 @@ import {
 } from '@leadgate/store';
 import { sampleSubmission } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, inject, test } from 'vitest';
-import { type PagesUnderTest, pagesUnderTest, TELEPHONE } from './pages-under-test.ts';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import {
+  expectUsable,
+  type OpenPage,
+  type PagesUnderTest,
+  pagesUnderTest,
+  TELEPHONE,
+} from './pages-under-test.ts';
 
 /** Ignored by Git; those of the documentation are copied from it. */
 const FOLDER = fileURLToPath(new URL('../../../.leadgate/screenshots/', import.meta.url));
@@ -124,6 +133,9 @@ beforeAll(async () => {
   const [cause] = await rejectedCauses(store, workspaceId);
   if (cause === undefined) throw new Error('nothing was refused');
   refusedAt = `/inbox/refused?cause=${cause.cause}&link=${cause.linkId}`;
+  await makeHistory(workspaceId);
+  signedIn = pages.openAs('administrator');
+  await (await signedIn).page.goto('/leads');
 }, 120_000);
 
 /** One that takes what it is sent, one that does not, and a paused one. */
@@ -179,6 +191,48 @@ async function deliver(workspaceId: string, people: readonly { leadId: string }[
   }
 }
 
+/** What an administrator finds done: an import, a failed post, access of people and programs, a changed link. */
+async function makeHistory(workspaceId: string): Promise<void> {
+  const { store, redis } = pages.console;
+  const begunBy = { begunByKind: 'operator', begunBy: 'Bia' };
+  const run = { workspaceId, runner: randomUUID(), ...begunBy };
+  await store.prisma.run.createMany({
+    data: [
+      {
+        ...{ ...run, id: randomUUID(), kind: 'import', state: 'done', fileName: 'meta.csv' },
+        ...{ parameters: { linkId }, progress: { enqueued: 1_240, refused: 3, known: 18 } },
+        endedAt: new Date(),
+      },
+      {
+        ...{ ...run, id: randomUUID(), kind: 'replay', state: 'stopped', endedAt: new Date() },
+        ...{ parameters: { linkId }, progress: { enqueued: 400 } },
+      },
+    ],
+  });
+  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const producer = await openProducer(redis, { logger });
+  await producer.enqueue(sampleSubmission(900, { workspaceId, linkId }));
+  await producer.close();
+  const jobs = 'leadgate:{leads-0}';
+  const jobId = String(await redis.lindex(`${jobs}:wait`, 0));
+  await redis.lrem(`${jobs}:wait`, 1, jobId);
+  const failedReason = 'value too long for type character varying(64)';
+  await redis.hset(`${jobs}:${jobId}`, { failedReason, atm: 5, finishedOn: Date.now() });
+  await redis.zadd(`${jobs}:failed`, Date.now(), jobId);
+  await addOperator(store, { name: 'Bia', password: randomUUID(), role: 'operator', workspaceId });
+  await createToken(store, {
+    ...{ name: 'n8n', role: 'operator' as const, workspaceId, days: 90 },
+    createdBy: { name: 'Bia', operatorId: null },
+  });
+  const ask = await pages.console.signIn('Ana Prado', 'administrator');
+  const payload = { mode: 'lenient', linkLimit: 600 };
+  const rules = { email: ['$.email'], name: ['$.name'], telephone: ['$.telephone'] };
+  for (const change of [payload, { mapping: { preset: null, rules } }]) {
+    const answer = await ask('PATCH', `/api/links/${linkId}`, { payload: change });
+    if (answer.statusCode !== 200) throw new Error(answer.body);
+  }
+}
+
 /** Three weeks of counts, as days and nights go, a silent link and one that refuses. */
 async function makeCounts(workspaceId: string): Promise<void> {
   const { prisma } = pages.console.store;
@@ -230,6 +284,12 @@ async function makeCounts(workspaceId: string): Promise<void> {
   });
 }
 
+/** An id in the order of time, as those of posts are. */
+const idAt = (ms: number): string => {
+  const time = ms.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+};
+
 /** What needs a person: refused for two causes, held, and two who may be one. */
 async function makeInbox(workspaceId: string): Promise<void> {
   const { store } = pages.console;
@@ -238,7 +298,8 @@ async function makeInbox(workspaceId: string): Promise<void> {
     ...{ telephone: `@${FIRST[n % 10]?.toLowerCase()}`, utmSource: 'instagram' },
   }));
   const refuse = (body: object, pointer: string, code: string, n: number) => ({
-    ...{ id: randomUUID(), workspaceId, linkId, stamp: (Date.now() - n * 90_000) * 1_000 },
+    ...{ id: idAt(Date.now() - n * 90_000), workspaceId, linkId },
+    stamp: (Date.now() - n * 90_000) * 1_000,
     ...{ code: 'invalid-lead', body: JSON.stringify(body), bodyType: 'json' as const },
     errors: [{ pointer, code, detail: 'Not that.' }],
   });
@@ -266,10 +327,20 @@ async function makeInbox(workspaceId: string): Promise<void> {
 
 afterAll(() => pages.close());
 
+/** One reader for all of it. */
+let signedIn: Promise<OpenPage>;
+
 const SIZES = [
   ['desk', { width: 1_280, height: 800 }],
   ['telephone', TELEPHONE],
 ] as const;
+const LANGUAGES = ['en', 'pt'] as const;
+const SCHEMES = ['light', 'dark'] as const;
+
+/** Whether pictures of all are written; without, half of what can be combined is looked at: each pair of it. */
+const WRITES = process.env['SCREENSHOTS'] === 'yes';
+const isLookedAt = (...plain: readonly boolean[]): boolean =>
+  WRITES || plain.filter(Boolean).length % 2 === 1;
 
 /** A page by its name, its address, and what shows that it is there. */
 const PAGES: readonly (readonly [name: string, path: () => string, ready: string])[] = [
@@ -278,11 +349,11 @@ const PAGES: readonly (readonly [name: string, path: () => string, ready: string
   ['inbox', () => '/inbox', 'a.row'],
   ['inbox-refused', () => refusedAt, '.mend-fields'],
   ['inbox-held', () => '/inbox/held?reason=honeypot', 'button.row'],
-  ['inbox-failed', () => '/inbox/failed', 'main svg'],
+  ['inbox-failed', () => '/inbox/failed', 'button.row'],
   ['inbox-duplicates', () => '/inbox/duplicates', '.compare'],
   ['queue', () => '/queue', '.chart'],
   ['leads', () => '/leads', 'a.row'],
-  ['lead', () => `/leads/${leadId}`, '.lead-history'],
+  ['lead', () => `/leads/${leadId}`, '.lead-history code'],
   ['links', () => '/links', 'a.row'],
   ['new-link', () => '/links/new', 'form'],
   ...['use', 'settings', 'mapping', 'codes'].map(
@@ -293,40 +364,106 @@ const PAGES: readonly (readonly [name: string, path: () => string, ready: string
   ['new-endpoint', () => '/deliveries/new', 'form'],
   ['endpoint', () => `/deliveries/${endpointId}`, 'tbody tr'],
   ['endpoint-verify', () => `/deliveries/${endpointId}?tab=verify`, '[role=tabpanel]:visible'],
-  ['imports', () => '/imports', 'main .bar'],
+  ['endpoint-settings', () => `/deliveries/${endpointId}?tab=settings`, 'form'],
+  ['imports', () => '/imports', 'tbody tr'],
   ['import', () => '/imports/new', '.drop'],
   ['replay', () => '/imports/replay', 'main button'],
+  ['read-again', () => '/imports/read-again', 'main button'],
   ...['workspace', 'fields', 'retention', 'operators', 'tokens'].map(
     (tab) => [`settings-${tab}`, () => `/settings?tab=${tab}`, '[role=tabpanel]:visible'] as const,
   ),
-  ['audit', () => '/audit', 'main .bar'],
+  ['audit', () => '/audit', 'tbody tr'],
   ['account', () => '/account', '.lead-card'],
-  ['endpoint-settings', () => `/deliveries/${endpointId}?tab=settings`, 'form'],
+  ['no-page', () => '/nowhere', 'main svg'],
+  ['sign-in', () => '/sign-in', 'form'],
 ];
 
+test('every page that the application has is looked at here', () => {
+  const source = readFileSync(new URL('../../web/src/pages.ts', import.meta.url), 'utf8');
+  const routes = [...source.matchAll(/path: '([^']+)'/g)].map(([, route = '']) => route);
+  expect(routes.length).toBeGreaterThan(20);
+  const paths = PAGES.map(([, path]) => path().replace(/\?.*/, ''));
+  const isAt = (route: string) => new RegExp(`^${route.replaceAll(/:\w+/g, '[^/]+')}$`);
+  expect(routes.filter((route) => !paths.some((path) => isAt(route).test(path)))).toEqual([]);
+});
+
+/** What a mouse can do and a keyboard cannot: what looks as if it could be clicked, and cannot be focused. */
+const OUT_OF_REACH = `[...document.querySelectorAll('body *')].filter((one) => {
+  const { cursor, visibility } = getComputedStyle(one);
+  if (cursor !== 'pointer' || visibility === 'hidden' || one.getClientRects().length === 0) return false;
+  const acting = 'a[href], button, input, select, textarea, summary, label, [tabindex="0"]';
+  const acts = one.closest(acting) ?? one.querySelector(acting);
+  return acts === null || (acts.matches('[tabindex="-1"]') && !acts.matches('[role=tab], [aria-hidden]'));
+}).map((one) => one.outerHTML.slice(0, 200))`;
+
 test.each(PAGES)(
-  '%s',
+  '%s has no barrier in either language and mode, at a desk and 360 pixels, and all of it is reached by keyboard',
   async (name, path, ready) => {
-    for (const [width, size] of SIZES) {
-      const { page } = await pages.openAs('administrator', size);
-      await page.goto('/leads');
-      for (const language of ['en', 'pt'] as const)
-        for (const scheme of ['light', 'dark'] as const) {
-          await page.evaluate(
-            `localStorage.setItem('leadgate.language', '${language}'); localStorage.setItem('mantine-color-scheme-value', '${scheme}')`,
-          );
-          await page.goto(path());
-          await page.locator(ready).first().waitFor();
-          // The stream of the overview never ends.
-          if (!name.startsWith('overview')) await page.waitForLoadState('networkidle');
-          else await page.locator('.shares, .books[data-tone]').nth(1).waitFor();
-          await page.screenshot({
-            path: `${FOLDER}${name}-${width}-${language}-${scheme}.png`,
-            fullPage: width === 'telephone',
-          });
+    const { page, faults } = await signedIn;
+    faults.length = 0;
+    for (const language of LANGUAGES) {
+      await page.setViewportSize(SIZES[0][1]);
+      await page.evaluate(`localStorage.setItem('leadgate.language', '${language}')`);
+      await page.goto(path());
+      await page.locator(ready).first().waitFor();
+      await page.locator('h1, main svg').first().waitFor();
+      if (WRITES && !name.startsWith('overview')) await page.waitForLoadState('networkidle');
+      // The stream of the overview never ends.
+      else if (WRITES) await page.locator('.shares, .books[data-tone]').nth(1).waitFor();
+      expect(await page.evaluate(OUT_OF_REACH)).toEqual([]);
+      for (const [width, size] of SIZES)
+        for (const scheme of SCHEMES) {
+          if (!isLookedAt(language === 'en', width === 'desk', scheme === 'light')) continue;
+          await page.setViewportSize(size);
+          await page.emulateMedia({ colorScheme: scheme });
+          await expectUsable(page);
+          if (WRITES)
+            await page.screenshot({
+              path: `${FOLDER}${name}-${width}-${language}-${scheme}.png`,
+              fullPage: width === 'telephone' && name !== 'leads',
+            });
         }
-      await page.context().close();
     }
+    expect(faults).toEqual([]);
   },
   120_000,
+);
+
+/** As the browser's own tools have it, by the name of Fast 4G. Bytes a second, milliseconds. */
+const LINE = {
+  ...{ offline: false, latency: 165 },
+  ...{ downloadThroughput: 1_012_500, uploadThroughput: 168_750 },
+};
+
+/** A promise of one second, on machines of which nothing is known: what takes thrice as long is no accident. */
+const USABLE_WITHIN_MS = 3_000;
+
+test.each([
+  ['/', '.chart'],
+  ['/leads', 'a.row'],
+])(
+  '%s is usable soon on a slow line: it asks for all that it needs at once',
+  async (path, ready) => {
+    const { page, faults } = await pages.openAs('operator');
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('Network.enable');
+    await devtools.send('Network.emulateNetworkConditions', LINE);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const began = performance.now();
+    const answer = await page.goto(path, { waitUntil: 'commit' });
+    await page.locator(ready).first().waitFor();
+    const took = performance.now() - began;
+    const html = (await answer?.text()) ?? '';
+    const scripts = asked.filter((one) => one.endsWith('.js'));
+    expect(scripts.length).toBeGreaterThan(2);
+    expect(scripts.filter((one) => !html.includes(`"${one}"`))).toEqual([]);
+    // What was asked for ahead is taken, and not asked for again.
+    const first = ['/api/me', '/api/workspaces'];
+    expect(asked.filter((one) => first.includes(one)).toSorted()).toEqual(first);
+    process.stdout.write(`${path} was usable after ${Math.round(took)} ms\n`);
+    expect(took).toBeLessThan(USABLE_WITHIN_MS);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  },
 );

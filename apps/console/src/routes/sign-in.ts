@@ -1,5 +1,4 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import type { FieldError } from '@leadgate/contract';
 import {
   type AuthenticationResponseJSON,
   displayText,
@@ -13,8 +12,6 @@ import {
   signInWithKey,
 } from '@leadgate/store';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { originOf } from '../gate.ts';
@@ -26,8 +23,6 @@ import {
   setDeviceCookie,
   setSessionCookie,
 } from '../session-cookie.ts';
-import { html, type Html } from './html.ts';
-import { sendDoor } from './layout.ts';
 
 const Form = Type.Object({
   name: Type.String({ maxLength: 300 }),
@@ -51,19 +46,7 @@ const KeyAnswer = Type.Object({
   clientExtensionResults: Type.Object({}),
 });
 
-/** The script that asks security keys, and the library that it asks by: plain JavaScript, sent as it is. */
-const KEY_SCRIPT = '/static/security-key.js';
-const require = createRequire(import.meta.url);
-const KEY_SCRIPT_TEXT = [
-  require
-    .resolve('@simplewebauthn/browser')
-    .replace('script/index.js', 'dist/bundle/index.umd.min.js'),
-  new URL('../../static/security-key.js', import.meta.url),
-]
-  .map((file) => readFileSync(file, 'utf8'))
-  .join('\n');
-
-/** GET and POST /sign-in, POST /sign-in/key, POST /sign-out. */
+/** What the sign-in page asks: GET /sign-in/first, POST /sign-in, POST /sign-in/key, POST /sign-out. */
 export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, services) => {
   const { store, metrics, keyring } = services;
   const count = metrics.counters({
@@ -73,13 +56,9 @@ export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (a
     values: ['signed-in', 'refused', 'code-needed', 'key-needed', 'slowed', 'invalid'],
   });
 
-  app.get(KEY_SCRIPT, { config: { public: true }, schema: { hide: true } }, (_request, reply) =>
-    reply.type('text/javascript; charset=utf-8').send(KEY_SCRIPT_TEXT),
-  );
-
-  app.get('/sign-in', { config: { public: true }, schema: { hide: true } }, (_request, reply) =>
-    sendSignInPage(reply, services, { status: 200 }),
-  );
+  app.get('/sign-in/first', { config: { public: true }, schema: { hide: true } }, async () => ({
+    first: !(await hasOperators(store)),
+  }));
 
   app.post(
     '/sign-in',
@@ -128,7 +107,7 @@ export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (a
       // Not the name: a password is typed into its field by mistake.
       request.log.warn({ outcome: outcome.kind, requestId: request.id }, 'sign-in refused');
       if (outcome.kind === 'refused') await recordFailure(request);
-      return sendSignInPage(reply, services, answerTo(reply, outcome));
+      return answer(reply, outcome);
     }
     const { name } = outcome.operator;
     const auditId = await recordAction(store, {
@@ -177,134 +156,19 @@ function keyAnswerOf(text: string): AuthenticationResponseJSON | null {
   }
 }
 
-function answerTo(
+/** Says what a try came to that did not let in: the page has the words. */
+function answer(
   reply: FastifyReply,
   outcome: Exclude<FirstSignIn, { kind: 'signed-in' }>,
-): SignInPage {
+): FastifyReply {
   switch (outcome.kind) {
-    case 'key-needed': {
-      const { options, orCode } = outcome;
-      const problem =
-        options !== null
-          ? 'Now your security key.'
-          : orCode
-            ? 'Your security keys are for another address of this console: type the code of your authenticator.'
-            : 'Your security keys are for another address of this console: sign in there.';
-      return { status: 401, problem, keyOptions: options, asksCode: orCode };
-    }
+    case 'key-needed':
     case 'code-needed':
-      return {
-        status: 401,
-        problem: 'Type the code that your authenticator shows now, too.',
-        asksCode: true,
-      };
     case 'refused':
-      return { status: 401, problem: 'That is not right. Nothing more can be told.' };
+      return reply.code(401).send(outcome);
     case 'slowed':
-      reply.header('retry-after', outcome.retryAfterSeconds);
-      return {
-        status: 429,
-        problem: `Too many tries. Wait ${outcome.retryAfterSeconds} seconds.`,
-      };
+      return reply.code(429).header('retry-after', outcome.retryAfterSeconds).send(outcome);
     case 'invalid':
-      return { status: 422, problem: sentences(outcome.errors) };
+      return reply.code(422).send(outcome);
   }
 }
-
-const sentences = (errors: FieldError[]): string => errors.map(({ detail }) => detail).join(' ');
-
-interface SignInPage {
-  status: number;
-  problem?: string;
-  asksCode?: boolean;
-  /** What a security key is asked with, after the right name and password. */
-  keyOptions?: object | null;
-}
-
-/** The page with the form that signs in, or makes the first operator if there is none. */
-async function sendSignInPage(
-  reply: FastifyReply,
-  { store }: Pick<ConsoleServices, 'store'>,
-  { status, problem, asksCode = false, keyOptions = null }: SignInPage,
-): Promise<FastifyReply> {
-  const first = !(await hasOperators(store));
-  const body = html`<h1>${first ? 'Welcome to Leadgate' : 'Leadgate'}</h1>
-    ${
-      first &&
-      html`<p>
-          Nobody can sign in yet. Type the one-time code that the console printed when it started,
-          and choose a name and a password.
-        </p>
-        <p class="soft">Is it older than 15 minutes? Start the console again for another one.</p>`
-    }
-    ${problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`}
-    ${
-      keyOptions !== null &&
-      html`<form
-          id="sign-in-key"
-          method="post"
-          action="/sign-in/key"
-          data-options="${JSON.stringify(keyOptions)}"
-        >
-          <input type="hidden" name="answer" />
-          <button>Use your security key</button>
-        </form>
-        <p id="key-says" role="status"></p>
-        ${asksCode && html`<h2>Or with a code</h2>`}`
-    }
-    ${(keyOptions === null || asksCode) && form({ first, asksCode })}`;
-  return sendDoor(reply.code(status), {
-    ...{ title: first ? 'First sign-in' : 'Sign in', body },
-    ...(keyOptions !== null && { script: KEY_SCRIPT }),
-  });
-}
-
-/** Name, password, and the code that is asked for. */
-const form = ({ first, asksCode }: { first: boolean; asksCode: boolean }): Html =>
-  html`<form method="post" action="/sign-in">
-    ${
-      first &&
-      html`<label for="code">One-time code</label>
-        <input
-          id="code"
-          name="code"
-          required
-          autocomplete="one-time-code"
-          spellcheck="false"
-          autofocus
-        />`
-    }
-    <label for="name">Name</label>
-    <input
-      id="name"
-      name="name"
-      required
-      autocomplete="username"
-      spellcheck="false"
-      ${!first && html`autofocus`}
-    />
-    <label for="password">Password</label>
-    <input
-      id="password"
-      name="password"
-      type="password"
-      required
-      ${
-        first
-          ? html`minlength="10" autocomplete="new-password"`
-          : html`autocomplete="current-password"`
-      }
-    />
-    ${
-      asksCode &&
-      html`<label for="second-factor">Code of your authenticator</label>
-        <input
-          id="second-factor"
-          name="secondFactor"
-          required
-          inputmode="numeric"
-          autocomplete="one-time-code"
-        />`
-    }
-    <button>${first ? 'Begin' : 'Sign in'}</button>
-  </form>`;
