@@ -1,5 +1,9 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { LinkMapping } from '@leadgate/contract';
+import { openSpool } from '@leadgate/intake';
 import { startRedisServer, startSilentProxy } from '@leadgate/testkit';
 import {
   closeAll,
@@ -19,6 +23,8 @@ const ANA = { email: 'ana@example.com' };
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const UUID_V4 = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
+const SILENT = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
 
 const manyLetters = (letters: number) => JSON.stringify({ name: 'x'.repeat(letters) });
 
@@ -272,6 +278,24 @@ describe('an accepted lead', () => {
     expect((await receiver.post(people('d@x.io', 'e@x.io', 'f@x.io'))).statusCode).toBe(202);
     expect((await receiver.post(people('g@x.io', 'h@x.io'))).statusCode).toBe(429);
     expect(receiver.enqueued).toHaveLength(6);
+  });
+
+  test('that is a list is durable in the spool row by row, and has to be sent again if there is none', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'leadgate-spool-'));
+    const spool = await openSpool(directory, { maxBytes: 2 ** 20, logger: SILENT });
+    onTestFinished(() => spool.close());
+    const backpressure = () => ({ code: 'unavailable' as const, reason: 'Redis is away' });
+    const link = { mapping: ROWS };
+    const receiver = await openApp({ link, services: { backpressure, spool } });
+    const answer = await receiver.post(people('a@x.io', 'no', 'b@x.io'));
+    expect(answer.statusCode).toBe(202);
+    expect(answer.json()).toMatchObject({ leads: [{}, { code: 'invalid-lead' }, {}] });
+    expect(spool.status().waiting).toBe(2);
+
+    const without = await openApp({ link, services: { backpressure } });
+    expect((await without.post(people('a@x.io', 'no', 'b@x.io'))).statusCode).toBe(503);
+    // Its sender sends the bad row again, too.
+    expect(without.rejected).toEqual([]);
   });
 
   test('of a sender that has to prove itself is refused without proof, and kept without its secret', async () => {
