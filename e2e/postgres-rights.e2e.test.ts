@@ -92,4 +92,8 @@ test('a role that owns nothing is enough for the whole system, and may do no mor
   const tables = await connect(owner);
   for (const refused of ['DELETE FROM audit_entry', 'TRUNCATE audit_entry'])
     await expect(tables.query(refused), refused).rejects.toThrow('only added to');
+
+  await system.cli('workspace', 'remove', 'Agency', '--confirm', 'Agency');
+  expect(await system.cli('workspace', 'list')).toEqual([]);
+  await vi.waitFor(async () => expect((await post()).status).toBe(404));
 }, 120_000);
