@@ -18,7 +18,7 @@ import { useLocation } from 'wouter';
 import { api, dataOf } from './api.ts';
 import type { Endpoint } from './endpoint-form.tsx';
 import { type Try, useBacklog } from './pages/deliveries.tsx';
-import { isGood } from './parts/answer.tsx';
+import { AnswerBadge, isGood } from './parts/answer.tsx';
 import { FormModal } from './parts/form-modal.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Secret } from './parts/secret.tsx';
