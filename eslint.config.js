@@ -102,7 +102,6 @@ export default defineConfig(
     // Plain JavaScript outside of the type check.
     files: [
       'apps/*/bin/*.js',
-      'apps/console/static/*.js',
       'apps/web/*.js',
       'apps/receiver/demo/*.js',
       'deploy/**/*.js',
