@@ -14,7 +14,7 @@ export default defineConfig({
   test: {
     reporters: ['default', './scripts/test-count.js'],
     // More than cores: tests of outages wait most of their time.
-    maxWorkers: 4,
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // Processes are killed and servers taken away here: a machine that stands still for a second is told
     // from a fault by a second run, and what passed only then is named at the end (scripts/test-count.js).
