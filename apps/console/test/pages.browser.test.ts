@@ -30,7 +30,7 @@ import {
   TELEPHONE,
 } from './pages-under-test.ts';
 
-/** Ignored by Git; those of the documentation are copied from it. */
+/** Ignored by Git. */
 const FOLDER = fileURLToPath(new URL('../../../.leadgate/screenshots/', import.meta.url));
 
 const FIRST = [
