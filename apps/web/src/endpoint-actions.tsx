@@ -204,14 +204,16 @@ function Resend({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
         </Stack>
       </Radio.Group>
       {choice === 'time' && (
-        <Group grow gap="sm">
+        <Group gap="sm">
           <TextInput
+            flex="1 1 200px"
             type="datetime-local"
             label={t('from')}
             value={from}
             onChange={({ currentTarget: { value } }) => setFrom(value)}
           />
           <TextInput
+            flex="1 1 200px"
             type="datetime-local"
             label={t('to')}
             value={to}

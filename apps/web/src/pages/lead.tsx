@@ -14,7 +14,7 @@ import {
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { Fragment, type ReactNode, useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useParams } from 'wouter';
 import { type Answer, api, ApiProblem, dataOf, type Problem } from '../api.ts';
@@ -196,7 +196,15 @@ const Fact = ({ label, value, from }: { label: string; value: string; from: Reac
     <dt>{label}</dt>
     <dd>
       <span className="fact">
-        <span>{value}</span>
+        {/* A long address goes on in the next line at its @. */}
+        <span>
+          {value.split(/(?=@)/).map((part, index) => (
+            <Fragment key={index}>
+              {index > 0 && <wbr />}
+              {part}
+            </Fragment>
+          ))}
+        </span>
         <Copy text={value} />
       </span>
       {from !== null && <span className="from">{from}</span>}

@@ -46,6 +46,8 @@ const FIRST_COLUMNS: readonly string[] = [
   ...(['email', 'telephone', 'city', 'utmSource', 'utmCampaign', 'createdAt'] satisfies Column[]),
 ];
 const TIMES: readonly string[] = ['createdAt', 'updatedAt'] satisfies Column[];
+/** Those that give way when a window is too narrow for all. */
+const LONG: readonly string[] = ['email', 'utmCampaign'] satisfies Column[];
 
 export default function LeadsPage() {
   const t = useTranslations('leads');
@@ -293,7 +295,7 @@ function Value({ lead, column }: { lead: Lead; column: string }) {
   const value = isColumn(column) ? lead[column] : lead.customFields[column];
   if (value === undefined || value === null || value === '') return <span className="soft">–</span>;
   if (typeof value === 'string' && TIMES.includes(column)) return <Time at={value} near />;
-  return textOf(value);
+  return LONG.includes(column) ? <span className="long">{textOf(value)}</span> : textOf(value);
 }
 
 function Columns({

@@ -82,8 +82,9 @@ function Replay({ workspace }: { workspace: Workspace }) {
           set({ linkId });
         }}
       />
-      <Group grow gap="sm">
+      <Group gap="sm">
         <TextInput
+          flex="1 1 200px"
           type="datetime-local"
           label={t('from')}
           value={from}
@@ -94,6 +95,7 @@ function Replay({ workspace }: { workspace: Workspace }) {
           }}
         />
         <TextInput
+          flex="1 1 200px"
           type="datetime-local"
           label={t('to')}
           value={to}
