@@ -248,23 +248,37 @@ test.each(SIZES)(
     await page.getByText('token.revoke').first().waitFor();
     await page.getByText('operator.add').first().waitFor({ state: 'detached' });
     await expectUsable(page);
+    const ask = await pages.console.signIn(`Bia at ${at}`, 'operator');
+    const payload = { linkLimit: at.length };
+    const changed = await ask('PATCH', `/api/links/${linkId}`, { payload });
+    expect(changed.statusCode).toBe(200);
+    await page.getByPlaceholder('link, or link.disable').fill('link');
+    const row = page.locator('tbody tr').filter({ hasText: `Bia at ${at}` });
+    await row.waitFor();
+    expect(await row.locator('.changes').textContent()).toMatch(/^linkLimit.+ → \d+$/);
+    expect(await row.locator('.changes ins').textContent()).toBe(String(at.length));
+    await expectUsable(page);
     expect(faults.filter((fault) => !fault.includes('422'))).toEqual([]);
   },
   60_000,
 );
 
-test('a viewer is told what needs another role', async () => {
-  const { page, faults } = await pages.openAs('viewer', TELEPHONE);
-  for (const path of ['/deliveries', '/imports/new', '/imports/replay', '/audit']) {
-    await page.goto(path);
-    await page.getByText('This needs another role').waitFor();
-  }
-  await page.goto('/settings?tab=fields');
-  await page.locator('[role=tabpanel]:visible').waitFor();
-  expect(await page.getByRole('button', { name: 'New field' }).count()).toBe(0);
-  await expectUsable(page);
-  expect(faults).toEqual([]);
-}, 60_000);
+test.each(SIZES)(
+  'a viewer is told what needs another role, at %s',
+  async (_at, size) => {
+    const { page, faults } = await pages.openAs('viewer', size);
+    for (const path of ['/deliveries', '/imports/new', '/imports/replay', '/audit']) {
+      await page.goto(path);
+      await page.getByText('This needs another role').waitFor();
+    }
+    await page.goto('/settings?tab=fields');
+    await page.locator('[role=tabpanel]:visible').waitFor();
+    expect(await page.getByRole('button', { name: 'New field' }).count()).toBe(0);
+    await expectUsable(page);
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
 
 test('a demo says on every page that it is one, and how it is removed', async () => {
   const { store } = pages.console;
