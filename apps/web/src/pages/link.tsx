@@ -338,7 +338,7 @@ function Codes({ link }: { link: Link }) {
           <th scope="col" data-keep>
             {t('until')}
           </th>
-          <th scope="col">{t('since')}</th>
+          <th scope="col">{t('codeSince')}</th>
         </tr>
       </thead>
       <tbody>

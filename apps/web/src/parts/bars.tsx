@@ -89,7 +89,12 @@ export function Bars({
       </div>
       <div className="chart-labels" aria-hidden>
         {bars.map((bar, n) => (
-          <span key={bar.at}>{n % every === 0 && <span>{bar.label}</span>}</span>
+          <span
+            key={bar.at}
+            data-spare={n % (2 * every) > 0 || n + 2 * every > bars.length || undefined}
+          >
+            {n % every === 0 && <span>{bar.label}</span>}
+          </span>
         ))}
       </div>
     </figure>
