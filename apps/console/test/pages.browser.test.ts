@@ -429,6 +429,32 @@ test.each(PAGES)(
   120_000,
 );
 
+/** Markup of bull-board's own scripts: buttons and pictures without a name or with another one, a start page without a heading. */
+const OF_BULL_BOARD = [
+  ...['button-name', 'image-redundant-alt', 'label-content-name-mismatch', 'page-has-heading-one'],
+  'svg-img-alt',
+];
+
+test('the dashboard of jobs looks as our pages do and has no barrier of ours, in either mode', async () => {
+  const { page, faults } = await signedIn;
+  faults.length = 0;
+  await page.setViewportSize(SIZES[0][1]);
+  for (const [colorScheme, background] of [
+    ['light', 'rgb(251, 251, 250)'],
+    ['dark', 'rgb(20, 21, 23)'],
+  ] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.goto('/queues');
+    await page.locator('a[href*="/queue/"]').first().waitFor();
+    expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(background);
+    await expectUsable(page, OF_BULL_BOARD);
+    await page.locator('a[href*="/queue/"]').first().click();
+    await page.locator('h1').waitFor();
+    await expectUsable(page, OF_BULL_BOARD);
+  }
+  expect(faults).toEqual([]);
+}, 60_000);
+
 /** As the browser's own tools have it, by the name of Fast 4G. Bytes a second, milliseconds. */
 const LINE = {
   ...{ offline: false, latency: 165 },
