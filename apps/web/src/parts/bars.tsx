@@ -37,6 +37,8 @@ export function Bars({
 }) {
   const format = useFormatter();
   const most = roundUp(Math.max(...bars.flatMap((bar) => [bar.value, bar.before ?? 0]), 0));
+  // On a telephone four labels at most, and none that the end would cut.
+  const apart = every * Math.ceil(bars.length / 4 / every);
   const share = (n: number) => ({ height: `${(n / most) * 100}%` });
   return (
     <figure className="chart">
@@ -89,10 +91,7 @@ export function Bars({
       </div>
       <div className="chart-labels" aria-hidden>
         {bars.map((bar, n) => (
-          <span
-            key={bar.at}
-            data-spare={n % (2 * every) > 0 || n + 2 * every > bars.length || undefined}
-          >
+          <span key={bar.at} data-spare={n % apart > 0 || n + apart > bars.length || undefined}>
             {n % every === 0 && <span>{bar.label}</span>}
           </span>
         ))}
