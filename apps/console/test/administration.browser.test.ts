@@ -289,6 +289,7 @@ test('a demo says on every page that it is one, and how it is removed', async ()
     await page.goto(path);
     await page.getByText('npx leadgate demo remove').waitFor();
   }
+  await page.getByRole('heading', { name: 'Account' }).waitFor();
   await expectUsable(page);
   await store.prisma.workspace.update({ where: { id: workspaceId }, data: { demo: null } });
   await page.goto('/links');
