@@ -66,7 +66,8 @@ export function createOlderRedis(
       return {
         restores: thrown.length,
         submissions: new Set(waiting.map(({ id }) => id)),
-        marks: new Set(waiting.map(({ lead }) => lead.utmContent ?? '')),
+        // Of the body: a sender with names of its own is not understood before its link has a mapping.
+        marks: new Set(waiting.map(({ body }) => /post-\d+/.exec(body)?.[0] ?? '')),
       };
     },
   };
