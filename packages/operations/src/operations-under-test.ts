@@ -7,6 +7,8 @@ import { applyGroup, createLink, createWorkspace, openStore, type Store } from '
 import { Redis } from 'ioredis';
 import { expect, vi } from 'vitest';
 import type { ImportServers } from './import/import-rows.ts';
+import type { Call, Connections } from './operation.ts';
+import { Runner } from './runs.ts';
 
 /** Servers of operations, and a workspace with a link on them. */
 export interface OperationsUnderTest extends ImportServers {
@@ -103,3 +105,31 @@ export async function operationsUnderTest(urls: {
     },
   };
 }
+
+/** What operations are run on, of these servers; `change`: what a test needs besides. */
+export function connectionsOf(
+  { store, redis, reserver, producer }: OperationsUnderTest,
+  change: Partial<Connections> = {},
+): Connections {
+  return {
+    store,
+    redis: () => Promise.resolve(redis),
+    intake: () => Promise.resolve({ reserver, producer }),
+    failed: () => Promise.reject(new Error('not asked for')),
+    runner: new Runner(),
+    keyring: () => Promise.resolve(null),
+    erasureLedger: null,
+    consentKey: null,
+    deliveries: () => Promise.resolve({ allowNetworks: [] }),
+    receiverUrl: null,
+    ...change,
+  };
+}
+
+/** Who may do everything, at the prompt. */
+export const ADMINISTRATOR: Call = {
+  actor: { kind: 'command-line', name: 'ana', role: 'administrator', workspaces: [] },
+  requestId: null,
+  signal: new AbortController().signal,
+  warn: () => undefined,
+};

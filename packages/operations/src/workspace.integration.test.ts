@@ -4,10 +4,14 @@ import { applyGroup, REMOVED_FROM, saveHeld, saveRejected } from '@leadgate/stor
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Call, Connections } from './operation.ts';
-import { operationsUnderTest, type OperationsUnderTest } from './operations-under-test.ts';
+import type { Connections } from './operation.ts';
+import {
+  ADMINISTRATOR,
+  connectionsOf,
+  operationsUnderTest,
+  type OperationsUnderTest,
+} from './operations-under-test.ts';
 import { runOperation } from './run.ts';
-import { Runner } from './runs.ts';
 import { workspace } from './workspace.ts';
 
 /** Tables where a removal leaves what there is, and why. */
@@ -42,19 +46,7 @@ beforeAll(async () => {
   operations = await operationsUnderTest({ databaseUrl: database.url, redisUrl: server.url });
   client = new pg.Client({ connectionString: database.url });
   await client.connect();
-  const { store, redis, reserver, producer } = operations;
-  connections = {
-    store,
-    redis: () => Promise.resolve(redis),
-    intake: () => Promise.resolve({ reserver, producer }),
-    failed: () => Promise.reject(new Error('not asked for')),
-    runner: new Runner(),
-    keyring: () => Promise.resolve(null),
-    erasureLedger: null,
-    consentKey: null,
-    deliveries: () => Promise.resolve({ allowNetworks: [] }),
-    receiverUrl: null,
-  };
+  connections = connectionsOf(operations);
 });
 afterAll(async () => {
   await client.end();
@@ -62,15 +54,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-const call: Call = {
-  actor: { kind: 'command-line', name: 'ana', role: 'administrator', workspaces: [] },
-  requestId: null,
-  signal: new AbortController().signal,
-  warn: () => undefined,
-};
-
 const remove = (input: { workspaceId: string; confirm?: string; dryRun?: boolean }) =>
-  runOperation(workspace.remove, input, connections, call);
+  runOperation(workspace.remove, input, connections, ADMINISTRATOR);
 
 interface Made {
   workspaceId: string;

@@ -9,10 +9,14 @@ import {
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Call, type Connections, Refusal } from '../operation.ts';
-import { operationsUnderTest, type OperationsUnderTest } from '../operations-under-test.ts';
+import { type Connections, Refusal } from '../operation.ts';
+import {
+  ADMINISTRATOR,
+  connectionsOf,
+  operationsUnderTest,
+  type OperationsUnderTest,
+} from '../operations-under-test.ts';
 import { runOperation } from '../run.ts';
-import { Runner } from '../runs.ts';
 import { workspace } from '../workspace.ts';
 import { fillDemo, openDemo } from './demo.ts';
 
@@ -26,36 +30,21 @@ beforeAll(async () => {
   const server = await testRedis();
   await server.flush();
   operations = await operationsUnderTest({ databaseUrl: database.url, redisUrl: server.url });
-  const { redis, reserver, producer } = operations;
   store = operations.store;
-  connections = {
-    store,
-    redis: () => Promise.resolve(redis),
-    intake: () => Promise.resolve({ reserver, producer }),
-    failed: () => Promise.reject(new Error('not asked for')),
-    runner: new Runner(),
+  connections = connectionsOf(operations, {
     keyring: () => Promise.resolve(new Keyring('a key of thirty-two characters or more')),
-    erasureLedger: null,
-    consentKey: null,
     deliveries: () => Promise.resolve({ allowNetworks: ['127.0.0.0/8'] }),
-    receiverUrl: null,
-  };
+  });
 });
 afterAll(async () => {
   await operations.close();
   await database.drop();
 });
 
-const call: Call = {
-  actor: { kind: 'command-line', name: 'ana', role: 'administrator', workspaces: [] },
-  requestId: null,
-  signal: new AbortController().signal,
-  warn: () => undefined,
-};
 const URL_OF_CRM = 'http://127.0.0.1:4000/leads';
 
 async function open(onlyIfFresh: boolean) {
-  const opened = await openDemo(connections, call, { onlyIfFresh });
+  const opened = await openDemo(connections, ADMINISTRATOR, { onlyIfFresh });
   if (opened instanceof Refusal) throw new Error(opened.detail);
   return opened;
 }
@@ -73,14 +62,16 @@ test('a demo looks two weeks old; filled once more it is the same; removed, it i
   if (opened.kind !== 'open') throw new Error(opened.kind);
   const { workspace: demo } = opened;
   expect(demo).toMatchObject({ name: 'Demo', demo: 'begun' });
-  expect(await fillDemo(connections, call, demo, URL_OF_CRM)).toMatchObject({ endpoints: 2 });
+  expect(await fillDemo(connections, ADMINISTRATOR, demo, URL_OF_CRM)).toMatchObject({
+    endpoints: 2,
+  });
   const filled = await counts();
   expect(filled).toMatchObject({ links: 4, endpoints: 2 });
   expect(filled.submissions).toBeGreaterThan(1_200);
   expect(filled.refused).toBeGreaterThan(20);
 
   // As one that was cut off at its end.
-  await fillDemo(connections, call, demo, URL_OF_CRM);
+  await fillDemo(connections, ADMINISTRATOR, demo, URL_OF_CRM);
   expect(await counts()).toEqual(filled);
   const again = await open(true);
   expect(again).toMatchObject({ workspace: { id: demo.id, demo: 'full' } });
@@ -111,7 +102,7 @@ test('a demo looks two weeks old; filled once more it is the same; removed, it i
   expect(reserved).toMatchObject({ kind: 'reserved', leadId: known.leadId });
 
   const removal = { workspaceId: demo.id, confirm: 'Demo' };
-  await runOperation(workspace.remove, removal, connections, call);
+  await runOperation(workspace.remove, removal, connections, ADMINISTRATOR);
   expect(await counts()).toEqual({ submissions: 0, leads: 0, refused: 0, links: 0, endpoints: 0 });
   expect(await open(true)).toEqual({ kind: 'not-fresh' });
   expect(await open(false)).toMatchObject({ workspace: { demo: 'begun' } });
@@ -119,7 +110,7 @@ test('a demo looks two weeks old; filled once more it is the same; removed, it i
 
 test('a workspace that is called so and is none is left alone', async () => {
   await store.prisma.workspace.updateMany({ where: { name: 'Demo' }, data: { demo: null } });
-  expect(await openDemo(connections, call, { onlyIfFresh: false })).toMatchObject({
+  expect(await openDemo(connections, ADMINISTRATOR, { onlyIfFresh: false })).toMatchObject({
     code: 'conflict',
   });
 });
