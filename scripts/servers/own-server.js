@@ -22,29 +22,34 @@ export const POSTGRES_TEST_SETTINGS = {
   max_connections: '300',
 };
 
+/** @typedef {import('./private-home.js').makeHome} MakeHome */
+
 /**
  * A private Redis: AOF always and noeviction, as in production, 64 databases, empty.
  * @param {Record<string, string>} [settings] of redis.conf, over the launcher's
+ * @param {Parameters<MakeHome>[0]} [place]
  */
-export function startOwnRedis(settings = {}) {
-  return startOwnServer(startRedis, settings);
+export function startOwnRedis(settings = {}, place) {
+  return startOwnServer(startRedis, settings, place);
 }
 
 /**
  * A private Postgres with an empty database, not migrated. Survives SIGKILL, not a power cut.
  * @param {Record<string, string>} [settings] of postgresql.conf
+ * @param {Parameters<MakeHome>[0]} [place]
  */
-export function startOwnPostgres(settings = {}) {
-  return startOwnServer(startPostgres, { ...POSTGRES_TEST_SETTINGS, ...settings });
+export function startOwnPostgres(settings = {}, place) {
+  return startOwnServer(startPostgres, { ...POSTGRES_TEST_SETTINGS, ...settings }, place);
 }
 
 /**
  * @param {typeof startRedis | typeof startPostgres} start
  * @param {Record<string, string>} settings
+ * @param {Parameters<MakeHome>[0]} place
  * @returns {Promise<OwnServer>}
  */
-async function startOwnServer(start, settings) {
-  const home = await makeHome();
+async function startOwnServer(start, settings, place) {
+  const home = await makeHome(place);
   const ledger = await processLedger();
   const run = () =>
     start({

@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs';
+import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endLeftovers, openLedger } from './ledger.js';
@@ -33,10 +41,14 @@ export function processLedger() {
   return ledger;
 }
 
-/** @returns {Promise<PrivateHome>} */
-export async function makeHome() {
+/**
+ * @param {{ inMemory?: boolean }} [options] inMemory: where what survives a killed process, but no power
+ *   cut, will do; on disk all the same on a machine that has no room in its memory
+ * @returns {Promise<PrivateHome>}
+ */
+export async function makeHome({ inMemory = false } = {}) {
   mkdirSync(REPOSITORY_HOME, { recursive: true });
-  const path = mkdtempSync(join(tmpdir(), 'leadgate-test-'));
+  const path = mkdtempSync(join((inMemory && folderInMemory()) || tmpdir(), 'leadgate-test-'));
   // Under root, Postgres runs as another user, who has to pass through here to his own folder.
   chmodSync(path, 0o711);
   (await processLedger()).addFolder(path);
@@ -50,6 +62,20 @@ export async function makeHome() {
       rmSync(path, { recursive: true, force: true });
     },
   };
+}
+
+/** What all servers of a run may come to, several times over. */
+const ROOM_IN_MEMORY = 4 * 1024 ** 3;
+
+/** Linux's folder of shared memory, or null when it or the machine has too little room. */
+function folderInMemory() {
+  const folder = '/dev/shm';
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return Math.min(bavail * bsize, freemem()) < ROOM_IN_MEMORY ? null : folder;
+  } catch {
+    return null;
+  }
 }
 
 /** Ends servers of runs that were killed. */
