@@ -1,11 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { answersOk, freeAddress, launchApp, type AppOptions } from '../../scripts/launcher/apps.js';
-import { send, type RunningProcess } from '../../scripts/servers/process.js';
+import { endOf, send, type RunningProcess } from '../../scripts/servers/process.js';
 
 export interface Ending {
   name: string;
   code: number | null;
   signal: NodeJS.Signals | null;
+}
+
+/** An end that nobody here had asked for. */
+export interface Crash extends Ending {
+  /** The last line of its log. */
+  said: string;
 }
 
 /** A receiver or a worker, started again whenever it ends, as whatever runs containers would. */
@@ -25,8 +31,7 @@ const AGAIN_AFTER_MS = 500;
 
 export interface MemberOptions extends Pick<AppOptions, 'app' | 'env' | 'log' | 'onProcess'> {
   name: string;
-  /** Told when it ended and nobody here had asked it to. */
-  onCrash: (ending: Ending) => void;
+  onCrash: (crash: Crash) => void;
 }
 
 export async function startMember({ onCrash, ...app }: MemberOptions): Promise<Member> {
@@ -44,7 +49,7 @@ export async function startMember({ onCrash, ...app }: MemberOptions): Promise<M
   async function watch(watched: RunningProcess): Promise<void> {
     const { code, signal } = await watched.exited;
     if (!wanted) return;
-    onCrash({ name, code, signal });
+    onCrash({ name, code, signal, said: endOf(app.log, 1) });
     await delay(AGAIN_AFTER_MS);
     if (wanted && watched === running) await begin();
   }

@@ -93,8 +93,8 @@ function faultsIn({ traffic, spans }: ChaosReport): string {
 
 function endingsOf(crashes: ChaosReport['crashes']): string {
   const counts = new Map<string, number>();
-  for (const { name, code, signal } of crashes) {
-    const what = `${name.split(' ')[0]} (${signal ?? `status ${code}`})`;
+  for (const { name, code, signal, said } of crashes) {
+    const what = `${name.split(' ')[0]} (${signal ?? `status ${code}, ${said}`})`;
     counts.set(what, (counts.get(what) ?? 0) + 1);
   }
   return [...counts].map(([what, count]) => `${what}: ${count}`).join(', ') || 'none';

@@ -5,7 +5,7 @@ import { inflict, type Span, type Stop } from './faults.ts';
 import { startSystem } from './system.ts';
 import { auditDeliveries, type DeliveryAudit } from './endpoints.ts';
 import { openLedger, readLedger } from './ledger.ts';
-import type { Ending } from './member.ts';
+import type { Crash } from './member.ts';
 import { planFaults, type Fault } from './plan.ts';
 import { createRandom } from './random.ts';
 import { startReadingAgain } from './read-again.ts';
@@ -34,7 +34,7 @@ export interface ChaosReport {
   faults: Fault[];
   stops: Stop[];
   spans: Span[];
-  crashes: Ending[];
+  crashes: Crash[];
   traffic: Traffic;
   /** From the end of the last fault until nothing waited any more; null if that took too long. */
   drainMs: number | null;

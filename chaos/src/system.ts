@@ -28,7 +28,7 @@ import { openSilentProxy } from '../../scripts/servers/silent-proxy.js';
 import type { Network, SilentProxy } from '../../scripts/servers/silent-proxy.js';
 import { SECRETS_KEY, openEndpoint, type Endpoint } from './endpoints.ts';
 import { createOlderRedis, type OlderRedis, type Shard } from './older-redis.ts';
-import { startMember, type Ending, type Member } from './member.ts';
+import { startMember, type Crash, type Member } from './member.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -56,7 +56,7 @@ export interface System {
   endpoints: Endpoint[];
   targets: Target[];
   /** Processes that ended and had not been asked to. */
-  crashes: Ending[];
+  crashes: Crash[];
   /** How often a worker spent an attempt of a job, by their logs. */
   attemptsSpent: () => Promise<number>;
   /** Waits until every process is ready and nothing waits any more. False when the time is over. */
@@ -112,7 +112,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   });
 
   const networkOfPostgres = await openSilentProxy(postgres.url);
-  const crashes: Ending[] = [];
+  const crashes: Crash[] = [];
   const start = (
     app: 'receiver' | 'worker' | 'deliverer',
     n: number,

@@ -167,7 +167,7 @@ export async function waitReady(running, { ready, timeoutMs, log }) {
  * @param {string} log
  * @param {number} [lines]
  */
-function endOf(log, lines = 8) {
+export function endOf(log, lines = 8) {
   try {
     return readFileSync(log, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
   } catch {
