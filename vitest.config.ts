@@ -9,6 +9,9 @@ const NOT_HERE = [
   ...['**/*.browser.test.ts', '**/*.cluster.test.ts'],
 ];
 
+/** They close all that they open, and change nothing for each other. */
+const STORE = ['packages/store/**/*.integration.test.ts'];
+
 export default defineConfig({
   ...fromSources,
   test: {
@@ -28,7 +31,18 @@ export default defineConfig({
         test: {
           name: 'servers',
           include: [`${FOLDERS}/*.{integration,e2e}.test.{ts,js}`],
+          exclude: [...NOT_HERE, ...STORE],
+          globalSetup: ['packages/testkit/src/global-setup.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'store',
+          include: STORE,
           exclude: NOT_HERE,
+          // Loading modules anew takes as much CPU as the tests of a file do.
+          isolate: false,
           globalSetup: ['packages/testkit/src/global-setup.ts'],
         },
       },
