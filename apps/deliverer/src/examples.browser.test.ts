@@ -39,7 +39,7 @@ function message(secrets: string[]) {
 
 async function run(
   language: string,
-  { body, headers }: { body: string; headers: Record<string, string> },
+  { body, headers }: { body: string | Buffer; headers: Record<string, string> },
   secret: string,
 ): Promise<{ status: number | null; printed: string }> {
   const [program, ...args] = RUN[language]?.(example(language)) ?? expect.fail(language);
@@ -72,7 +72,7 @@ test.each(Object.keys(RUN))(
     expect(await run(language, sent, current)).toEqual(yes);
     expect(await run(language, sent, old)).toEqual(yes);
     expect(await run(language, sent, other)).toEqual(no);
-    expect(await run(language, { ...sent, body: `${sent.body} ` }, current)).toEqual(no);
+    expect(await run(language, { ...sent, body: `${sent.body.toString()} ` }, current)).toEqual(no);
     expect(await run(language, { ...sent, headers: stale }, current)).toEqual(no);
   },
 );

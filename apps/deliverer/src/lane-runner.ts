@@ -40,13 +40,15 @@ export interface LaneOptions {
 }
 
 /**
- * Without a rate, so many times the concurrency are read at once: reading is then no pause. More, up to the most, as
- * long as an endpoint takes them while they are news.
+ * Without a rate, so many times the concurrency are read at once: reading is then no pause. More, up to the most, if
+ * an endpoint takes them while they are news.
  */
 const READ_AHEAD = 8;
 const MOST_READ_AHEAD = 64;
 /** What was read is news for so long. */
 const FRESH_MS = 250;
+/** Of what an endpoint would take meanwhile, so much is read: some takes longer. */
+const READ_SHARE = 0.8;
 /** Postgres is away: what came of sends is written when it is back. */
 const WRITE_AGAIN_MS = 500;
 /** What ends meanwhile is written together. */
@@ -82,7 +84,8 @@ export class LaneRunner {
   #underWay = 0;
   #ready: DueDelivery[] = [];
   #readAt = 0;
-  #readAhead = READ_AHEAD;
+  /** How many were read the last time. */
+  #readCount = 0;
   #outcomes: SentDelivery[] = [];
   #writing: Promise<void> | null = null;
   #wroteAt = 0;
@@ -165,9 +168,9 @@ export class LaneRunner {
         this.#again = false;
         while (this.#room() > 0) {
           if (this.#ready.length > 0 && now() - this.#readAt > FRESH_MS) {
+            this.#readCount -= this.#ready.length;
             this.#ready = [];
             this.#dueAt = now();
-            this.#readAhead = READ_AHEAD;
           }
           if (this.#ready.length === 0 && this.#dueAt !== null && this.#dueAt <= now())
             await this.#read();
@@ -203,18 +206,25 @@ export class LaneRunner {
 
   async #read(): Promise<void> {
     const { store, owner } = this.#options;
-    const { endpointId, perSecond, concurrency } = this.#lane;
+    const { endpointId, perSecond } = this.#lane;
     const freshFirst = this.#isProbing();
-    const limit = perSecond === null && !freshFirst ? concurrency * this.#readAhead : this.#room();
+    const limit = perSecond === null && !freshFirst ? this.#readAhead() : this.#room();
     const except = [...this.#inHand];
     this.#dueAt = null;
     const lane = { owner, endpointId };
     this.#ready = await dueDeliveries(store, lane, { limit, except, freshFirst });
     this.#readAt = now();
+    this.#readCount = this.#ready.length;
     // There may be more. What is due later, the next look tells.
-    if (this.#ready.length < limit) return;
-    this.#dueAt = now();
-    this.#readAhead = Math.min(2 * this.#readAhead, MOST_READ_AHEAD);
+    if (this.#readCount >= limit) this.#dueAt = now();
+  }
+
+  /** As many as it takes while they are news, if it goes on as with the last ones. */
+  #readAhead(): number {
+    const { concurrency } = this.#lane;
+    const perMs = this.#readCount / Math.max(now() - this.#readAt, 1);
+    const many = Math.round(READ_SHARE * FRESH_MS * perMs);
+    return Math.min(Math.max(many, concurrency * READ_AHEAD), concurrency * MOST_READ_AHEAD);
   }
 
   /** Goes on by itself when a place of the rate comes free, a pause ends, or something is due. */
@@ -237,9 +247,9 @@ export class LaneRunner {
     const startedAt = now();
     const { confirmAfterMs } = this.#destination;
     const { id, request } = requestOf(this.#destination, this.#lane.endpointId, due);
-    const of = { leadId, event, resends, version, messageId: id };
     this.#inHand.add(leadId);
     if (request.kind === 'skip') {
+      const of = { leadId, event, resends, version, messageId: id };
       const facts = { outcome: 'skipped', status: null, detail: request.detail } as const;
       this.#finish({ ...of, ...facts, durationMs: 0, retryMs: 0, confirmMs: null, remoteId: null });
       return;
@@ -257,7 +267,21 @@ export class LaneRunner {
       const { verdict, remoteId } = request.read(result, Date.now());
       const retryMs = this.#judge(verdict, result, due, startedAt);
       const facts = factsOf(result, verdict, () => valuesOf(due));
-      this.#finish({ ...of, ...facts, retryMs, confirmMs: confirmAfterMs, remoteId });
+      // One by one: as spreads they would cost more than the signature.
+      this.#finish({
+        leadId,
+        event,
+        resends,
+        version,
+        messageId: id,
+        outcome: facts.outcome,
+        status: facts.status,
+        detail: facts.detail,
+        durationMs: facts.durationMs,
+        retryMs,
+        confirmMs: confirmAfterMs,
+        remoteId,
+      });
     }
     if (this.#underWay === 0) for (const tell of this.#tellIdle.splice(0)) tell();
     void this.#work();

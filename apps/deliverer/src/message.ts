@@ -30,11 +30,11 @@ export function requestOf(
 ): { id: string; request: ReturnType<Destination['lead']> } {
   const { leadId, event, resends, remoteId, version } = due;
   const id = messageId({ endpointId, leadId, version, resends });
-  const of = { id, event, timestamp: due.changedAt };
+  const timestamp = due.changedAt;
   const request =
     due.lead === null
-      ? destination.alarm({ ...of, data: due.alarm })
-      : destination.lead({ ...of, leadId, version, data: due.lead, remoteId });
+      ? destination.alarm({ id, event, timestamp, data: due.alarm })
+      : destination.lead({ id, event, timestamp, data: due.lead, leadId, version, remoteId });
   return { id, request };
 }
 

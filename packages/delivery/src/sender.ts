@@ -9,7 +9,11 @@ export interface Sender {
    * Posts a body. Never rejects: what went wrong is the result. Redirects are answers like any other, and
    * no failure.
    */
-  post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<SendResult>;
+  post(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    body: string | Buffer,
+  ): Promise<SendResult>;
   /** Ends what is under way, and its connections. */
   close(): Promise<void>;
 }
@@ -32,11 +36,13 @@ export function createSender(
     keepAliveTimeout: 10_000,
     maxHeaderSize: LARGEST_ANSWER,
   });
+  let target = { url: '', origin: '', path: '' };
   return {
-    post: async (url, headers, body) => {
-      const start = performance.now();
-      const result = await post(agent, url, headers, body, timeoutMs);
-      return { ...result, durationMs: Math.round(performance.now() - start) };
+    post: (url, headers, body) => {
+      // Mostly the same one again.
+      if (url !== target.url) target = { url, ...partsOf(url) };
+      const { origin, path } = target;
+      return post(agent, { origin, path, method: 'POST', headers, body }, timeoutMs);
     },
     close: () => agent.destroy(),
   };
@@ -65,42 +71,46 @@ function connectorOf(guard: Guard): buildConnector.connector {
   };
 }
 
-type Result = SendResult extends infer R
-  ? R extends unknown
-    ? Omit<R, 'durationMs'>
-    : never
-  : never;
+function partsOf(url: string): { origin: string; path: string } {
+  const { origin, pathname, search } = new URL(url);
+  return { origin, path: pathname + search };
+}
 
-const LATE: Result = { kind: 'timeout', detail: 'no answer in time' };
+interface Unanswered {
+  kind: Exclude<SendResult['kind'], 'answered'>;
+  detail: string;
+}
+
+const LATE: Unanswered = { kind: 'timeout', detail: 'no answer in time' };
 
 /** By undici's own handlers: its promises and streams are half of what a send costs. */
 function post(
   agent: Agent,
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: string,
+  request: Dispatcher.DispatchOptions,
   timeoutMs: number,
-): Promise<Result> {
-  const { origin, pathname, search } = new URL(url);
-  const request = { origin, path: pathname + search, method: 'POST', headers, body } as const;
+): Promise<SendResult> {
+  const start = performance.now();
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | null = null;
     let status = 0;
     let retryAfter: string | null = null;
     const chunks: Buffer[] = [];
     let length = 0;
-    const end = (result: Result): void => {
+    const tookMs = (): number => {
       clearTimeout(timer);
-      resolve(result);
+      return Math.round(performance.now() - start);
     };
+    const endWithout = ({ kind, detail }: Unanswered): void =>
+      resolve({ kind, detail, durationMs: tookMs() });
     const endWithAnswer = (): void => {
-      const answer = Buffer.concat(chunks).subarray(0, LARGEST_ANSWER).toString('utf8');
-      end({ kind: 'answered', status, retryAfter, answer });
+      const answer =
+        length === 0 ? '' : Buffer.concat(chunks).subarray(0, LARGEST_ANSWER).toString('utf8');
+      resolve({ kind: 'answered', status, retryAfter, answer, durationMs: tookMs() });
     };
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
-      end(LATE);
+      endWithout(LATE);
       controller?.abort(new errors.RequestAbortedError());
     }, timeoutMs);
     agent.dispatch(request, {
@@ -123,12 +133,12 @@ function post(
       },
       // To its end: an endpoint that dies before has not said yes.
       onResponseEnd: endWithAnswer,
-      onResponseError: (_, error) => end(failureOf(error)),
+      onResponseError: (_, error) => endWithout(failureOf(error)),
     });
   });
 }
 
-function failureOf(error: unknown): Result {
+function failureOf(error: unknown): Unanswered {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (cause instanceof InsideError) return { kind: 'refused', detail: cause.message };
   if (error instanceof errors.ConnectTimeoutError) return LATE;

@@ -30,17 +30,19 @@ export function signingKey(secret: string): KeyObject {
 
 /**
  * The headers of a signed message (Standard Webhooks 1.0: `v1`, HMAC-SHA256 over id, time and body), with
- * one signature a key: during a rotation the receiver may hold either.
+ * one signature a key: during a rotation the receiver may hold either. Beside `others`.
  */
 export function signedHeaders(
   keys: readonly KeyObject[],
-  { id, seconds, body }: { id: string; seconds: number; body: string },
+  { id, seconds, body }: { id: string; seconds: number; body: string | Uint8Array },
+  others: Readonly<Record<string, string>> = {},
 ): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
-  const content = `${id}.${seconds}.${body}`;
-  const signatures = keys.map(
-    (key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`,
-  );
+  const signatures = keys.map((key) => {
+    const hmac = createHmac('sha256', key).update(`${id}.${seconds}.`).update(body);
+    return `v1,${hmac.digest('base64')}`;
+  });
   return {
+    ...others,
     'webhook-id': id,
     'webhook-timestamp': seconds.toString(),
     'webhook-signature': signatures.join(' '),

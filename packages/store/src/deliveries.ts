@@ -7,7 +7,7 @@ import { withoutValues } from './failure-of.ts';
 import { fieldsOfWorkspaces } from './fields.ts';
 import { Prisma } from './generated/client.ts';
 import { readTouch, type SourcedTouch } from './lead-details.ts';
-import { type LeadSummary, listedColumns, type ListedLeadRow, readLeadSummary } from './leads.ts';
+import { type LeadSummary, listedColumns, type ListedLeadRow, readLead } from './leads.ts';
 import { connectionOf, isPooled, type Store } from './open-store.ts';
 import { isoTime } from './time.ts';
 
@@ -182,14 +182,16 @@ export const contentColumns = Prisma.sql`
 
 export function readLeadContent(
   row: LeadContentRow,
-  fields: Parameters<typeof readLeadSummary>[1],
+  fields: Parameters<typeof readLead>[1],
 ): LeadContent {
-  const { workspace: _, erased: __, ...lead } = readLeadSummary(row, fields);
   const { version, mergedLeads } = row;
-  const touches = { firstTouch: readTouch(row.firstTouch), lastTouch: readTouch(row.lastTouch) };
-  const consent = row.consent && readConsentStanding(row.consent);
-  // Of that many members a spread would cost three times as much, with each send.
-  return Object.assign(lead, { version, ...touches, consent, mergedLeads });
+  return Object.assign(readLead(row, fields), {
+    version,
+    firstTouch: readTouch(row.firstTouch),
+    lastTouch: readTouch(row.lastTouch),
+    consent: row.consent && readConsentStanding(row.consent),
+    mergedLeads,
+  });
 }
 
 const readConsentStanding = ({
@@ -237,13 +239,13 @@ export async function dueDeliveries(
 ): Promise<DueDelivery[]> {
   const order = freshFirst ? Prisma.sql`attempts, due_at` : Prisma.sql`due_at`;
   // One text: the driver would take longer for these many columns than for all of a send that is left.
-  const [found] = await store.prisma.$queryRaw<[{ rows: DueRow[] | null }]>`
+  const [found] = await store.query<{ rows: DueRow[] | null }>(Prisma.sql`
     WITH due AS MATERIALIZED (
       -- First: however many wait, only the leads of these are read.
       SELECT workspace_id, lead_id, event, resends, attempts, remote_id, traceparent, due_at
       FROM delivery
       WHERE endpoint_id = ${lane.endpointId}::uuid AND due_at <= now()
-        AND lead_id <> ALL (${except}::uuid[])
+        AND lead_id <> ALL (${uuidList(except)}::uuid[])
         AND EXISTS (SELECT FROM endpoint e WHERE e.id = ${lane.endpointId}::uuid AND e.state = 'active'
                     AND e.lane_owner = ${lane.owner}::uuid AND e.lane_until > clock_timestamp())
       ORDER BY ${order} LIMIT ${limit}::int
@@ -257,15 +259,15 @@ export async function dueDeliveries(
       LEFT JOIN alarm ON due.event LIKE 'alarm.%' AND alarm.id = due.lead_id
       WHERE lead.id IS NOT NULL OR alarm.id IS NOT NULL
       ORDER BY ${order})
-    SELECT json_agg(told) AS rows FROM told`;
-  const rows = found.rows ?? [];
+    SELECT json_agg(told) AS rows FROM told`);
+  const rows = found?.rows ?? [];
   const fields = await fieldsOfWorkspaces(
     store.prisma,
     rows.flatMap(({ alarm, workspaceId }) => (alarm === null ? [workspaceId] : [])),
   );
   return rows.map((row) => {
-    const { event, resends, attempts, remoteId, traceparent, alarm } = row;
-    const of = { leadId: row.dueId, event, resends, attempts, remoteId, traceparent };
+    const { dueId, event, resends, attempts, remoteId, traceparent, alarm } = row;
+    const of = { leadId: dueId, event, resends, attempts, remoteId, traceparent };
     if (alarm !== null) {
       const { openedAt, closedAt } = alarm;
       const changedAt = closedAt ?? openedAt;
@@ -339,9 +341,9 @@ export async function recordTries(
 ): Promise<void> {
   const anyDelivered = tries.some(({ outcome }) => outcome === 'delivered');
   // Said as a list, they are found by the index, however the rows are thought to be spread.
-  const leadIds = tries.map(({ leadId }) => leadId);
+  const leadIds = uuidList(tries.map(({ leadId }) => leadId));
   try {
-    await store.prisma.$queryRaw`
+    await store.query(Prisma.sql`
       WITH tried AS (
         SELECT * FROM jsonb_to_recordset(${JSON.stringify(tries)}::jsonb) AS tried (
           "leadId" uuid, version integer, resends integer, event text, "messageId" text, outcome text,
@@ -399,7 +401,7 @@ export async function recordTries(
       )
       INSERT INTO tally (workspace_id, link_id, at, what, n)
       SELECT workspace_id, link_id, date_trunc('minute', now()), 'delivered', count(*)::integer
-      FROM settled WHERE counts AND link_id IS NOT NULL GROUP BY workspace_id, link_id`;
+      FROM settled WHERE counts AND link_id IS NOT NULL GROUP BY workspace_id, link_id`);
   } catch (error) {
     throw withoutValues(error);
   }
@@ -574,6 +576,9 @@ async function listenOnce(url: string, onWake: () => void, signal: AbortSignal):
     await client.end().catch(() => null);
   }
 }
+
+/** Uuids as Postgres reads a list: as one text, which costs a part of what an array does. */
+const uuidList = (ids: readonly string[]): string => `{${ids.join(',')}}`;
 
 function fromNow(ms: number): Prisma.Sql {
   return Prisma.sql`clock_timestamp() + ${ms}::float8 * interval '1 millisecond'`;

@@ -119,7 +119,7 @@ const UNREACHABLE_CODES = new Set([
 
 /** pg gives these no code (client.js, pg-pool). */
 const UNREACHABLE_MESSAGE =
-  /^(Connection terminated|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/;
+  /^(Connection terminated|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end)/;
 
 interface Facts {
   sqlState: string | null;

@@ -11,7 +11,13 @@ import type { TouchOfSubmission } from '@leadgate/leads';
 import { type ConsentRecord, consentsOfLead } from './consents.ts';
 import { fieldsOfWorkspaces } from './fields.ts';
 import { readProvenance, type LeadRow } from './lead-row.ts';
-import { type LeadSummary, listedColumns, type ListedLeadRow, readLeadSummary } from './leads.ts';
+import {
+  addTouch,
+  type LeadSummary,
+  listedColumns,
+  type ListedLeadRow,
+  readLeadSummary,
+} from './leads.ts';
 import type { Store } from './open-store.ts';
 import { isUuid } from './text.ts';
 import { isoTime } from './time.ts';
@@ -189,7 +195,10 @@ function sourcesOf(provenance: LeadRow['provenance']): LeadDetails['provenance']
 
 export function readTouch(touch: TouchOfSubmission | null): SourcedTouch | null {
   if (touch === null) return null;
-  return { ...touch.values, submissionId: touch.submissionId, at: isoTime(touch.stamp) };
+  const { values, submissionId, stamp } = touch;
+  const marks: Touch = {};
+  addTouch(marks, values);
+  return Object.assign(marks, { submissionId, at: isoTime(stamp) });
 }
 
 /** A submission as one step of a lead's history. */

@@ -3,6 +3,8 @@ import {
   type CustomValue,
   type Lead,
   LEAD_FIELDS,
+  type Touch,
+  UTM_FIELDS,
   type UtmField,
 } from '@leadgate/contract';
 import { fieldsOfWorkspaces } from './fields.ts';
@@ -42,24 +44,45 @@ export interface LeadSummary extends Lead {
 
 /** A lead from its row, with the custom fields of its workspace. UTM marks are the last touch's. */
 export function readLeadSummary(row: ListedLeadRow, fields: readonly CustomField[]): LeadSummary {
-  const values: Record<string, unknown> = {};
-  for (const field of LEAD_FIELDS) if (row[field] !== null) values[field] = row[field];
+  const { workspaceName: workspace, erasedOrder } = row;
+  return { ...readLead(row, fields), workspace, erased: erasedOrder !== null };
+}
+
+/**
+ * The same without what only operators are shown. It is read for each send: members one by one, as spreads of that
+ * many cost several times as much.
+ */
+export function readLead(
+  row: ListedLeadRow,
+  fields: readonly CustomField[],
+): Omit<LeadSummary, 'workspace' | 'erased'> {
+  const { address, lastTouch, telephoneE164, creatorOrder } = row;
+  const ids = { leadId: row.id, workspaceId: row.workspaceId };
+  const lead: Lead & typeof ids & { telephoneE164?: string } = ids;
+  for (const field of LEAD_FIELDS) {
+    const value = row[field];
+    if (value !== null) lead[field] = value;
+  }
+  if (telephoneE164 !== null) lead.telephoneE164 = telephoneE164;
+  if (Object.keys(address).length > 0) lead.address = address;
+  if (lastTouch !== null) addTouch(lead, lastTouch.values);
   const nameOf = new Map(fields.map(({ id, name }) => [id, name]));
-  return {
-    leadId: row.id,
-    workspaceId: row.workspaceId,
-    workspace: row.workspaceName,
-    ...values,
-    ...(row.telephoneE164 !== null && { telephoneE164: row.telephoneE164 }),
-    ...(Object.keys(row.address).length > 0 && { address: row.address }),
-    ...row.lastTouch?.values,
+  return Object.assign(lead, {
     customFields: Object.fromEntries(
       Object.entries(row.customFields).map(([id, value]) => [nameOf.get(id) ?? id, value]),
     ),
-    createdAt: row.creatorOrder === null ? row.createdAt.toISOString() : isoTime(row.creatorOrder),
+    createdAt: creatorOrder === null ? row.createdAt.toISOString() : isoTime(creatorOrder),
     updatedAt: row.updatedAt.toISOString(),
-    erased: row.erasedOrder !== null,
-  };
+  });
+}
+
+/** Writes the marks of a touch into what is told of a lead. */
+export function addTouch(into: Touch, values: Touch): void {
+  for (const field of UTM_FIELDS) {
+    const value = values[field];
+    if (value !== undefined) into[field] = value;
+  }
+  if (values.attribution !== undefined) into.attribution = values.attribution;
 }
 
 /** What a lead is looked for by. A lead is found when any of it fits. */

@@ -1,4 +1,5 @@
 export { excelFile, type ExcelParts } from './excel-file.ts';
+export { startFakeHubSpot } from './fake-hubspot.ts';
 export { startRedisCluster, type OwnCluster } from './own-cluster.ts';
 export { startPostgresServer, startRedisServer, type OwnServer } from './own-server.ts';
 export { startRecordingEndpoint, type RecordingEndpoint } from './recording-endpoint.ts';

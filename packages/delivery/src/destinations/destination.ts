@@ -25,7 +25,7 @@ export interface Request {
   kind: 'send';
   url: string;
   headers: Record<string, string>;
-  body: string;
+  body: string | Buffer;
   /** What came of it. */
   read: (result: SendResult, now: number) => { verdict: Verdict; remoteId: string | null };
 }

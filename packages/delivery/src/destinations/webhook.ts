@@ -10,20 +10,20 @@ export function webhook({
   secrets,
 }: Omit<DestinationSettings, 'mapping'>): Destination {
   const keys = secrets.map(signingKey);
+  const always = { ...headers, 'content-type': 'application/json', 'user-agent': 'Leadgate' };
+  const read: Request['read'] = (result, now) => ({
+    verdict: verdictOn(result, now),
+    remoteId: null,
+  });
   const message = (id: string, content: object): Request => {
-    const body = JSON.stringify(content);
+    const body = Buffer.from(JSON.stringify(content));
     const seconds = Math.floor(Date.now() / 1_000);
     return {
       kind: 'send',
       url,
-      headers: {
-        ...headers,
-        'content-type': 'application/json',
-        'user-agent': 'Leadgate',
-        ...signedHeaders(keys, { id, seconds, body }),
-      },
+      headers: signedHeaders(keys, { id, seconds, body }, always),
       body,
-      read: (result, now) => ({ verdict: verdictOn(result, now), remoteId: null }),
+      read,
     };
   };
   const news = ({ id, event, timestamp, data }: News) =>

@@ -21,13 +21,25 @@ export function eventOf(
   after: LeadState,
 ): 'lead.created' | 'lead.updated' | null {
   if (before.creator === null) return after.creator === null ? null : 'lead.created';
-  return isDeepStrictEqual(seen(before), seen(after)) ? null : 'lead.updated';
+  return looksAlike(before, after) ? null : 'lead.updated';
 }
 
-/** A state without which submission a value is from: the same value again is no news. */
-function seen({ provenance: _, creator, firstTouch, lastTouch, ...rest }: LeadState): object {
-  const touch = (one: TouchOfSubmission | null) => one && [one.stamp, one.values];
-  return { ...rest, at: creator?.order, touches: [touch(firstTouch), touch(lastTouch)] };
+/** Whether two states differ in nothing but which submission a value is from: the same value again is no news. */
+function looksAlike(a: LeadState, b: LeadState): boolean {
+  return (
+    a.creator?.order === b.creator?.order &&
+    isSameTouch(a.lastTouch, b.lastTouch) &&
+    isSameTouch(a.firstTouch, b.firstTouch) &&
+    isDeepStrictEqual(others(a), others(b))
+  );
+}
+
+function isSameTouch(a: TouchOfSubmission | null, b: TouchOfSubmission | null): boolean {
+  return a?.stamp === b?.stamp && isDeepStrictEqual(a?.values, b?.values);
+}
+
+function others({ provenance: _, creator: __, firstTouch, lastTouch, ...rest }: LeadState): object {
+  return rest;
 }
 
 /**
