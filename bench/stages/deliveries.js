@@ -10,6 +10,7 @@ import { postLeads } from '../load/load.js';
 import { bodyOf, nextFirst } from '../people.js';
 import { startLeadgate, startService } from '../processes.js';
 import { CORES, startBoth } from './bench.js';
+import { measureOutboxOfNone } from './outbox.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 /** @typedef {import('../services/endpoint.js').Taken} Taken */
@@ -124,7 +125,7 @@ async function startEndpoints({ servers, leadgate }) {
  * @param {Both} both
  * @param {Endpoints} endpoints
  */
-async function measureOutbox({ plan, say }, { url, pids, drained }, endpoints) {
+async function measureOutbox({ plan, leadgate, say }, { url, pids, drained }, endpoints) {
   const cost = async () => {
     const count = countCpu(pids);
     const load = { seconds: plan.seconds, connections: plan.connections, known: plan.known };
@@ -152,10 +153,17 @@ async function measureOutbox({ plan, say }, { url, pids, drained }, endpoints) {
   }
   const ratio = spread(rounds.map(({ none, one }) => one / none));
   say(`  CPU a lead with an endpoint ÷ with none: ${told(ratio)} (at most 1.10)`);
+  const none = spread(rounds.map((one) => one.none));
+  const micros = await measureOutboxOfNone(leadgate.database);
+  const ofNone = { micros, share: micros.median / none.median };
+  say(
+    `  with none, Postgres's CPU a lead for it: ${micros.median.toFixed(1)} of ${none.median.toFixed(0)} µs (at most 1 %: ${(100 * ofNone.share).toFixed(2)} %)`,
+  );
   return {
     ratio,
+    ofNone,
     cpuMicrosPerLead: {
-      none: spread(rounds.map(({ none }) => none)),
+      none,
       one: spread(rounds.map(({ one }) => one)),
     },
     byProcess: rounds.map(({ byProcess }) => byProcess),
