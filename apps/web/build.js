@@ -10,6 +10,15 @@ const OUT = join(import.meta.dirname, 'dist');
 /** Files smaller than this are one packet either way. */
 const WORTH_COMPRESSING = 1_024;
 
+/** Those that know light-dark(), of 2024: for older ones it would be made of what Mantine does not set. */
+const TARGET = ['chrome123', 'firefox120', 'safari17.5'];
+
+/** What pages may share. */
+const OURS = /node_modules|src\/(?!pages\/)|rolldown\/runtime/;
+/** What pages with forms share, and those that are opened first need not load. */
+const OF_FORMS =
+  /(?:NumberInput|PasswordInput|Textarea|Radio|Tabs|Progress)|number-format|src\/(?:[\w-]*(?:form|import)|endpoint|settings|parts\/(?:form|run))/;
+
 await build({
   configFile: false,
   root: import.meta.dirname,
@@ -19,8 +28,7 @@ await build({
   html: { cspNonce: '__NONCE__' },
   build: {
     outDir: OUT,
-    // Those that know light-dark(), of 2024: for older ones it would be made of what Mantine does not set.
-    target: ['chrome123', 'firefox120', 'safari17.5'],
+    target: TARGET,
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     reportCompressedSize: false,
@@ -29,11 +37,32 @@ await build({
     manifest: 'manifest.json',
     rolldownOptions: {
       output: {
-        // What pages share is one file: a request each for small ones would wait for one another.
+        // A browser asks a server for six files at a time, and a seventh waits: what pages share are two, of which the
+        // pages that are opened first need one.
         codeSplitting: {
-          groups: [{ name: 'shared', minShareCount: 10, test: /node_modules|src\/(?!pages\/)/ }],
+          groups: [
+            { name: 'shared', minShareCount: 2, test: (id) => OURS.test(id) && !OF_FORMS.test(id) },
+            { name: 'forms', minShareCount: 2, test: OURS },
+          ],
         },
       },
+    },
+  },
+});
+
+// What stands in the page itself, before all else.
+await build({
+  configFile: false,
+  logLevel: 'warn',
+  build: {
+    outDir: OUT,
+    emptyOutDir: false,
+    target: TARGET,
+    lib: {
+      entry: join(import.meta.dirname, 'src/ahead.ts'),
+      formats: ['iife'],
+      name: 'ahead',
+      fileName: () => 'ahead.js',
     },
   },
 });

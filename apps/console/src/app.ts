@@ -38,7 +38,7 @@ export async function consoleApp(app: FastifyInstance, services: ConsoleServices
   app.setErrorHandler(answerError);
   app.setNotFoundHandler((_request, reply) => sendProblem(reply, 'not-found'));
   await app.register(healthRoutes, services);
-  await app.register(webRoutes);
+  await app.register(webRoutes, services);
   await app.register(signInRoutes, services);
   await app.register(dashboardRoutes, services);
   await addApiRoutes(app, services);

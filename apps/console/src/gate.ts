@@ -152,10 +152,8 @@ interface RouteAccess {
   scope?: Operation['scope'];
   /** What it runs: its runner puts it on record. */
   operation?: Pick<Operation, 'name' | 'role' | 'scope'>;
-  /** What it is called in the audit log. Whatever acts is recorded; looking, if this says so. */
+  /** What it is called in the audit log. */
   action?: string;
-  /** Records a GET too: for what carries data away. */
-  recorded?: boolean;
   /**
    * Members of the body or the query that say on what it acts, beside the ids of the address. Ids,
    * and names that operators gave: never a person's data.

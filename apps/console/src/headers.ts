@@ -3,11 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 /** Answers that are no page. */
 const STRICT = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-/** The web application: scripts and styles of its own files, and the styles that bear the nonce of the answer. */
-export const webPolicy = (nonce: string): string =>
+/**
+ * The web application: scripts and styles of its own files, the one script in the page by its hash, and the styles
+ * that bear the nonce of the answer.
+ */
+export const webPolicy = (nonce: string, scriptHash: string): string =>
   [
     "default-src 'none'",
-    "script-src 'self'",
+    `script-src 'self' 'sha256-${scriptHash}'`,
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "connect-src 'self'",

@@ -199,6 +199,8 @@ test('what happens is told as it happens: masked to a viewer, as it is to an ope
   expect(marksIn(heard[1] ?? '')).toContain('Zenobia');
   expect(numbersIn(heard[1] ?? '')).toEqual([]);
   expect(heard[0]).toMatch(/event: submission\ndata: \{"kind":"submission"/);
+  // Who follows only looks, and at lists: the overview does it by itself.
+  expect(await listAudit(console_.store, { action: 'tail', limit: 1 })).toEqual([]);
   const [cookie = ''] = cookies;
   const url = `http://127.0.0.1:${port}/api/tail`;
   const more = await Promise.all(

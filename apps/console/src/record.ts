@@ -10,7 +10,7 @@ export function recordActions(app: FastifyInstance, store: Store): void {
   app.addHook('preHandler', async (request) => {
     const { config } = request.routeOptions;
     if (request.actor === null || request.is404 || config.operation !== undefined) return;
-    if (isSafe(request) && config.recorded !== true) return;
+    if (isSafe(request)) return;
     request.auditId = await recordAction(store, {
       actor: { kind: request.actor.kind, name: request.actor.name },
       action: config.action ?? `${request.method} ${request.routeOptions.url ?? ''}`,

@@ -429,6 +429,98 @@ test.each(PAGES)(
   120_000,
 );
 
+/**
+ * Follows the focus: what had it, and whether that looked different then. Styles are compared and not the colour of
+ * an outline alone, as a hidden field shows by its label.
+ */
+const FOLLOW_FOCUS = `(() => {
+  const still = new CSSStyleSheet();
+  still.replaceSync('* { transition: none !important; animation: none !important }');
+  document.adoptedStyleSheets.push(still);
+  const looks = (one) => [one, one.parentElement, one.nextElementSibling, one.labels?.[0], one.parentElement?.parentElement]
+    .filter(Boolean)
+    .map((part) => getComputedStyle(part))
+    .map((style) => [style.outline, style.boxShadow, style.border, style.background, style.opacity].join())
+    .join();
+  const walk = { reached: [], unseen: [] };
+  let last = null;
+  document.addEventListener('focusin', ({ target }) => {
+    if (last !== null && last.one.isConnected && looks(last.one) === last.looked) walk.unseen.push(last.one.outerHTML.slice(0, 200));
+    last = { one: target, looked: looks(target) };
+    walk.reached.push(target);
+  });
+  // Of radios with one name the arrow keys reach the others.
+  walk.missed = () => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+    .filter((one) => one.tabIndex >= 0 && one.getClientRects().length > 0 && getComputedStyle(one).visibility === 'visible')
+    .filter((one) => !one.matches(':disabled, [type=radio]:not(:checked)'))
+    .filter((one) => !walk.reached.includes(one))
+    .map((one) => one.outerHTML.slice(0, 200));
+  walk.isRound = () => walk.reached.indexOf(walk.reached[0], 1) > 0;
+  globalThis.walk = walk;
+})()`;
+
+/** No page of the walk has as many places. */
+const MOST_PLACES = 400;
+
+test.each(PAGES)(
+  'Tab reaches all of %s that a mouse can, one sees where it is, and it gets out again',
+  async (_name, path, ready) => {
+    const { page } = await signedIn;
+    await page.setViewportSize(SIZES[0][1]);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.evaluate("localStorage.setItem('leadgate.language', 'en')");
+    await page.goto(path());
+    await page.locator(ready).first().waitFor();
+    await page.locator('h1, main svg').first().waitFor();
+    await page.evaluate(FOLLOW_FOCUS);
+    let pressed = 0;
+    while (pressed < MOST_PLACES && !(await page.evaluate<boolean>('walk.isRound()')))
+      for (let n = 0; n < 10; n += 1, pressed += 1) await page.keyboard.press('Tab');
+    expect(pressed).toBeLessThan(MOST_PLACES);
+    expect(await page.evaluate('walk.missed()')).toEqual([]);
+    expect(await page.evaluate('walk.unseen')).toEqual([]);
+  },
+  120_000,
+);
+
+/** Every text that says of a list that it is empty. */
+function emptyTexts(messages: unknown, name = ''): string[] {
+  if (typeof messages === 'string')
+    return /^(?:no(?:ne)?(?:[A-Z]\w*)?|allMended)$/.test(name) && !/Hint$|^noWorkspace/.test(name)
+      ? [messages]
+      : [];
+  return Object.entries(messages ?? {}).flatMap(([key, inner]) => emptyTexts(inner, key));
+}
+
+test('no page says that there is nothing before it knows, nor when it is not told', async () => {
+  const file = new URL('../../web/src/messages/en.json', import.meta.url);
+  const empty = new Set(emptyTexts(JSON.parse(readFileSync(file, 'utf8'))));
+  expect(empty.size).toBeGreaterThan(15);
+  const { page } = await pages.openAs('administrator');
+  const problem = { type: 'about:blank', title: 'Refused', status: 403, code: 'not-allowed' };
+  for (const isTold of [false, true]) {
+    await page.unrouteAll();
+    await page.route('**/api/**', (route) =>
+      isTold
+        ? route.fulfill({ status: 403, contentType: 'application/problem+json', json: problem })
+        : undefined,
+    );
+    for (const [name, path] of PAGES) {
+      const asks = page.waitForRequest((request) => request.url().includes('/api/'));
+      await page.goto(path(), { waitUntil: 'commit' });
+      const shown = page.locator(isTold ? 'h1, [role=alert]' : 'h1').first();
+      await (isTold ? shown.waitFor() : Promise.any([shown.waitFor(), asks]));
+      asks.catch(() => {});
+      await page.evaluate(
+        'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
+      );
+      const lines = (await page.locator('body').innerText()).split('\n').map((line) => line.trim());
+      expect([name, isTold, lines.filter((line) => empty.has(line))]).toEqual([name, isTold, []]);
+    }
+  }
+  await page.context().close();
+}, 240_000);
+
 /** Markup of bull-board's own scripts: buttons and pictures without a name or with another one, a start page without a heading. */
 const OF_BULL_BOARD = [
   ...['button-name', 'image-redundant-alt', 'label-content-name-mismatch', 'page-has-heading-one'],
@@ -461,35 +553,84 @@ const LINE = {
   ...{ downloadThroughput: 1_012_500, uploadThroughput: 168_750 },
 };
 
-/** A promise of one second, on machines of which nothing is known: what takes thrice as long is no accident. */
-const USABLE_WITHIN_MS = 3_000;
+/** What a page promises on that line. */
+const USABLE_WITHIN_MS = 1_000;
+
+/** A browser has so many connections to a server that speaks HTTP/1.1: what is asked for besides waits. */
+const CONNECTIONS = 6;
+
+interface Asked {
+  url: string;
+  /** The address of the script that asked, or of the page that names it. */
+  by: string | undefined;
+  /** Null: it is still on its way. */
+  bytes: number | null;
+}
+
+/**
+ * Opens a page as a new reader. `bytes`: of the page, the files that it names and what it asked for itself; `cpuMs`: of
+ * its main thread, until it was usable. Neither depends on what else the machine does, but for the caches of its cores.
+ */
+async function openSlowly(path: string, ready: string) {
+  const { page, faults } = await pages.openAs('operator');
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Network.enable');
+  await devtools.send('Network.emulateNetworkConditions', LINE);
+  await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const asked = new Map<string, Asked>();
+  devtools.on('Network.requestWillBeSent', ({ requestId, request, initiator }) => {
+    const by = initiator.stack?.callFrames[0]?.url ?? initiator.url;
+    asked.set(requestId, { url: request.url, by, bytes: null });
+  });
+  devtools.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    const one = asked.get(requestId);
+    if (one !== undefined) one.bytes = encodedDataLength;
+  });
+  const began = performance.now();
+  await page.goto(path, { waitUntil: 'commit' });
+  await page.locator(ready).first().waitFor();
+  const tookMs = performance.now() - began;
+  const { metrics } = await devtools.send('Performance.getMetrics');
+  const cpuMs = (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? NaN) * 1_000;
+  expect(faults).toEqual([]);
+  const document = `${pages.base}${path}`;
+  await page.context().close();
+  const all = [...asked.values()];
+  return {
+    document,
+    first: all.filter((one) => (one.by ?? document) === document),
+    all,
+    tookMs,
+    cpuMs,
+  };
+}
 
 test.each([
-  ['/', '.chart'],
-  ['/leads', 'a.row'],
+  ['/', '.chart', '/api/series'],
+  ['/leads', 'a.row', '/leads/search'],
 ])(
-  '%s is usable soon on a slow line: it asks for all that it needs at once',
-  async (path, ready) => {
-    const { page, faults } = await pages.openAs('operator');
-    const devtools = await page.context().newCDPSession(page);
-    await devtools.send('Network.enable');
-    await devtools.send('Network.emulateNetworkConditions', LINE);
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-    const began = performance.now();
-    const answer = await page.goto(path, { waitUntil: 'commit' });
-    await page.locator(ready).first().waitFor();
-    const took = performance.now() - began;
-    const html = (await answer?.text()) ?? '';
-    const scripts = asked.filter((one) => one.endsWith('.js'));
-    expect(scripts.length).toBeGreaterThan(2);
-    expect(scripts.filter((one) => !html.includes(`"${one}"`))).toEqual([]);
-    // What was asked for ahead is taken, and not asked for again.
-    const first = ['/api/me', '/api/workspaces'];
-    expect(asked.filter((one) => first.includes(one)).toSorted()).toEqual(first);
-    process.stdout.write(`${path} was usable after ${Math.round(took)} ms\n`);
-    expect(took).toBeLessThan(USABLE_WITHIN_MS);
-    expect(faults).toEqual([]);
-    await page.context().close();
+  '%s is usable within a second on a slow line: two answers after one another, and no request waits for a connection',
+  async (path, ready, data) => {
+    let best = Infinity;
+    // What a core has to fetch anew when others use it counts as its time: the best of three.
+    for (let n = 0; n < 3 && best >= USABLE_WITHIN_MS; n += 1) {
+      const { document, first, all, tookMs, cpuMs } = await openSlowly(path, ready);
+      const files = first.filter(({ url }) => url.includes('/assets/'));
+      expect(files.length).toBeGreaterThan(3);
+      expect(files.length).toBeLessThanOrEqual(CONNECTIONS);
+      // No script asks for another, and what is shown is asked for by the page, and once.
+      expect(
+        all.filter(({ url }) => url.endsWith('.js') && !first.some((one) => one.url === url)),
+      ).toEqual([]);
+      const shown = all.filter(({ url }) => url.includes(data)).slice(0, 1);
+      expect(shown.map(({ by, bytes }) => [by, bytes !== null])).toEqual([[document, true]]);
+      const bytes = first.reduce((sum, one) => sum + (one.bytes ?? 0), 0);
+      const lineMs = 2 * LINE.latency + (bytes / LINE.downloadThroughput) * 1_000;
+      best = Math.min(best, lineMs + cpuMs);
+      process.stdout.write(
+        `${path}: ${Math.round(lineMs)} ms of the line (two answers, ${Math.round(bytes / 1_000)} kB) and ${Math.round(cpuMs)} ms of the processor; here and now ${Math.round(tookMs)} ms\n`,
+      );
+    }
+    expect(best).toBeLessThan(USABLE_WITHIN_MS);
   },
 );

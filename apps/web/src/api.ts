@@ -2,7 +2,19 @@ import createClient from 'openapi-fetch';
 import type { components, paths } from './generated/api.ts';
 
 /** The console's API, typed by its OpenAPI document. */
-export const api = createClient<paths>({ baseUrl: location.origin });
+export const api = createClient<paths>({
+  baseUrl: location.origin,
+  fetch: async (request) => (await begun(request)) ?? fetch(request),
+});
+
+/** The answer to what the page itself asked for already; each is taken once. */
+async function begun(request: Request): Promise<Response | undefined> {
+  const all = leadgate.begun;
+  if (all.length === 0) return undefined;
+  const body = await request.clone().text();
+  const at = all.findIndex((one) => location.origin + one.url === request.url && one.body === body);
+  return at < 0 ? undefined : all.splice(at, 1)[0]?.answer;
+}
 
 export type Problem = components['schemas']['Problem'];
 

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useFormatter, useMessages, useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
 import { api, dataOf } from './api.ts';
+import { unaddressedKey } from './asked.ts';
 import { filterOf, PERIODS } from './lead-filter.ts';
 import { Icon } from './parts/icon.tsx';
 import { useSession, type Workspace } from './session.tsx';
@@ -45,7 +46,7 @@ export function useNoteText(): (code: string) => string {
  */
 export const useUnaddressed = (name: 'search' | 'value', workspaceId: string) =>
   useSessionStorage({
-    key: `leadgate.${name}.${workspaceId}`,
+    key: unaddressedKey(name, workspaceId),
     defaultValue: '',
     getInitialValueInEffect: false,
   });

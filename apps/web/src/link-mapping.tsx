@@ -55,12 +55,13 @@ const linesOf = (text: string): string[] =>
     .filter(Boolean);
 
 /** The mapping that the rules make; what stands beside them stays. Null without a rule. */
-function mappingOf(rules: readonly Rule[], link: Link): LinkMapping | null {
+function mappingOf(rules: readonly Rule[], list: string, link: Link): LinkMapping | null {
   const named = rules.filter(({ field, queries }) => field.trim() && linesOf(queries).length > 0);
   if (named.length === 0) return null;
+  const { rows: _, ...mapping } = { preset: null, ...link.mapping };
   return {
-    preset: null,
-    ...link.mapping,
+    ...mapping,
+    ...(list.trim() !== '' && { rows: list.trim() }),
     rules: Object.fromEntries(
       named.map(({ field, queries }) => [field.trim(), linesOf(queries).map(queryOf)]),
     ),
@@ -73,6 +74,7 @@ export function Mapping({ link }: { link: Link }) {
   const { may } = useSession();
   const queries = useQueryClient();
   const [rules, setRules] = useState(rulesOf(link));
+  const [list, setList] = useState(link.mapping?.rows ?? '');
   const [read, setRead] = useState<object | null>(null);
   const acts = may('operator', link.workspaceId);
   const save = useMutation({
@@ -80,11 +82,12 @@ export function Mapping({ link }: { link: Link }) {
       dataOf(
         api.PATCH('/api/links/{linkId}', {
           params: { path: { linkId: link.id } },
-          body: { mapping: mappingOf(rules, link) },
+          body: { mapping: mappingOf(rules, list, link) },
         }),
       ),
     onSuccess: (saved) => {
       setRules(rulesOf(saved));
+      setList(saved.mapping?.rows ?? '');
       queries.setQueryData(['link', link.id], saved);
     },
   });
@@ -142,6 +145,15 @@ export function Mapping({ link }: { link: Link }) {
                 {read !== null && <Reads value={valueAt(read, rule.field)} />}
               </Group>
             ))}
+            <TextInput
+              label={t('rows')}
+              description={t('rowsHint')}
+              placeholder="$.leads"
+              spellCheck={false}
+              value={list}
+              error={fault('/mapping/rows')}
+              onChange={({ currentTarget: { value } }) => setList(value)}
+            />
           </Stack>
           {(save.error ?? propose.error) !== null && (
             <Failure error={save.error ?? propose.error} />
@@ -179,7 +191,7 @@ export function Mapping({ link }: { link: Link }) {
           )}
         </fieldset>
       </form>
-      <Try link={link} mapping={mappingOf(rules, link)} tell={setRead} />
+      <Try link={link} mapping={mappingOf(rules, list, link)} tell={setRead} />
     </div>
   );
 }

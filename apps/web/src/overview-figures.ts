@@ -1,15 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { type Answer, api, dataOf } from './api.ts';
+import { alarmsAsked, DAY_MS, type Grain, HOUR_MS, seriesAsked, SHOWN } from './asked.ts';
 
 type Row = Answer<'/api/series', 'get'>['rows'][number];
-
-export const GRAINS = ['hour', 'day'] as const;
-export type Grain = (typeof GRAINS)[number];
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-/** How many times of a grain are shown. */
-const SHOWN = { hour: 24, day: 14 } as const;
 
 /** Counts again so often; what happens is shown at once beside them. */
 const LOOK_EVERY_MS = 15_000;
@@ -67,12 +60,11 @@ export function useFigures(workspaceId: string, grain: Grain, linkId?: string) {
     queryFn: async (): Promise<Figures> => {
       const shown = SHOWN[grain];
       const now = Date.now();
-      const from = now - (grain === 'hour' ? 7 * DAY_MS + (shown + 1) * HOUR_MS : 22 * DAY_MS);
       const { rows, zone } = await dataOf(
         api.GET('/api/series', {
           params: {
             query: {
-              ...{ workspaceId, by: grain, from: new Date(from).toISOString() },
+              ...seriesAsked(workspaceId, grain, now),
               ...(linkId !== undefined && { linkId }),
             },
           },
@@ -126,12 +118,12 @@ export function useLedger(workspaceId: string) {
   });
 }
 
-/** Alarms that are open: of the workspace, or of the installation for who sees all of it. */
+/** Alarms that are open. */
 export function useAlarms(workspaceId: string, ofAll: boolean) {
   return useQuery({
     queryKey: ['alarms', workspaceId, ofAll],
     queryFn: async () => {
-      const query = ofAll ? {} : { workspaceId };
+      const query = alarmsAsked(workspaceId, ofAll);
       const alarms = await dataOf(api.GET('/api/alarms', { params: { query } }));
       return alarms.filter((one) => [workspaceId, null].includes(one.workspaceId));
     },

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, use } from 'react';
 import { useSearchParams } from 'wouter';
 import { type Answer, api, dataOf } from './api.ts';
+import { keepLookedAt, lookedAt } from './asked.ts';
 import { Failure, Waiting } from './parts/standing.tsx';
 
 type Me = Answer<'/api/me', 'get'>;
@@ -30,33 +31,31 @@ export function useSession(): Session {
   return session;
 }
 
-const LOOKED_AT = 'leadgate.workspace';
-
 export function SessionProvider({ children }: { children: ReactNode }) {
   const [params, setParams] = useSearchParams();
   const me = useQuery({
     queryKey: ['me'],
     queryFn: () => dataOf(api.GET('/api/me')),
+    initialData: leadgate.answered.me,
     staleTime: 300_000,
   });
   const workspaces = useQuery({
     queryKey: ['workspaces'],
     queryFn: () => dataOf(api.GET('/api/workspaces')),
+    initialData: leadgate.answered.workspaces,
     staleTime: 60_000,
   });
   if (me.isError || workspaces.isError)
     return <Failure error={me.error ?? workspaces.error} again={() => location.reload()} />;
   if (me.data === undefined || workspaces.data === undefined) return <Waiting />;
   const all = workspaces.data;
-  const wanted = [params.get('workspace'), localStorage.getItem(LOOKED_AT)];
-  const found = wanted.map((id) => all.find((one) => one.id === id)).find(Boolean) ?? all[0];
   const who = me.data;
   const session: Session = {
     me: who,
     workspaces: all,
-    workspace: found ?? null,
+    workspace: lookedAt(all, params) ?? null,
     look(workspaceId) {
-      localStorage.setItem(LOOKED_AT, workspaceId);
+      keepLookedAt(workspaceId);
       setParams({ workspace: workspaceId });
     },
     may(role, workspaceId) {

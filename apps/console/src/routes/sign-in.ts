@@ -4,7 +4,6 @@ import {
   displayText,
   endSession,
   type FirstSignIn,
-  hasOperators,
   recordAction,
   recordOutcome,
   signIn,
@@ -46,7 +45,7 @@ const KeyAnswer = Type.Object({
   clientExtensionResults: Type.Object({}),
 });
 
-/** What the sign-in page asks: GET /sign-in/first, POST /sign-in, POST /sign-in/key, POST /sign-out. */
+/** What the sign-in page asks: POST /sign-in, POST /sign-in/key, POST /sign-out. */
 export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (app, services) => {
   const { store, metrics, keyring } = services;
   const count = metrics.counters({
@@ -55,10 +54,6 @@ export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (a
     label: 'outcome',
     values: ['signed-in', 'refused', 'code-needed', 'key-needed', 'slowed', 'invalid'],
   });
-
-  app.get('/sign-in/first', { config: { public: true }, schema: { hide: true } }, async () => ({
-    first: !(await hasOperators(store)),
-  }));
 
   app.post(
     '/sign-in',

@@ -37,7 +37,7 @@ export const tailRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (app, se
     '/tail',
     {
       config: {
-        ...{ action: 'tail', recorded: true, subject: ['workspaceId', 'linkId'] },
+        action: 'tail',
         scope: 'linkId',
       },
       schema: {

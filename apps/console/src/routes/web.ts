@@ -1,18 +1,21 @@
 import fastifyStatic from '@fastify/static';
 import { StartError } from '@leadgate/boot';
-import { loadNoun } from '@leadgate/operations';
+import { loadNoun, Refusal } from '@leadgate/operations';
+import { hasOperators } from '@leadgate/store';
 import type {
   FastifyPluginAsync,
   FastifyReply,
   FastifyRequest,
   RouteShorthandOptions,
 } from 'fastify';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { webPolicy } from '../headers.ts';
+import { perform } from '../perform.ts';
 import { sendProblem } from '../problem.ts';
+import type { ConsoleServices } from '../services.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -31,17 +34,14 @@ interface Preload {
 /** The one page for who is not signed in. */
 const SIGN_IN = '/sign-in';
 
-/** What a page asks for before it shows anything. */
-const askedFirst = (path: string): readonly string[] =>
-  path === SIGN_IN ? ['/sign-in/first'] : ['/api/me', '/api/workspaces'];
-
 /** The built pages: their folder, and the page that loads them. Throws a StartError without them. */
-function readWeb(): { assets: string; page: string; preload: Preload } {
+function readWeb(): { assets: string; page: string; ahead: string; preload: Preload } {
   try {
     const index = require.resolve('@leadgate/web/dist/index.html');
     return {
       assets: join(index, '../assets'),
       page: readFileSync(index, 'utf8'),
+      ahead: readFileSync(join(index, '../ahead.js'), 'utf8'),
       preload: JSON.parse(readFileSync(join(index, '../preload.json'), 'utf8')) as Preload,
     };
   } catch {
@@ -54,24 +54,40 @@ function readWeb(): { assets: string; page: string; preload: Preload } {
  * for all who are signed in and at the one address for who is not; and its files, for everybody: they hold nothing
  * but code, and never change under their name. What readers see is what the API shows them.
  */
-export const webRoutes: FastifyPluginAsync = async (app) => {
-  const { assets, page, preload } = readWeb();
-  const { show } = await loadNoun('me');
+export const webRoutes: FastifyPluginAsync<ConsoleServices> = async (app, services) => {
+  const { assets, page, ahead, preload } = readWeb();
+  const aheadHash = createHash('sha256').update(ahead).digest('base64');
+  const [{ show }, { list }] = await Promise.all([loadNoun('me'), loadNoun('workspace')]);
   const options: RouteShorthandOptions = { config: { operation: show }, schema: { hide: true } };
   const open: RouteShorthandOptions = { config: { public: true }, schema: { hide: true } };
-  const send = (request: FastifyRequest, reply: FastifyReply, path: string) => {
+  /** What a page would ask for before it shows anything. */
+  const answersFor = async (reply: FastifyReply, path: string): Promise<object> => {
+    if (path === SIGN_IN) return { first: !(await hasOperators(services.store)) };
+    const [me, workspaces] = await Promise.all([
+      perform(reply, show, {}, services.connections),
+      perform(reply, list, {}, services.connections),
+    ]);
+    if (me instanceof Refusal || workspaces instanceof Refusal) return {};
+    return { me, workspaces };
+  };
+  const send = async (request: FastifyRequest, reply: FastifyReply, path: string) => {
     const nonce = randomBytes(16).toString('base64');
     const language = /^\s*pt\b/i.test(request.headers['accept-language'] ?? '') ? 'pt' : 'en';
-    const links = [
-      ...[...(preload.pages[path] ?? []), ...(preload.languages[language] ?? [])].map(
-        (file) => `<link rel="modulepreload" href="${file}">`,
-      ),
-      ...askedFirst(path).map((url) => `<link rel="preload" as="fetch" crossorigin href="${url}">`),
-    ];
+    const files = [...(preload.pages[path] ?? []), ...(preload.languages[language] ?? [])];
+    const links = files.map((file) => `<link rel="modulepreload" href="${file}">`).join('');
+    // Data and no script: nothing in it ends the element.
+    const answers = JSON.stringify(await answersFor(reply, path)).replaceAll('<', '\\u003c');
+    // Before the style: a script after it would wait for it.
+    const first = `<script type="application/json" id="answers">${answers}</script><script>${ahead}</script>`;
     return reply
       .type('text/html; charset=utf-8')
-      .header('content-security-policy', webPolicy(nonce))
-      .send(page.replaceAll(NONCE, nonce).replace('</head>', `${links.join('')}</head>`));
+      .header('content-security-policy', webPolicy(nonce, aheadHash))
+      .send(
+        page
+          .replaceAll(NONCE, nonce)
+          .replace('<head>', () => `<head>${first}`)
+          .replace('</head>', `${links}</head>`),
+      );
   };
   app.get('/*', options, (request, reply) =>
     OF_PROGRAMS.test(request.url) ? sendProblem(reply, 'not-found') : send(request, reply, '/*'),

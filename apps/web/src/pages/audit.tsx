@@ -90,7 +90,7 @@ export default function AuditPage() {
       {isPending ? (
         <Waiting />
       ) : entries.length === 0 ? (
-        <Nothing icon="audit" title={t('none')} />
+        error === null && <Nothing icon="audit" title={t('none')} />
       ) : (
         <Entries entries={entries} />
       )}
@@ -129,26 +129,28 @@ function Entries({ entries }: { entries: readonly Entry[] }) {
         {entries.map((entry) => {
           const { id, at, actor, action } = entry;
           const kind = KINDS.find((one) => one === actor.kind);
+          const on =
+            'subject' in entry ? (
+              <Subject subject={entry.subject} />
+            ) : (
+              <Read leadIds={entry.leadIds} />
+            );
+          const outcome = 'subject' in entry && <Outcome outcome={entry.outcome} />;
           return (
             <tr key={id}>
               <td>
                 <code>{action}</code>
                 <span className="under">
-                  <Time at={at} />
+                  <Time at={at} /> {outcome}
                 </span>
+                <div className="under wraps">{on}</div>
               </td>
               <td data-keep>
                 {actor.name}
                 {kind !== undefined && <span className="second">{kinds(kind)}</span>}
               </td>
-              <td className="wraps">
-                {'subject' in entry ? (
-                  <Subject subject={entry.subject} />
-                ) : (
-                  <Read leadIds={entry.leadIds} />
-                )}
-              </td>
-              <td>{'subject' in entry && <Outcome outcome={entry.outcome} />}</td>
+              <td className="wraps">{on}</td>
+              <td>{outcome}</td>
               <td>
                 <Time at={at} />
               </td>

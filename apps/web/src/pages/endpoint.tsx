@@ -199,9 +199,11 @@ function Tries({ endpoint }: { endpoint: Endpoint }) {
       {isPending ? (
         <Waiting />
       ) : tries.length === 0 ? (
-        <Nothing icon="deliveries" title={t(failed ? 'noneFailed' : 'noTries')}>
-          {t('noTriesHint')}
-        </Nothing>
+        error === null && (
+          <Nothing icon="deliveries" title={t(failed ? 'noneFailed' : 'noTries')}>
+            {t('noTriesHint')}
+          </Nothing>
+        )
       ) : (
         <table className="list inset">
           <thead>

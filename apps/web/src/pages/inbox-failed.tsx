@@ -78,7 +78,7 @@ export default function FailedPage() {
       {list.isPending ? (
         <Waiting />
       ) : rows.length === 0 ? (
-        <Nothing icon="done" title={t('noneFailed')} />
+        list.error === null && <Nothing icon="done" title={t('noneFailed')} />
       ) : (
         <ul className="plain rows">
           {rows.map(({ jobId, failedAt, reason: why }, index) => (

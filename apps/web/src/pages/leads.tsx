@@ -16,6 +16,7 @@ import { useEffect, useRef, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
 import { type Answer, api, dataOf } from '../api.ts';
+import { leadsAsked } from '../asked.ts';
 import { Caught } from '../caught.tsx';
 import {
   LeadFilters,
@@ -33,8 +34,6 @@ import { useSession, type Workspace } from '../session.tsx';
 import { PageHead } from '../shell.tsx';
 
 type Lead = Answer<'/api/workspaces/{workspaceId}/leads/search', 'post'>['leads'][number];
-
-const A_PAGE = 100;
 
 /** Columns beside the name, by the member of a lead. */
 const COLUMNS = [
@@ -129,7 +128,7 @@ function Filtered({ workspace, columns }: Shown) {
         dataOf(
           api.POST('/api/workspaces/{workspaceId}/leads/search', {
             params: { path: { workspaceId: workspace.id } },
-            body: { ...filter, limit: A_PAGE, ...(pageParam !== null && { after: pageParam }) },
+            body: leadsAsked(filter, pageParam),
           }),
         ),
       initialPageParam: null as string | null,
@@ -235,7 +234,7 @@ function LeadTable({
   const shown = rows.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (more !== null && last >= leads.length - 20) more();
+    if (more !== null && last >= leads.length - 10) more();
   }, [more, last, leads.length]);
   const at = useListKeys(leads.length, (index) => {
     rows.scrollToIndex(index);

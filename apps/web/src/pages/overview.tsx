@@ -2,12 +2,11 @@ import { Button, Group, SegmentedControl, Skeleton, Text, Title } from '@mantine
 import type { ReactNode } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
+import { type Grain, GRAINS, grainOf } from '../asked.ts';
 import { useLinks } from '../lead-filters.tsx';
 import {
   type Alarm,
   type Figures,
-  type Grain,
-  GRAINS,
   useAlarms,
   useBacklog,
   useFigures,
@@ -19,7 +18,7 @@ import { Bars } from '../parts/bars.tsx';
 import { useCode } from '../parts/code.ts';
 import { useDuration } from '../parts/duration.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
-import { Failure, Nothing } from '../parts/standing.tsx';
+import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { PageHead } from '../shell.tsx';
@@ -29,7 +28,7 @@ export default function OverviewPage() {
   const t = useTranslations('overview');
   const { workspace } = useSession();
   const [params, setParams] = useSearchParams();
-  const grain = GRAINS.find((one) => one === params.get('by')) ?? 'hour';
+  const grain = grainOf(params);
   if (workspace === null)
     return (
       <>
@@ -345,14 +344,20 @@ function Refused({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('overview');
   const wordsOf = useCode();
   const format = useFormatter();
-  const { data = [] } = useRefused(workspace.id);
-  const most = Math.max(...data.map(({ n }) => n), 1);
+  const { data, error, refetch } = useRefused(workspace.id);
+  const most = Math.max(...(data ?? []).map(({ n }) => n), 1);
   return (
     <section className="card lead-card">
       <Title order={2} mb={6}>
         {t('refusedBy')}
       </Title>
-      {data.length === 0 ? (
+      {data === undefined ? (
+        error === null ? (
+          <Waiting />
+        ) : (
+          <Failure error={error} again={() => void refetch()} />
+        )
+      ) : data.length === 0 ? (
         <Text size="sm" c="var(--soft)">
           {t('noneRefused')}
         </Text>

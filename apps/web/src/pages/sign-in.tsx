@@ -1,8 +1,7 @@
 import { Alert, Button, Group, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { type SyntheticEvent, useEffect } from 'react';
 import { useTranslations } from 'use-intl';
-import { Waiting } from '../parts/standing.tsx';
 import { LOCALES, useLanguage } from '../texts.tsx';
 
 /** What a try came to that did not let in; the API's document is for who is signed in, and has none of it. */
@@ -27,18 +26,12 @@ async function ask(path: string, fields: URLSearchParams): Promise<Outcome | nul
 /** Name and password, and what else is asked for; the very first operator has a one-time code. */
 export default function SignInPage() {
   const t = useTranslations('signIn');
-  const { data, error } = useQuery({
-    queryKey: ['sign-in', 'first'],
-    queryFn: async () => (await (await fetch('/sign-in/first')).json()) as { first: boolean },
-  });
   useEffect(() => {
     document.title = `${t('title')} · Leadgate`;
   }, [t]);
   return (
     <main className="door">
-      {error !== null ? <Text role="alert">{t('notReached')}</Text> : null}
-      {data === undefined && error === null && <Waiting />}
-      {data !== undefined && <Door first={data.first} />}
+      <Door first={leadgate.answered.first === true} />
       <Languages />
     </main>
   );

@@ -1,11 +1,13 @@
 import { Button, Checkbox, Fieldset, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
+import { useLocation } from 'wouter';
 import { api, dataOf, faultsOf } from '../api.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { Failure } from '../parts/standing.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { FormEnd } from '../parts/form-end.tsx';
 
@@ -20,6 +22,7 @@ export default function WorkspaceSettings({ workspace }: { workspace: Workspace 
   const [phones, setPhones] = useState(workspace.dummyPhones.join('\n'));
   const [classes, setClasses] = useState<readonly string[]>(workspace.dummyClasses);
   const [making, { open, close }] = useDisclosure();
+  const [removing, setRemoving] = useState(false);
   const save = useMutation({
     mutationFn: () =>
       dataOf(
@@ -94,8 +97,59 @@ export default function WorkspaceSettings({ workspace }: { workspace: Workspace 
           {t('new')}
         </Button>
       )}
+      {may('administrator', workspace.id) && (
+        <Button mt="xl" ml="xs" variant="subtle" color="red" onClick={() => setRemoving(true)}>
+          {t('remove')}
+        </Button>
+      )}
       {making && <NewWorkspace close={close} />}
+      {removing && <RemoveWorkspace workspace={workspace} close={() => setRemoving(false)} />}
     </form>
+  );
+}
+
+/** What would go with it is said first, and its name is asked for. */
+function RemoveWorkspace({ workspace, close }: { workspace: Workspace; close: () => void }) {
+  const t = useTranslations('settings.workspace');
+  const queries = useQueryClient();
+  const [, go] = useLocation();
+  const [confirm, setConfirm] = useState('');
+  const removal = (body: { confirm: string } | { dryRun: true }) => {
+    const params = { path: { workspaceId: workspace.id } };
+    return dataOf(api.POST('/api/workspaces/{workspaceId}/removal', { params, body }));
+  };
+  const preview = useQuery({
+    queryKey: ['removal', workspace.id],
+    queryFn: () => removal({ dryRun: true }),
+  });
+  const remove = useMutation({
+    mutationFn: () => removal({ confirm }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['workspaces'] });
+      go('/');
+    },
+  });
+  return (
+    <FormModal
+      opened
+      danger
+      close={close}
+      title={t('removeTitle', { name: workspace.name })}
+      label={t('remove')}
+      act={remove}
+      disabled={confirm !== workspace.name}
+    >
+      {preview.error !== null && <Failure error={preview.error} />}
+      <Text size="sm" role="status">
+        {preview.data === undefined ? t('removeCounts') : t('removeHint', preview.data.counts)}
+      </Text>
+      <TextInput
+        label={t('confirm', { name: workspace.name })}
+        autoComplete="off"
+        value={confirm}
+        onChange={({ currentTarget: { value } }) => setConfirm(value)}
+      />
+    </FormModal>
   );
 }
 
