@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
+import compile from 'icu-minify/compile';
 import { build } from 'vite';
 
 const OUT = join(import.meta.dirname, 'dist');
@@ -19,11 +20,31 @@ const OURS = /node_modules|src\/(?!pages\/)|rolldown\/runtime/;
 const OF_FORMS =
   /(?:NumberInput|PasswordInput|Textarea|Radio|Tabs|Progress)|number-format|src\/(?:[\w-]*(?:form|import)|endpoint|settings|parts\/(?:form|run))/;
 
+/** @typedef {string | readonly unknown[] | { [name: string]: Messages }} Messages */
+
+/**
+ * Messages as what formats them needs them, so that no page has to parse them.
+ * @type {(messages: Messages) => Messages}
+ */
+const compiled = (messages) =>
+  typeof messages === 'string'
+    ? compile(messages)
+    : Object.fromEntries(Object.entries(messages).map(([name, one]) => [name, compiled(one)]));
+
 await build({
   configFile: false,
   root: import.meta.dirname,
   logLevel: 'warn',
-  plugins: [react()],
+  plugins: [
+    react(),
+    {
+      name: 'messages',
+      enforce: 'pre',
+      transform: (text, id) =>
+        /src\/messages\/\w+\.json$/.test(id) ? JSON.stringify(compiled(JSON.parse(text))) : null,
+    },
+  ],
+  resolve: { alias: { 'use-intl/format-message': 'use-intl/format-message/format-only' } },
   // The console puts a nonce of each answer in its place.
   html: { cspNonce: '__NONCE__' },
   build: {

@@ -7,8 +7,10 @@ import {
   confirmSecurityKey,
   endSessionById,
   findOperator,
+  keepViews,
   listSecurityKeys,
   listSessions,
+  listViews,
   provePassword,
   removeAuthenticator,
   removeSecurityKey,
@@ -34,6 +36,14 @@ const SessionView = Type.Object({
   createdAt: At,
   lastUsedAt: At,
   expiresAt: At,
+});
+
+const ViewOfLeads = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 80 }),
+  query: Type.String({
+    maxLength: 2_000,
+    description: 'Of the address of the page of leads: link=…&period=7d. No value of a person.',
+  }),
 });
 
 const SecurityKeyView = Type.Object({
@@ -77,6 +87,39 @@ export const me = {
     run: (_input, _connections, { actor: { kind, name, role, workspaces } }) => ({
       ...{ kind, name, role, workspaces },
     }),
+  }),
+
+  views: operation({
+    name: 'me.views',
+    id: 'listViews',
+    method: 'GET',
+    path: '/me/views',
+    summary: 'The filters of leads that you keep',
+    scope: 'own',
+    input: Type.Object({}),
+    output: Type.Array(ViewOfLeads),
+    run: async (_input, { store }, call) => {
+      const person = personOf(call);
+      return person instanceof Refusal ? person : listViews(store, person.operatorId);
+    },
+  }),
+
+  keepViews: operation({
+    name: 'me.keep-views',
+    id: 'keepViews',
+    method: 'POST',
+    path: '/me/views',
+    summary: 'Keep these filters of leads, and no other',
+    role: 'viewer',
+    scope: 'own',
+    input: Type.Object({ views: Type.Array(ViewOfLeads, { maxItems: 50 }) }),
+    output: Type.Array(ViewOfLeads),
+    run: async ({ views }, { store }, call) => {
+      const person = personOf(call);
+      if (person instanceof Refusal) return person;
+      await keepViews(store, person.operatorId, views);
+      return views;
+    },
   }),
 
   sessions: operation({

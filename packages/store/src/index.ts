@@ -132,7 +132,9 @@ export {
   changeAccess,
   changePassword,
   findOperator,
+  keepViews,
   listOperators,
+  listViews,
   type Operator,
   removeOperator,
 } from './operators.ts';

@@ -154,6 +154,29 @@ export async function changePassword(
   return count > 0 ? { kind: 'changed' } : { kind: 'unknown-operator' };
 }
 
+/** A filter of leads under a name: the query of its address, which names no person. */
+interface View {
+  name: string;
+  query: string;
+}
+
+/** The views that an operator keeps. */
+export async function listViews({ prisma }: Store, operatorId: string): Promise<View[]> {
+  const [row] = await prisma.$queryRaw<{ views: View[] }[]>`
+    SELECT views FROM operator WHERE id = ${operatorId}::uuid`;
+  return row?.views ?? [];
+}
+
+/** Keeps these views of an operator, and no other. */
+export async function keepViews(
+  { prisma }: Store,
+  operatorId: string,
+  views: readonly View[],
+): Promise<void> {
+  await prisma.$executeRaw`
+    UPDATE operator SET views = ${JSON.stringify(views)}::jsonb WHERE id = ${operatorId}::uuid`;
+}
+
 /**
  * Removes an operator, ends their sessions at once and revokes the tokens they made. False if there
  * is none of this name.

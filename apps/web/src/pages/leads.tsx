@@ -10,7 +10,13 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useDebouncedCallback, useLocalStorage } from '@mantine/hooks';
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslations } from 'use-intl';
@@ -373,30 +379,32 @@ function Export({ workspace }: { workspace: Workspace }) {
   );
 }
 
-interface View {
-  name: string;
-  query: string;
-  /** Of its custom field. */
-  value?: string;
-}
+const VIEWS = ['views'];
 
-/** Filters that are kept under a name, in this browser. */
+/** Filters that the reader keeps under a name. The value of a custom field may name a person: it stays in this browser. */
 function Views({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('leads');
   const [params, setParams] = useSearchParams();
   const [value, setValue] = useUnaddressed('value', workspace.id);
-  const [views, setViews] = useLocalStorage<readonly View[]>({
-    key: 'leadgate.views',
-    defaultValue: [],
+  const [values, setValues] = useLocalStorage<Record<string, string>>({
+    key: 'leadgate.views.values',
+    defaultValue: {},
   });
   const [name, setName] = useState('');
+  const queries = useQueryClient();
+  const kept = useQuery({ queryKey: VIEWS, queryFn: () => dataOf(api.GET('/api/me/views')) });
+  const views = kept.data ?? [];
+  const keeping = useMutation({
+    mutationFn: (body: { views: typeof views }) => dataOf(api.POST('/api/me/views', { body })),
+    onSuccess: (saved) => queries.setQueryData(VIEWS, saved),
+  });
+  const error = kept.error ?? keeping.error;
   const keep = () => {
     const wanted = name.trim();
     if (wanted === '') return;
-    setViews([
-      ...views.filter((one) => one.name !== wanted),
-      { name: wanted, query: params.toString(), ...(params.has('field') && { value }) },
-    ]);
+    const others = views.filter((one) => one.name !== wanted);
+    if (params.has('field')) setValues({ ...values, [wanted]: value });
+    keeping.mutate({ views: [...others, { name: wanted, query: params.toString() }] });
     setName('');
   };
   return (
@@ -416,7 +424,7 @@ function Views({ workspace }: { workspace: Workspace }) {
                 justify="flex-start"
                 flex={1}
                 onClick={() => {
-                  setValue(view.value ?? '');
+                  setValue(values[view.name] ?? '');
                   setParams(new URLSearchParams(view.query));
                 }}
               >
@@ -426,7 +434,7 @@ function Views({ workspace }: { workspace: Workspace }) {
                 variant="subtle"
                 color="gray"
                 aria-label={t('removeView', { name: view.name })}
-                onClick={() => setViews(views.filter((one) => one !== view))}
+                onClick={() => keeping.mutate({ views: views.filter((one) => one !== view) })}
               >
                 <Icon name="erase" size={14} />
               </ActionIcon>
@@ -446,9 +454,12 @@ function Views({ workspace }: { workspace: Workspace }) {
                 value={name}
                 onChange={({ currentTarget: { value } }) => setName(value)}
               />
-              <Button type="submit">{t('keep')}</Button>
+              <Button type="submit" loading={keeping.isPending} disabled={kept.data === undefined}>
+                {t('keep')}
+              </Button>
             </Group>
           </form>
+          {error !== null && <Failure error={error} />}
         </Stack>
       </Popover.Dropdown>
     </Popover>
