@@ -1,5 +1,5 @@
 import { chromium } from 'playwright-core';
-import { findChromium } from '../../../scripts/programs.js';
+import { findChromium } from './programs.js';
 
 // The pictures of the README and docs/console.md, taken from the demo of a console that runs:
 //   npm start            and sign in once, as who takes them
@@ -22,7 +22,7 @@ const ANSWERS = ['Mariana Lopes', 'Renato Ramos', 'Helena Castro'].map((name, n)
 
 const DESK = { width: 1_280, height: 800 };
 const TELEPHONE = { width: 360, height: 740 };
-const folder = new URL('../../../docs/images/', import.meta.url).pathname;
+const folder = new URL('../docs/images/', import.meta.url).pathname;
 
 const browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
 try {
@@ -38,8 +38,9 @@ try {
    */
   const linkOf = async (workspaceId) => {
     const label = 'Form builder: simulação';
-    /** @type {{ id: string, label: string }[]} */
-    const links = await (await request.get(`/api/links?workspaceId=${workspaceId}`)).json();
+    const links = /** @type {{ id: string, label: string }[]} */ (
+      await (await request.get(`/api/links?workspaceId=${workspaceId}`)).json()
+    );
     const there = links.find((one) => one.label === label);
     if (there !== undefined) return there.id;
     const headers = { origin: new URL(CONSOLE_URL).origin };
@@ -47,8 +48,9 @@ try {
       headers,
       data: { label },
     });
-    /** @type {{ id: string, captureUrl: string }} */
-    const { id, captureUrl: url } = await made.json();
+    const { id, captureUrl: url } = /** @type {{ id: string, captureUrl: string }} */ (
+      await made.json()
+    );
     for (const answers of ANSWERS) {
       const data = { form_id: 'simulacao-plano', answers };
       const answer = await request.post(url, { data });
@@ -64,8 +66,9 @@ try {
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.locator('.chart').waitFor();
 
-  /** @type {{ id: string, demo: string | null }[]} */
-  const workspaces = await (await request.get('/api/workspaces')).json();
+  const workspaces = /** @type {{ id: string, demo: string | null }[]} */ (
+    await (await request.get('/api/workspaces')).json()
+  );
   const demo = workspaces.find((one) => one.demo !== null);
   if (demo === undefined) throw new Error('this console has no demo workspace');
   const formBuilder = await linkOf(demo.id);
