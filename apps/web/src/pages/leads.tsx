@@ -240,7 +240,7 @@ function LeadTable({
   const shown = rows.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (more !== null && last >= leads.length - 10) more();
+    if (more !== null && last >= leads.length - 20) more();
   }, [more, last, leads.length]);
   const at = useListKeys(leads.length, (index) => {
     rows.scrollToIndex(index);
