@@ -185,6 +185,10 @@ async function questions({ url, workspaceId }) {
     { name: 'campaign by day, two years', search: { by: 'day', from: since(730), campaignId } },
     { name: 'by code, two years', search: { by: 'code', from: since(730) } },
     { name: 'links compared, 30 days', search: { by: 'link' } },
+    {
+      name: 'links compared, 30 days up to two weeks ago',
+      search: { by: 'link', from: since(44), to: since(14) },
+    },
     { name: 'links compared, two years', search: { by: 'link', from: since(730) } },
     { name: 'campaigns compared, two years', search: { by: 'campaign', from: since(730) } },
     { name: 'sources compared, 30 days', search: { by: 'source' } },

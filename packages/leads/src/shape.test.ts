@@ -92,7 +92,7 @@ test('a renamed field is found within fifty posts, and hardly ever is one found 
   expect(figures.renamed).toBeGreaterThan(450);
   expect(figures.foundAfterMost).toBeLessThanOrEqual(50);
   expect(figures.mostOfALink).toBeLessThanOrEqual(1);
-}, 60_000);
+}, 240_000);
 
 /** A link whose posts had these for so many days, twenty a day. */
 function usual(fields: readonly string[], days: number): LinkShape {

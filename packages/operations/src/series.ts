@@ -1,5 +1,9 @@
 import {
+  dayAfter,
   findWorkspace,
+  type Part,
+  partsOf,
+  RANKED_DAYS,
   rankSubjects,
   readSeries,
   workspaceOf,
@@ -80,7 +84,7 @@ export const series = {
     path: '/series',
     summary: 'What came, over time or by link, campaign, source or code',
     description:
-      'By minute (of the last two days), hour (of 100 days at most, in the last two years) or day: of the workspace, or of one link, campaign or source. By link, campaign or source: the 200 with most. By code: what was refused. Times without counts are left out. A range of more than a month is compared by whole months.',
+      'By minute (of the last two days), hour (of 100 days at most, in the last two years) or day: of the workspace, or of one link, campaign or source. By link, campaign or source: the 200 with most. By code: what was refused. Times without counts are left out. A range of more than a month, or that begins more than 60 days ago, is compared by whole months.',
     scope: 'workspaceId',
     input: Type.Object({
       workspaceId: Uuid,
@@ -147,17 +151,19 @@ async function readRange(
   if (by === 'day' || by === 'code') {
     const rows = await readSeries(store, {
       ...{ subject, grain: 'day', from: days.from },
-      to: dayAfter(days.to),
+      to: dayAfter(days.to, 1),
     });
     return { ...days, by, zone, rows: by === 'day' ? rows : codesOf(rows) };
   }
-  const span = to.getTime() - from.getTime() > MOST_RANKED_DAYS * DAY_MS ? 'month' : 'day';
-  const range =
-    span === 'day'
-      ? days
-      : { from: `${days.from.slice(0, 7)}-01`, to: `${days.to.slice(0, 7)}-01` };
-  const rows = await rankSubjects(store, { workspaceId, kind: by, span, ...range });
-  return { ...range, by, zone, rows };
+  const today = dayIn(zone, new Date());
+  const isByDay =
+    to.getTime() - from.getTime() <= MOST_RANKED_DAYS * DAY_MS &&
+    days.from >= dayAfter(today, -RANKED_DAYS);
+  const range = isByDay ? days : { from: monthOf(days.from), to: monthOf(days.to) };
+  const parts: Part[] = isByDay
+    ? partsOf({ ...days, today })
+    : [{ span: 'month', ...range, sign: 1 }];
+  return { ...range, by, zone, rows: await rankSubjects(store, { workspaceId, kind: by, parts }) };
 }
 
 function codesOf(rows: readonly { refused: Record<string, number> }[]) {
@@ -171,5 +177,4 @@ function codesOf(rows: readonly { refused: Record<string, number> }[]) {
 const dayIn = (timeZone: string, moment: Date): string =>
   new Intl.DateTimeFormat('en-CA', { timeZone }).format(moment);
 
-const dayAfter = (day: string): string =>
-  new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10);
+const monthOf = (day: string): string => `${day.slice(0, 7)}-01`;

@@ -266,13 +266,13 @@ export {
   settleOpen,
   unsettled,
 } from './ledger.ts';
+export { dayAfter, type Part, partsOf, RANKED_DAYS, rankSubjects } from './ranking.ts';
 export {
   addUpTallies,
   countEntries,
   dropOldSeries,
   ledgerCursor,
   linkActivity,
-  rankSubjects,
   readFlow,
   readSeries,
   type Unrecognised,

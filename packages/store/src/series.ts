@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
+import { RANKED_DAYS } from './ranking.ts';
 import { seeShapes } from './shapes.ts';
 import { type Counted, insertOfTallies, SHAPE, type Tally, type Utm } from './tally.ts';
 import { transact } from './apply/transact.ts';
@@ -194,7 +195,8 @@ export async function dropOldSeries({ prisma }: Store): Promise<number> {
     rows += await prisma.$executeRaw`
       DELETE FROM ${Prisma.raw(table)} WHERE at < now() - ${kept}`;
   rows += await prisma.$executeRaw`
-    DELETE FROM series_ranking WHERE span = 'day' AND at < now() - interval '2 months'`;
+    DELETE FROM series_ranking
+    WHERE span = 'day' AND at < now() - (${RANKED_DAYS + 2}::integer * interval '1 day')`;
   return rows;
 }
 
@@ -399,53 +401,6 @@ export async function readFlow({ prisma }: Store, since: Date): Promise<FlowRow[
       AND what IN ('accepted', 'created', 'updated', 'held', 'erased')
     GROUP BY at ORDER BY at`;
   return rows.map(({ at, ...counts }) => ({ at: at.toISOString(), ...counts }));
-}
-
-/** A subject among the others of its kind. */
-export interface RankRow {
-  id: string;
-  /** Of a link its label, of a campaign source, medium and campaign, of a source itself. */
-  name: string[];
-  accepted: number;
-  created: number;
-  updated: number;
-}
-
-/** Of a comparison: the first ones are what people look at. */
-const MOST_RANKED = 200;
-
-/** Compares the subjects of a workspace over days or months, the last one counted in: most leads first. */
-export async function rankSubjects(
-  store: Store,
-  {
-    workspaceId,
-    kind,
-    span,
-    from,
-    to,
-  }: {
-    workspaceId: string;
-    kind: 'link' | Campaign['kind'];
-    span: 'day' | 'month';
-    /** Dates. */
-    from: string;
-    to: string;
-  },
-): Promise<RankRow[]> {
-  return store.prisma.$queryRaw<RankRow[]>`
-    WITH sums AS (
-      SELECT subject, sum(accepted)::integer AS accepted, sum(created)::integer AS created,
-        sum(updated)::integer AS updated
-      FROM series_ranking
-      WHERE workspace_id = ${workspaceId}::uuid AND kind = ${kind} AND span = ${span}
-        AND at BETWEEN ${from}::date AND ${to}::date
-      GROUP BY subject
-      ORDER BY greatest(sum(accepted), sum(created) + sum(updated)) DESC, subject
-      LIMIT ${MOST_RANKED}
-    )
-    SELECT subject AS id, coalesce(c.utm, ARRAY[k.label], '{}') AS name, accepted, created, updated
-    FROM sums LEFT JOIN campaign c ON c.id = subject LEFT JOIN capture_link k ON k.id = subject
-    ORDER BY greatest(accepted, created + updated) DESC, subject`;
 }
 
 /** The workspace of a campaign or source; null if there is none of this id. */

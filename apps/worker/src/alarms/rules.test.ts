@@ -213,7 +213,7 @@ test('silence is told in time, and hardly ever without cause: 500 links, 28 days
   expect(figures.slow.n).toBeGreaterThan(500);
   expect(figures.fast.inTime).toBeGreaterThan(0.97);
   expect(figures.slow.inTime).toBeGreaterThan(0.99);
-}, 60_000);
+}, 240_000);
 
 test('a link without history is not watched', () => {
   const posts = new Array<number>(168).fill(5);

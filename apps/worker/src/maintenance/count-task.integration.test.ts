@@ -7,9 +7,11 @@ import { startApplyWorker } from '@leadgate/queue';
 import {
   applyGroup,
   countEntries,
+  dayAfter,
   minuteOf,
   minuteOfId,
   openStore,
+  partsOf,
   rankSubjects,
   saveHeld,
   unsettled,
@@ -105,22 +107,21 @@ test('what came by a link is counted once by what came of it, however often its 
   expect(await store.prisma.tally.count()).toBe(0);
 
   // Compared, and with what a worker of before this release adds, which has a row of each.
+  const today = new Date().toISOString().slice(0, 10);
   const compare = () => {
-    const [from = '', to = ''] = [-1, 1].map((days) => dayOf(Date.now() + days * DAY_MS));
-    return rankSubjects(store, { workspaceId, kind: 'link', span: 'day', from, to });
+    const parts = partsOf({ from: dayAfter(today, -1), to: today, today });
+    return rankSubjects(store, { workspaceId, kind: 'link', parts });
   };
   const compared = { id: linkId, accepted: 6, created: 4, updated: 1 };
   expect(await compare()).toMatchObject([compared]);
   for (const what of ['created', 'accepted', 'created'])
     await store.prisma.$executeRaw`
       INSERT INTO series_rank
-      VALUES (${workspaceId}::uuid, 'link', 'day', ${dayOf(Date.now())}::date, ${linkId}::uuid, ${what}, 10)
+      SELECT ${workspaceId}::uuid, 'link', span, date_trunc(span, ${today}::date), ${linkId}::uuid, ${what}, 10
+      FROM unnest(ARRAY['day', 'month']) AS span
       ON CONFLICT (workspace_id, kind, span, at, subject, what) DO UPDATE SET n = series_rank.n + excluded.n`;
   expect(await compare()).toMatchObject([{ ...compared, accepted: 16, created: 24 }]);
 });
-
-const DAY_MS = 86_400_000;
-const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 test('entries that two workers count at once, or one that was killed before it let them go, count once', async () => {
   const { store, workspaceId, count, counts } = await open();
