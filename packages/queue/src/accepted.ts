@@ -42,10 +42,11 @@ export function acceptedOf(
 export function acceptedEntry(accepted: readonly Accepted[]): string {
   const groups = new Map<string, string>();
   for (const { workspaceId, linkId, submissionId, kind } of accepted) {
-    const head = `${packUuid(workspaceId)}${packUuid(linkId)}${LETTERS[kind]}`;
-    groups.set(head, (groups.get(head) ?? '') + packUuid(submissionId));
+    const of = `${workspaceId} ${linkId} ${kind}`;
+    const head = () => `${packUuid(workspaceId)}${packUuid(linkId)}${LETTERS[kind]}`;
+    groups.set(of, (groups.get(of) ?? head()) + packUuid(submissionId));
   }
-  return [...groups].map(([head, ids]) => head + ids).join(',');
+  return [...groups.values()].join(',');
 }
 
 /** An entry of the stream of a shard. */
