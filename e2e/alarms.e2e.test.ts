@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ALARM_KINDS, type AlarmKind } from '@leadgate/store';
+import { ALARM_KINDS } from '@leadgate/store';
 import { startPostgresServer, startRecordingEndpoint } from '@leadgate/testkit';
 import { afterEach, expect, test, vi } from 'vitest';
 import { startSystem, type System } from './system.ts';
@@ -15,7 +15,7 @@ const SOON = { timeout: 60_000, interval: 500 };
 /** As the log has it, a line of JSON. */
 interface Line {
   msg?: string;
-  alarm?: AlarmKind;
+  alarm?: string;
   subject?: string;
 }
 
