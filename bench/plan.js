@@ -37,7 +37,7 @@ const STAGES = [
     'soak',
     'spool',
   ],
-  ...['mapping', 'deliveries', 'series', 'start', 'npm-start'],
+  ...['lts', 'mapping', 'deliveries', 'series', 'start', 'npm-start'],
 ];
 
 /** Half of the bodies are of people that the servers know: this many of them. */

@@ -15,10 +15,11 @@ const STOP_MS = 60_000;
 /**
  * Starts one of Leadgate's processes as it runs in production, from dist/, and waits for /ready.
  * @param {'receiver' | 'worker' | 'deliverer' | 'console'} name
- * @param {{ log: string, env: Record<string, string>, profiles?: string | null }} options
+ * @param {{ log: string, env: Record<string, string>, profiles?: string | null, node?: string }} options
+ *   `node`: the program that runs it, if it is not the one that runs this
  * @returns {Promise<Running>}
  */
-export async function startLeadgate(name, { log, env, profiles = null }) {
+export async function startLeadgate(name, { log, env, profiles = null, ...rest }) {
   const { add } = await processLedger();
   if (profiles !== null) mkdirSync(profiles, { recursive: true });
   const flags =
@@ -26,7 +27,10 @@ export async function startLeadgate(name, { log, env, profiles = null }) {
       ? []
       : ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-name=${name}.cpuprofile`];
   const settings = { NODE_ENV: 'production', ...env };
-  const running = await startApp({ app: name, log, env: settings, flags, onProcess: add });
+  const running = await startApp({
+    ...{ app: name, log, env: settings, flags, onProcess: add },
+    ...rest,
+  });
   const stop = () => running.stop(STOP_MS).then(() => undefined);
   return { name, pid: running.process.pid, url: running.url, stop };
 }

@@ -101,6 +101,7 @@ async function measure(bench) {
   const { measureImport } = await import('./stages/import.js');
   const { measureSize } = await import('./stages/size.js');
   const { measureSoak } = await import('./stages/soak.js');
+  const { measureLts } = await import('./stages/lts.js');
   const { measureSpool } = await import('./stages/spool.js');
   const { measureMapping } = await import('./stages/mapping.js');
   const { measureDeliveries } = await import('./stages/deliveries.js');
@@ -132,6 +133,7 @@ async function measure(bench) {
   );
   const size = await stage('size', () => measureSize(bench));
   const soak = await stage('soak', () => measureSoak(bench, { sustained }));
+  const lts = await stage('lts', () => measureLts(bench));
   const spool = await stage('spool', () => measureSpool(bench));
   const mapping = await stage('mapping', () =>
     Promise.resolve(
@@ -144,7 +146,7 @@ async function measure(bench) {
   const npmStart = await stage('npm-start', () => measureNpmStart(bench));
   return {
     ...{ receivers, workers, endToEnd, spike, quiet, burst, import: imported },
-    ...{ size, soak, spool, mapping, series, deliveries, start, npmStart },
+    ...{ size, soak, lts, spool, mapping, series, deliveries, start, npmStart },
   };
 }
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
-import { ROOT, prepare, say } from './prepare.js';
+import { delimiter, dirname } from 'node:path';
+import { ROOT, prepare } from './prepare.js';
+import { ltsNode } from './lts-node.js';
 import { findChromium, requireProgram } from './programs.js';
 import { runMain } from './run-main.js';
 import { StartError } from './servers/process.js';
@@ -34,9 +34,6 @@ missing installed.
                             it is
 `;
 
-/** The current long-term support of Node, which the image runs on. */
-const LTS = '24.22.3';
-
 /**
  * What vitest runs, and on what; `tests`: when its arguments name none.
  * @typedef {{ tests?: string[], config?: string, node?: string, env?: NodeJS.ProcessEnv }} Suite
@@ -67,7 +64,7 @@ const SUITES = {
     return { config: 'vitest.cluster.config.ts' };
   },
   lts: async () => {
-    const node = await nodeOf(LTS);
+    const node = await ltsNode();
     return {
       node,
       env: { PATH: [dirname(node), process.env.PATH].join(delimiter) },
@@ -131,27 +128,4 @@ function runVitest(args, { node = process.execPath, env = {} }) {
       resolve(code ?? 1);
     });
   });
-}
-
-/**
- * The program of a version, from npm's package of this platform, which has it whole and runs no script;
- * fetched once.
- * @param {string} version
- * @returns {Promise<string>}
- */
-async function nodeOf(version) {
-  const name = `node-${process.platform}-${process.arch}`;
-  const folder = join(ROOT, '.leadgate', `node-${version}`);
-  const node = join(folder, 'node_modules', name, 'bin/node');
-  if (existsSync(node)) return node;
-  say(`fetching Node ${version}`);
-  mkdirSync(folder, { recursive: true });
-  const flags = ['--ignore-scripts', '--no-audit', '--no-fund'];
-  const npm = spawn('npm', ['install', '--prefix', folder, ...flags, `${name}@${version}`], {
-    cwd: folder,
-    stdio: ['ignore', process.stderr, process.stderr],
-  });
-  const status = await new Promise((resolve) => npm.once('close', resolve));
-  if (status === 0 && existsSync(node)) return node;
-  throw new StartError(`could not fetch ${name}@${version} with npm: see its message above`);
 }

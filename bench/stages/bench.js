@@ -28,12 +28,12 @@ export const CORES = cpus().length;
 /**
  * Everything on, and no limit that a load from one address, or what waits, would reach.
  * @param {Bench} bench
- * @param {string} [redisUrl]
+ * @param {{ redisUrl?: string, node?: string }} [on]
  */
-export function startReceiver({ plan, servers, leadgate }, redisUrl = leadgate.redisUrl) {
+export function startReceiver({ plan, servers, leadgate }, on = {}) {
+  const { redisUrl = leadgate.redisUrl, ...node } = on;
   return startLeadgate('receiver', {
-    log: servers.log,
-    profiles: plan.profiles,
+    ...{ log: servers.log, profiles: plan.profiles, ...node },
     env: {
       REDIS_URL: redisUrl,
       RATE_LIMIT_LINK: '1000000000',
@@ -45,17 +45,14 @@ export function startReceiver({ plan, servers, leadgate }, redisUrl = leadgate.r
 
 /**
  * @param {Bench} bench
- * @param {{ redisUrl?: string, database?: Database, settings?: Record<string, string> }} [on]
+ * @param {{ redisUrl?: string, database?: Database, settings?: Record<string, string>, node?: string }} [on]
  */
 export function startWorker({ plan, servers, leadgate }, on = {}) {
+  const { redisUrl, database, settings } = { ...leadgate, ...on };
   return startLeadgate('worker', {
-    log: servers.log,
-    profiles: plan.profiles,
-    env: {
-      REDIS_URL: on.redisUrl ?? leadgate.redisUrl,
-      DATABASE_URL: (on.database ?? leadgate.database).url,
-      ...on.settings,
-    },
+    ...{ log: servers.log, profiles: plan.profiles },
+    ...(on.node !== undefined && { node: on.node }),
+    env: { REDIS_URL: redisUrl, DATABASE_URL: database.url, ...settings },
   });
 }
 

@@ -105,7 +105,7 @@ async function compareReceivers(bench, large) {
   ];
   const running = [];
   for (const { redis, database, url } of sides) {
-    const receiver = await startReceiver(bench, url);
+    const receiver = await startReceiver(bench, { redisUrl: url });
     const pids = { service: receiver.pid, redis: redis.pid };
     running.push({
       receiver,

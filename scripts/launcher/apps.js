@@ -27,6 +27,7 @@ import {
  * @property {Address} [address] a free port of the loopback interface unless told
  * @property {string} log its output is appended to it
  * @property {NodeJS.ProcessEnv} env all of it but where the app listens; NODE_OPTIONS as in production unless it says
+ * @property {string} [node] its program, if it is not the one that runs this
  * @property {readonly string[]} [flags] of Node
  * @property {string} [from] the folder of another build
  * @property {(process: RunningProcess) => void} [onProcess] called as soon as there is a process
@@ -55,7 +56,7 @@ export async function launchApp({ app, name = app, log, env, flags = [], from = 
   const variable = app.toUpperCase();
   const process = await startProcess({
     name,
-    command: globalThis.process.execPath,
+    command: rest.node ?? globalThis.process.execPath,
     args: [...flags, join(from, 'apps', app, 'dist/main.js')],
     cwd: from,
     env: {

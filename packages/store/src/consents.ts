@@ -3,6 +3,7 @@ import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { isoTime } from './time.ts';
+import type { Statements } from './statements.ts';
 
 /** What was done with a consent: the box was ticked, or not, or what was granted was taken back. */
 export type ConsentAction = 'granted' | 'refused' | 'withdrawn';
@@ -171,7 +172,7 @@ export async function fillConsents(store: Store): Promise<number | null> {
   }
 }
 
-async function fillSome(tx: Prisma.TransactionClient): Promise<number | null> {
+async function fillSome(tx: Statements): Promise<number | null> {
   const [place] = await tx.$queryRaw<{ after: string; filled: boolean }[]>`
     SELECT after, filled_at IS NOT NULL AS filled FROM consent_fill FOR UPDATE`;
   if (place === undefined || place.filled) return null;
@@ -219,7 +220,7 @@ export async function keepConsents(
  * SHA-256 stays: who has the words can show that they are these. Returns how many it was that much.
  */
 export async function eraseConsents(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   {
     workspaceId,
     leadIds,

@@ -9,8 +9,7 @@ import type { Store } from './open-store.ts';
 import { takeFilesOfRuns } from './runs.ts';
 import { stampOf } from './submissions.ts';
 import { hashIdentity, keyCheckOf, type KeptTable } from './tombstones.ts';
-
-type Transaction = Prisma.TransactionClient;
+import type { Statements } from './statements.ts';
 
 /** Whom to erase, and what is said of it afterwards. */
 export interface ErasureRequest {
@@ -111,7 +110,7 @@ export async function erasePerson(
 }
 
 async function eraseLead(
-  tx: Transaction,
+  tx: Statements,
   key: Uint8Array,
   request: ErasureRequest,
 ): Promise<ErasedPerson> {
@@ -154,7 +153,7 @@ async function eraseLead(
 
 /** The leads that the ids and identities of a request stand for. Makes a row if there is none. */
 async function rootsOf(
-  tx: Transaction,
+  tx: Statements,
   { workspaceId, leadIds, identities, offeredLeadId }: ErasureRequest,
 ): Promise<[string, ...string[]]> {
   const rows = await tx.$queryRaw<{ id: string; root: string }[]>`
@@ -182,7 +181,7 @@ async function rootsOf(
 
 /** Locks leads and returns all ids that stand for them. */
 async function lockWithAliases(
-  tx: Transaction,
+  tx: Statements,
   workspaceId: string,
   roots: readonly string[],
 ): Promise<string[]> {
@@ -199,7 +198,7 @@ async function lockWithAliases(
 }
 
 async function removePairs(
-  tx: Transaction,
+  tx: Statements,
   workspaceId: string,
   ids: readonly string[],
 ): Promise<{ pairs: number; others: string[] }> {
@@ -222,7 +221,7 @@ interface SentRow {
 
 /** What the person ever sent of themselves, as far as it is kept. */
 async function saidBy(
-  tx: Transaction,
+  tx: Statements,
   workspaceId: string,
   ids: readonly string[],
 ): Promise<unknown> {
@@ -237,7 +236,7 @@ async function saidBy(
 
 /** Takes what is about the person out of their submissions, and says what they were known by. */
 async function blankHistory(
-  tx: Transaction,
+  tx: Statements,
   workspaceId: string,
   ids: readonly string[],
 ): Promise<{ submissions: number; identities: string[]; latest: number }> {
@@ -264,7 +263,7 @@ async function blankHistory(
 
 /** Returns how many had not been erased up to then. */
 async function blankLeads(
-  tx: Transaction,
+  tx: Statements,
   workspaceId: string,
   { leadId, others, order }: { leadId: string; others: readonly string[]; order: number },
 ): Promise<number> {
@@ -296,7 +295,7 @@ async function blankLeads(
  * be; what another one was to be told is not sent any more. What an endpoint answered may quote what it was sent.
  */
 async function tellEndpoints(
-  tx: Transaction,
+  tx: Statements,
   { workspaceId, leadId, aliases }: Erasure,
 ): Promise<void> {
   const ids = [leadId, ...aliases];
@@ -339,7 +338,7 @@ async function tellEndpoints(
     SELECT count(pg_notify(${DELIVERIES_CHANNEL}, '')) FROM (SELECT FROM told LIMIT 1) AS one`;
 }
 
-async function writeTombstones(tx: Transaction, erasure: Erasure): Promise<void> {
+async function writeTombstones(tx: Statements, erasure: Erasure): Promise<void> {
   const { workspaceId, leadId, order, reason, erasedBy, erasedAt, keyCheck, hashes } = erasure;
   await tx.$executeRaw`
     INSERT INTO tombstone (workspace_id, identity_hash, lead_id, erased_order, created_at)

@@ -10,6 +10,7 @@ import type { CustomField as FieldRow, Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { databaseTime } from './time.ts';
 import { displayText, displayTextFault, labelErrors, nameErrors } from './text.ts';
+import type { Statements } from './statements.ts';
 
 /** Every custom field of a workspace, archived ones included, oldest first. */
 export async function listFields(store: Store, workspaceId: string): Promise<CustomField[]> {
@@ -22,7 +23,7 @@ export async function listFields(store: Store, workspaceId: string): Promise<Cus
 
 /** The custom fields of some workspaces, archived ones included. */
 export async function fieldsOfWorkspaces(
-  db: Prisma.TransactionClient,
+  db: Pick<Statements, '$queryRaw'>,
   workspaceIds: readonly string[],
 ): Promise<CustomField[]> {
   if (workspaceIds.length === 0) return [];

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { StoreError, withoutValues } from './failure-of.ts';
 import { type Prisma, PrismaClient } from './generated/client.ts';
+import { inTransaction, type Statements, statementsOf } from './statements.ts';
 
 export interface StoreOptions {
   /** postgresql://…; `pgbouncer=true` in it, as Prisma writes it, where a PgBouncer answers. */
@@ -23,11 +24,10 @@ export interface StoreOptions {
 export interface Store {
   /** For the statements of this package only. */
   readonly prisma: PrismaClient;
-  /**
-   * The rows of a statement, by pg alone and over the same connections: for what is asked as often as something is
-   * sent, as Prisma takes longer for it than Postgres.
-   */
-  query: <Row extends object>(statement: Prisma.Sql) => Promise<Row[]>;
+  /** The rows of a statement that is asked often, on the same connections: see statements.ts. */
+  readonly query: <Row extends object>(statement: Prisma.Sql) => Promise<Row[]>;
+  /** A transaction of such statements. */
+  readonly transaction: <T>(run: (tx: Statements) => Promise<T>) => Promise<T>;
   /** What the identities of erased people are hashed under; null: tombstones are not looked at. */
   readonly erasureKey: Uint8Array | null;
   /**
@@ -77,8 +77,11 @@ export function openStore(options: StoreOptions): Store {
   pool.on('error', (error: NodeJS.ErrnoException) => {
     logger?.warn({ code: error.code }, 'an idle connection to Postgres broke');
   });
-  const statementNameGenerator = isPooled(url) ? () => '' : createStatementNames();
-  const adapter = new PrismaPg(pool, { statementNameGenerator });
+  const adapter = new PrismaPg(
+    pool,
+    isPooled(url) ? {} : { statementNameGenerator: createStatementNames() },
+  );
+  const driver = adapter.connect();
   const prisma = new PrismaClient({
     adapter,
     errorFormat: 'minimal',
@@ -86,11 +89,8 @@ export function openStore(options: StoreOptions): Store {
   });
   return {
     prisma,
-    query: async <Row extends object>({ text, values }: Prisma.Sql) => {
-      const name = statementNameGenerator({ sql: text });
-      const { rows } = await pool.query<Row>({ name, text, values });
-      return rows;
-    },
+    query: async (statement) => statementsOf(await driver).$queryRaw(statement),
+    transaction: async (run) => inTransaction(await driver, run),
     erasureKey: options.erasureKey ?? null,
     close: async () => {
       const closed = prisma.$disconnect().then(() => (pool.ending ? undefined : pool.end()));

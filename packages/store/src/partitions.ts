@@ -1,6 +1,7 @@
 import { withoutValues } from './failure-of.ts';
 import type { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
+import type { Statements } from './statements.ts';
 
 /** The tables that hold what their rows' ids say was received in a month. */
 export type Partitioned = 'submission' | 'rejected_submission';
@@ -20,7 +21,7 @@ interface Partition {
 
 /** The names of the partitions of a table. */
 export async function listPartitions(
-  db: Pick<Prisma.TransactionClient, '$queryRaw'>,
+  db: Pick<Statements, '$queryRaw'>,
   table: Partitioned,
 ): Promise<string[]> {
   const rows = await db.$queryRaw<{ name: string }[]>`

@@ -110,7 +110,8 @@ export async function beginRemoval(store: Store, workspaceId: string): Promise<s
     await tx.$executeRaw`DELETE FROM capture_code WHERE ${ofLinks(workspaceId)}`;
     await tx.$executeRaw`UPDATE run SET stop_asked = true WHERE ${own(workspaceId)}`;
     await tx.$executeRaw`UPDATE endpoint SET state = 'paused' WHERE ${own(workspaceId)}`;
-    const links = await tx.captureLink.findMany({ where: { workspaceId }, select: { id: true } });
+    const links = await tx.$queryRaw<{ id: string }[]>`
+      SELECT id FROM capture_link WHERE ${own(workspaceId)}`;
     return links.map(({ id }) => id);
   });
 }

@@ -6,6 +6,7 @@ import { RANKED_DAYS } from './ranking.ts';
 import { seeShapes } from './shapes.ts';
 import { type Counted, insertOfTallies, SHAPE, type Tally, type Utm } from './tally.ts';
 import { transact } from './apply/transact.ts';
+import type { Statements } from './statements.ts';
 
 /** What is added up at once. */
 const BATCH = 20_000;
@@ -64,8 +65,6 @@ export async function addUpTallies(store: Store): Promise<number> {
   });
 }
 
-type Database = Pick<Prisma.TransactionClient, '$queryRaw' | '$executeRaw'>;
-
 /** What a count is added to. */
 interface SubjectCount {
   workspaceId: string;
@@ -76,7 +75,7 @@ interface SubjectCount {
   n: number;
 }
 
-async function subjectsOf(db: Database, tallies: readonly TallyRow[]): Promise<SubjectCount[]> {
+async function subjectsOf(db: Statements, tallies: readonly TallyRow[]): Promise<SubjectCount[]> {
   const campaigns = await nameCampaigns(db, tallies);
   return tallies.flatMap(({ workspaceId, linkId, at, what, utm, n }) => {
     const of = (kind: SubjectCount['kind'], subject: string) => ({
@@ -92,7 +91,7 @@ async function subjectsOf(db: Database, tallies: readonly TallyRow[]): Promise<S
 
 /** Gives each campaign and source its name, and says which ones a count is of. */
 async function nameCampaigns(
-  db: Database,
+  db: Statements,
   tallies: readonly TallyRow[],
 ): Promise<(workspaceId: string, utm: Utm) => Campaign[]> {
   const all = new Map<string, Campaign>();
@@ -149,7 +148,7 @@ const RANKED_SUMS = Prisma.join(
   RANKED.map((what) => Prisma.sql`coalesce(sum(n) FILTER (WHERE what = ${what}), 0)`),
 );
 
-async function addTo(db: Database, counts: readonly SubjectCount[]): Promise<void> {
+async function addTo(db: Statements, counts: readonly SubjectCount[]): Promise<void> {
   const new_ = Prisma.sql`jsonb_to_recordset(${JSON.stringify(counts)}::jsonb) AS new (
     "workspaceId" uuid, kind text, subject uuid, at timestamptz, what text, n integer)`;
   await db.$executeRaw`

@@ -1,7 +1,7 @@
 import { type Drift, driftOf, type LinkShape, seeShape } from '@leadgate/leads';
-import type { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { SHAPE } from './tally.ts';
+import type { Statements } from './statements.ts';
 
 interface ShapeRow {
   linkId: string;
@@ -10,7 +10,7 @@ interface ShapeRow {
 
 /** Adds stored posts, by the fields they had, to what is usual of their links: in the order given. */
 export async function seeShapes(
-  db: Pick<Prisma.TransactionClient, '$queryRaw' | '$executeRaw'>,
+  db: Statements,
   posts: readonly { workspaceId: string; linkId: string; what: string; n: number }[],
 ): Promise<void> {
   if (posts.length === 0) return;

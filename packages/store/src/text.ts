@@ -50,38 +50,34 @@ function errorsOf(what: string, fault: string | null): FieldError[] {
     : [{ pointer: `/${what}`, code: 'invalid', detail: `The ${what} ${fault}.` }];
 }
 
-/**
- * A text as Postgres can hold it, in a text column or in jsonb: NUL goes, half a surrogate pair
- * becomes U+FFFD.
- */
-function cleanText(text: string): string {
-  return text.includes('\0') || !text.isWellFormed()
-    ? text.replaceAll('\0', '').toWellFormed()
-    : text;
-}
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
 /**
- * Every text of a JSON value cleaned, keys of objects included. The shape stays, and what holds nothing
- * to clean is not copied: almost all is.
+ * Every text of a JSON value as Postgres can hold it, in a text column or in jsonb, keys of objects included:
+ * NUL goes, half a surrogate pair becomes U+FFFD. The shape stays, and what holds nothing of these is not
+ * copied: almost all is.
  */
 export function storableTexts<T>(value: T): T {
-  return cleanValue(value) as T;
+  return holdsOnlyStorable(value) ? value : (cleaned(value) as T);
 }
 
-function cleanValue(value: unknown): unknown {
+function holdsOnlyStorable(value: unknown): boolean {
+  if (typeof value === 'string') return isStorable(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) return value.every(holdsOnlyStorable);
+  for (const key in value)
+    if (!isStorable(key) || !holdsOnlyStorable(value[key as never])) return false;
+  return true;
+}
+
+const cleanText = (text: string): string => text.replaceAll('\0', '').toWellFormed();
+
+function cleaned(value: unknown): unknown {
   if (typeof value === 'string') return cleanText(value);
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) {
-    const items = value.map(cleanValue);
-    return items.every((item, i) => item === value[i]) ? value : items;
-  }
-  let isClean = true;
-  const entries = Object.entries(value).map(([key, item]): [string, unknown] => {
-    const entry: [string, unknown] = [cleanText(key), cleanValue(item)];
-    isClean &&= entry[0] === key && entry[1] === item;
-    return entry;
-  });
-  return isClean ? value : Object.fromEntries(entries);
+  if (Array.isArray(value)) return value.map(cleaned);
+  const entries = Object.entries(value).map(([key, item]) => [cleanText(key), cleaned(item)]);
+  return Object.fromEntries(entries) as unknown;
 }
 
 /** The submission with texts that Postgres can hold, and with ids as Postgres gives them back. */

@@ -2,6 +2,7 @@ import { contactsIn } from '@leadgate/leads';
 import { createHmac, hkdfSync } from 'node:crypto';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
+import type { Statements } from './statements.ts';
 
 /** What identities of erased people are hashed under: derived from ERASURE_KEY. */
 export function erasureKeyOf(secret: string): Uint8Array {
@@ -33,7 +34,7 @@ interface Asked {
 
 /** The latest tombstone of identities, by workspace and identity; of those that have none, none. */
 export async function readTombstones(
-  db: Pick<Prisma.TransactionClient, '$queryRaw'>,
+  db: Pick<Statements, '$queryRaw'>,
   key: Uint8Array | null,
   asked: readonly Asked[],
 ): Promise<(asked: Asked) => Tombstone | undefined> {
@@ -72,10 +73,7 @@ export async function keepUnlessErased<T extends Kept>(
   { prisma, erasureKey }: Store,
   table: KeptTable,
   all: readonly T[],
-  insert: (
-    db: Pick<Prisma.TransactionClient, '$executeRaw'>,
-    kept: readonly T[],
-  ) => Promise<unknown>,
+  insert: (db: Pick<Statements, '$executeRaw'>, kept: readonly T[]) => Promise<unknown>,
 ): Promise<void> {
   await prisma.$transaction(async (tx) => {
     await tx.$executeRaw`LOCK TABLE ${Prisma.raw(table)} IN ROW EXCLUSIVE MODE`;
@@ -91,7 +89,7 @@ export async function keepUnlessErased<T extends Kept>(
 
 /** Those of the workspaces that were removed, or are being removed. */
 export async function removedAmong(
-  db: Pick<Prisma.TransactionClient, '$queryRaw'>,
+  db: Pick<Statements, '$queryRaw'>,
   workspaceIds: readonly string[],
 ): Promise<Set<string>> {
   const rows = await db.$queryRaw<{ id: string }[]>`
@@ -100,7 +98,7 @@ export async function removedAmong(
 }
 
 async function withoutErased<T extends Kept>(
-  db: Pick<Prisma.TransactionClient, '$queryRaw'>,
+  db: Pick<Statements, '$queryRaw'>,
   key: Uint8Array,
   all: readonly T[],
 ): Promise<readonly T[]> {

@@ -9,7 +9,6 @@ import {
 } from '@leadgate/leads';
 import { isDeepStrictEqual } from 'node:util';
 import { fieldsOfWorkspaces } from '../fields.ts';
-import type { Prisma } from '../generated/client.ts';
 import { type LeadRow, readState } from '../lead-row.ts';
 import type { Store } from '../open-store.ts';
 import { Tallies, type Tally } from '../tally.ts';
@@ -24,6 +23,7 @@ import { type Known, type Move, planWorkspace, type Route } from './plan-workspa
 import { readKnown } from './read-known.ts';
 import { RetryTransaction, transact } from './transact.ts';
 import { type ChangedLead, eventOf, updateLeads } from './update-leads.ts';
+import type { Statements } from '../statements.ts';
 
 export interface GroupItem {
   submission: Submission;
@@ -104,7 +104,7 @@ function readItems(items: readonly GroupItem[]): Group {
  * made empty, then locked and read, and only then folded. Every statement writes in key order.
  */
 async function applyOnce(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   group: Group,
   erasureKey: Uint8Array | null,
 ): Promise<GroupResult> {
@@ -190,7 +190,7 @@ const EMAILS_OF_SEVERAL = 3;
 
 /** Those that bring the third email to a lead, or one more, by their telephone. */
 async function phonesShared(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   { claims, newLeads }: GroupPlan,
   routes: readonly Route[],
 ): Promise<Route[]> {
@@ -222,7 +222,7 @@ async function phonesShared(
 
 /** Of submissions that are to be applied again, those that still say what they said when they were enqueued. */
 async function unchangedSince(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   submissions: readonly Submission[],
   replays: ReadonlySet<string>,
 ): Promise<ReadonlySet<string>> {
@@ -271,7 +271,7 @@ export function allNotes({ lead, notes }: Submission, fields: readonly CustomFie
  * again.
  */
 export async function lockAsPlanned(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   { newLeads }: Pick<GroupPlan, 'newLeads'>,
   routes: readonly { submission: Pick<Submission, 'workspaceId'>; leadId: string }[],
 ): Promise<LeadRow[]> {
@@ -349,10 +349,7 @@ function answer(
 type FieldsOf = (workspaceId: string) => readonly CustomField[];
 
 /** The custom fields of every workspace of a group, archived ones included: one array each. */
-async function readFields(
-  tx: Prisma.TransactionClient,
-  submissions: readonly Submission[],
-): Promise<FieldsOf> {
+async function readFields(tx: Statements, submissions: readonly Submission[]): Promise<FieldsOf> {
   const ids = [...new Set(submissions.map(({ workspaceId }) => workspaceId))];
   const fields = await fieldsOfWorkspaces(tx, ids);
   const byWorkspace = new Map(

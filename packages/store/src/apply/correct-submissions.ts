@@ -1,10 +1,10 @@
 import type { Note, Submission } from '@leadgate/contract';
-import type { Prisma } from '../generated/client.ts';
 import type { Route } from './plan-workspace.ts';
+import type { Statements } from '../statements.ts';
 
 /** Gives stored submissions the notes of their latest replay. */
 export async function renewNotes(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   routes: readonly Route[],
   notesOf: (submission: Submission) => Note[],
 ): Promise<void> {
@@ -18,10 +18,7 @@ export async function renewNotes(
 }
 
 /** Stores submissions under the lead that began anew after the one they were reserved for. */
-export async function redirectSubmissions(
-  tx: Prisma.TransactionClient,
-  routes: readonly Route[],
-): Promise<void> {
+export async function redirectSubmissions(tx: Statements, routes: readonly Route[]): Promise<void> {
   if (routes.length === 0) return;
   await tx.$executeRaw`
     WITH new AS (
@@ -37,10 +34,7 @@ export async function redirectSubmissions(
  * Takes everything personal out of submissions that reached an erased lead, and stores them under it.
  * The bare row stays, so that a second run of the job finds it done.
  */
-export async function blankSubmissions(
-  tx: Prisma.TransactionClient,
-  routes: readonly Route[],
-): Promise<void> {
+export async function blankSubmissions(tx: Statements, routes: readonly Route[]): Promise<void> {
   if (routes.length === 0) return;
   await tx.$executeRaw`
     WITH consented AS (

@@ -1,4 +1,4 @@
-import type { Prisma } from '../generated/client.ts';
+import type { Statements } from '../statements.ts';
 
 export interface Identity {
   workspaceId: string;
@@ -11,7 +11,7 @@ export interface Identity {
  * lead it was stored for. A key that another lead owns stays with it.
  */
 export async function insertIdentities(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   identities: readonly Identity[],
 ): Promise<boolean> {
   if (identities.length === 0) return true;

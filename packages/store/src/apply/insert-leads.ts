@@ -1,5 +1,5 @@
-import type { Prisma } from '../generated/client.ts';
 import { byWorkspaceAndId, type LeadRef } from './lock-leads.ts';
+import type { Statements } from '../statements.ts';
 
 export interface NewLead extends LeadRef {
   /** What the id stands for, if it is an alias. */
@@ -10,10 +10,7 @@ export interface NewLead extends LeadRef {
  * Makes the rows that are missing, empty or as aliases. A row that is there already stays as it is;
  * one that another transaction is making is waited for.
  */
-export async function insertLeads(
-  tx: Prisma.TransactionClient,
-  leads: readonly NewLead[],
-): Promise<void> {
+export async function insertLeads(tx: Statements, leads: readonly NewLead[]): Promise<void> {
   if (leads.length === 0) return;
   const rows = leads.toSorted(byWorkspaceAndId);
   await tx.$executeRaw`

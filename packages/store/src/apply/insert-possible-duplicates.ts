@@ -1,4 +1,4 @@
-import type { Prisma } from '../generated/client.ts';
+import type { Statements } from '../statements.ts';
 
 /** Two leads that one submission named at once; `a` is the lower id. */
 export interface PossibleDuplicate {
@@ -12,7 +12,7 @@ export interface PossibleDuplicate {
  * reads the pairs follows aliases and skips those that have come to one lead.
  */
 export async function insertPossibleDuplicates(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   pairs: readonly PossibleDuplicate[],
 ): Promise<void> {
   if (pairs.length === 0) return;

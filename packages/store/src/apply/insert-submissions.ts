@@ -2,6 +2,7 @@ import { isExternalKey, type Note, type Submission } from '@leadgate/contract';
 import { recordConsents } from '../consents.ts';
 import { Prisma } from '../generated/client.ts';
 import { hashedUuid } from '../hashed-uuid.ts';
+import type { Statements } from '../statements.ts';
 
 /**
  * Stores the submissions that are not there yet, in the order of their ids, and returns the ids of
@@ -11,7 +12,7 @@ import { hashedUuid } from '../hashed-uuid.ts';
  * `removeWorkspace`.
  */
 export async function insertSubmissions(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   submissions: readonly Submission[],
   notesOf: (submission: Submission) => Note[],
 ): Promise<{ inserted: Set<string>; removedWorkspaces: Set<string> }> {

@@ -1,5 +1,5 @@
-import type { Prisma } from '../generated/client.ts';
 import { leadColumns, type LeadRow } from '../lead-row.ts';
+import type { Statements } from '../statements.ts';
 
 export interface LeadRef {
   workspaceId: string;
@@ -10,10 +10,7 @@ export interface LeadRef {
  * Locks the rows of leads and reads them as they are once locked, whatever was committed before.
  * Always in the order of workspace and id, so that two groups never wait for each other.
  */
-export async function lockLeads(
-  tx: Prisma.TransactionClient,
-  leads: readonly LeadRef[],
-): Promise<LeadRow[]> {
+export async function lockLeads(tx: Statements, leads: readonly LeadRef[]): Promise<LeadRow[]> {
   if (leads.length === 0) return [];
   return tx.$queryRaw<LeadRow[]>`
     SELECT ${leadColumns}

@@ -6,6 +6,7 @@ import type { MovedIdentity } from './apply-group.ts';
 import { lockLeads } from './lock-leads.ts';
 import { RetryTransaction, transact } from './transact.ts';
 import { moveDeliveries, noteChanges, updateLeads } from './update-leads.ts';
+import type { Statements } from '../statements.ts';
 
 export type Merge =
   /** `moved`: identities that are the kept lead's now. Redis is to follow. */
@@ -54,7 +55,7 @@ export async function mergeLeads(
 }
 
 async function resolveLead(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   workspaceId: string,
   id: string,
 ): Promise<string | null> {
@@ -69,7 +70,7 @@ async function resolveLead(
  * of the merged lead now point at the kept one.
  */
 export async function makeAlias(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   workspaceId: string,
   id: string,
   leadId: string,
@@ -92,7 +93,7 @@ export async function makeAlias(
 
 /** Gives what a lead is known by to another, or takes it away. */
 export async function moveIdentities(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   workspaceId: string,
   from: string,
   to: string | null,

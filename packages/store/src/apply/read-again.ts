@@ -21,6 +21,7 @@ import { readKnown } from './read-known.ts';
 import { MOST_SUBMISSIONS, submissionsOf, type Told } from './split-lead.ts';
 import { RetryTransaction, transact } from './transact.ts';
 import { type ChangedLead, eventOf, moveDeliveries, updateLeads } from './update-leads.ts';
+import type { Statements } from '../statements.ts';
 
 /** What came of submissions that were read again. */
 export interface ReadAgain {
@@ -63,7 +64,7 @@ export async function readAgain(
 }
 
 async function readOnce(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   workspaceId: string,
   submissions: readonly Submission[],
   erasureKey: Uint8Array | null,
@@ -147,7 +148,7 @@ const withoutExternal = (submission: Submission): Submission => ({
 
 /** Those that stand, and where. Of an erased lead nothing stands. */
 function readStored(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   workspaceId: string,
   submissions: readonly Submission[],
 ): Promise<Stored[]> {
@@ -162,7 +163,7 @@ function readStored(
 
 /** The leads of today that have too many submissions. */
 async function largeLeads(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   workspaceId: string,
   stored: readonly Stored[],
 ): Promise<Set<string>> {
@@ -181,7 +182,7 @@ async function largeLeads(
 
 /** Locks submissions whose leads are locked. One that went elsewhere meanwhile is looked at anew. */
 async function lockAsRead(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   workspaceId: string,
   places: readonly Stored[],
 ): Promise<void> {
@@ -269,7 +270,7 @@ function changesOf(
 
 /** Has the senders' ids of submissions name the leads that they are of. */
 async function claimExternal(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   workspaceId: string,
   {
     standing,
@@ -309,7 +310,7 @@ async function claimExternal(
 
 /** Writes what submissions say now; the ids that were answered stay on record. */
 async function rewrite(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   submissions: readonly Submission[],
   {
     targetOf,

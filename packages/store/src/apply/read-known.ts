@@ -1,7 +1,7 @@
 import type { Submission } from '@leadgate/contract';
-import type { Prisma } from '../generated/client.ts';
 import { readTombstones } from '../tombstones.ts';
 import { type Known, successorOf } from './plan-workspace.ts';
+import type { Statements } from '../statements.ts';
 
 /** What is asked about: a lead id or a key, in a workspace. */
 interface Asked {
@@ -25,7 +25,7 @@ interface FoundRow {
  * reserved.
  */
 export async function readKnown(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   submissions: readonly Submission[],
   erasureKey: Uint8Array | null,
   isLate = mayBeLate,
@@ -70,7 +70,7 @@ const mayBeLate = ({ stamp, order, source }: Submission): boolean =>
  * LATERAL with LIMIT is one index look-up a key. As plain joins, this reads the whole identity table
  * until it is some hundred thousand rows long.
  */
-function find(tx: Prisma.TransactionClient, keys: Asked[], leads: Asked[]): Promise<FoundRow[]> {
+function find(tx: Statements, keys: Asked[], leads: Asked[]): Promise<FoundRow[]> {
   return tx.$queryRaw<FoundRow[]>`
     SELECT asked.workspace_id AS "workspaceId", asked.key, found.lead_id AS "leadId",
            NULL::uuid AS "mergedInto", NULL::float8 AS "erasedOrder"

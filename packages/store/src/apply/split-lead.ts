@@ -1,7 +1,6 @@
 import type { CustomField, Submission } from '@leadgate/contract';
 import { applySubmissions, emptyLead, leadWithout, partsByEmail } from '@leadgate/leads';
 import { randomUUID } from 'node:crypto';
-import type { Prisma } from '../generated/client.ts';
 import type { Store } from '../open-store.ts';
 import { idsOfLead } from '../submissions.ts';
 import type { MovedIdentity } from './apply-group.ts';
@@ -10,6 +9,7 @@ import { readState } from '../lead-row.ts';
 import { lockLeads } from './lock-leads.ts';
 import { RetryTransaction, transact } from './transact.ts';
 import { shareDeliveries, updateLeads, type ChangedLead } from './update-leads.ts';
+import type { Statements } from '../statements.ts';
 
 /** A lead of this many submissions was not joined by mistake, and would be locked for long. */
 export const MOST_SUBMISSIONS = 5_000;
@@ -121,11 +121,7 @@ const idsAnsweredTo = ({ leadId, answeredLeadId }: Told): string[] =>
   answeredLeadId === undefined ? [leadId] : [leadId, answeredLeadId];
 
 /** The lead and its aliases, by id. */
-async function idsOf(
-  tx: Prisma.TransactionClient,
-  workspaceId: string,
-  anyId: string,
-): Promise<string[]> {
+async function idsOf(tx: Statements, workspaceId: string, anyId: string): Promise<string[]> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
     ${idsOfLead(workspaceId, anyId)} ORDER BY own.id`;
   return rows.map(({ id }) => id);
@@ -142,7 +138,7 @@ type ToldRow = Omit<Told, 'identities' | 'answeredLeadId'> & {
  * have to be taken apart.
  */
 export async function submissionsOf(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   workspaceId: string,
   leadIds: readonly string[],
 ): Promise<Map<string, Told[]>> {
@@ -195,7 +191,7 @@ function firstToName(
 
 /** A part's own id is a lead again, and the other ids that it was answered with stand for it. */
 async function pointAliases(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   workspaceId: string,
   standsFor: ReadonlyMap<string, string>,
 ): Promise<void> {
@@ -209,7 +205,7 @@ async function pointAliases(
 
 /** A replay finds them where they are now, and claims nothing that another part has. */
 async function moveSubmissions(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   leadId: string,
   submissions: readonly Told[],
   owners: ReadonlyMap<string, string>,
@@ -231,7 +227,7 @@ async function moveSubmissions(
 }
 
 async function moveIdentities(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   workspaceId: string,
   from: string,
   owners: ReadonlyMap<string, string>,

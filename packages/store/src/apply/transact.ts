@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failureOf, StoreError, withoutValues } from '../failure-of.ts';
-import type { Prisma } from '../generated/client.ts';
 import type { Store } from '../open-store.ts';
+import type { Statements } from '../statements.ts';
 
 /** Something was committed between reading and locking: the same again will see it. */
 export class RetryTransaction extends Error {
@@ -16,13 +16,10 @@ const ATTEMPTS = 10;
  * again from its beginning on RetryTransaction, on a deadlock and on a serialisation failure.
  * Rejects with a StoreError if Postgres failed.
  */
-export async function transact<T>(
-  store: Store,
-  run: (tx: Prisma.TransactionClient) => Promise<T>,
-): Promise<T> {
+export async function transact<T>(store: Store, run: (tx: Statements) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await store.prisma.$transaction(run);
+      return await store.transaction(run);
     } catch (error) {
       const isStale = error instanceof RetryTransaction;
       if (!isStale && failureOf(error) !== 'conflict') throw withoutValues(error);

@@ -6,6 +6,7 @@ import { Prisma } from '../generated/client.ts';
 import { addressColumn, provenanceColumn } from '../lead-row.ts';
 import { insertOfTallies, type Tally } from '../tally.ts';
 import type { LeadRef } from './lock-leads.ts';
+import type { Statements } from '../statements.ts';
 
 export interface ChangedLead extends LeadRef {
   after: LeadState;
@@ -48,7 +49,7 @@ function others({ provenance: _, creator: __, firstTouch, lastTouch, ...rest }: 
  * hears of it, whichever link the change came by. `tallies`: what is counted of it.
  */
 export async function updateLeads(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   leads: readonly ChangedLead[],
   tallies: readonly Tally[] = [],
 ): Promise<void> {
@@ -116,7 +117,7 @@ export function noteChanges(leads: Prisma.Sql): Prisma.Sql {
 
 /** What endpoints know of a lead that ended they know of the one that it is now. */
 export async function moveDeliveries(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   workspaceId: string,
   from: string,
   to: string,
@@ -137,7 +138,7 @@ export async function moveDeliveries(
 
 /** Who knows a lead knows the leads that it is taken apart into. */
 export async function shareDeliveries(
-  tx: Prisma.TransactionClient,
+  tx: Statements,
   workspaceId: string,
   from: string,
   to: readonly string[],

@@ -1,0 +1,89 @@
+import type { PrismaPg } from '@prisma/adapter-pg';
+import { Prisma } from './generated/client.ts';
+
+type Driver = Awaited<ReturnType<PrismaPg['connect']>>;
+type Query = Parameters<Driver['queryRaw']>[0];
+
+type Statement<Result> = (
+  statement: TemplateStringsArray | Prisma.Sql,
+  ...values: readonly unknown[]
+) => Promise<Result>;
+
+/** What runs statements: Prisma's client, a transaction of its, or one of `inTransaction`. */
+export interface Statements {
+  $queryRaw: <T = unknown>(...statement: Parameters<Statement<T>>) => Promise<T>;
+  $executeRaw: Statement<number>;
+}
+
+/**
+ * Runs a transaction on Prisma's driver without its client, which writes and reads each parameter as JSON
+ * once more (docs/decisions/0081). Committed when it resolves, else rolled back.
+ */
+export async function inTransaction<T>(
+  driver: Driver,
+  run: (tx: Statements) => Promise<T>,
+): Promise<T> {
+  const transaction = await driver.startTransaction();
+  const say = (sql: string) => transaction.executeRaw({ sql, args: [], argTypes: [] });
+  try {
+    const result = await run(statementsOf(transaction));
+    await say('COMMIT');
+    return result;
+  } catch (error) {
+    // Where the connection broke there is nothing to roll back, and why it did is what counts.
+    await say('ROLLBACK').catch(() => undefined);
+    throw error;
+  } finally {
+    // Gives the connection back, and does no more.
+    await transaction.commit();
+  }
+}
+
+/** Statements on one connection, or each on any. */
+export function statementsOf(driver: Pick<Driver, 'queryRaw' | 'executeRaw'>): Statements {
+  return {
+    $executeRaw: (...statement) => driver.executeRaw(queryOf(...statement)),
+    $queryRaw: async <T>(...statement: Parameters<Statement<T>>) => {
+      const found = await driver.queryRaw(queryOf(...statement));
+      const readers = found.columnTypes.map((type, i) => readerOf(type, found.columnNames[i]));
+      return found.rows.map((row) => {
+        const read: Record<string, unknown> = {};
+        for (const [i, name] of found.columnNames.entries())
+          read[name] = row[i] === null ? null : readers[i]?.(row[i]);
+        return read;
+      }) as T;
+    },
+  };
+}
+
+const queryOf: (...statement: Parameters<Statement<unknown>>) => Query = (statement, ...values) => {
+  const { text, values: args } = 'raw' in statement ? Prisma.sql(statement, ...values) : statement;
+  return {
+    sql: text,
+    args: [...args],
+    // Each parameter has its type in the statement.
+    argTypes: args.map((arg) => ({
+      scalarType: 'unknown',
+      arity: Array.isArray(arg) ? 'list' : 'scalar',
+    })),
+  };
+};
+
+/** Of @prisma/driver-adapter-utils: those that its driver hands over as they are meant. */
+const AS_THEY_ARE = new Set([0, 2, 3, 5, 6, 7, 12, 15, 64, 69, 70, 71, 78]);
+
+/** The others: int8, date, timestamp and timestamptz, json and jsonb. */
+const READERS: Record<number, (value: never) => unknown> = {
+  1: (value: string) => BigInt(value),
+  8: (value: string) => new Date(value),
+  10: (value: string) => new Date(value),
+  11: (value: string) => JSON.parse(value) as unknown,
+};
+
+function readerOf(type: number, name: string | undefined): (value: unknown) => unknown {
+  if (AS_THEY_ARE.has(type)) return (value) => value;
+  const reader = READERS[type] as ((value: unknown) => unknown) | undefined;
+  if (reader === undefined)
+    throw new TypeError(`column ${name ?? ''} is of a type (${type}) that is not read here`);
+  return reader;
+}
