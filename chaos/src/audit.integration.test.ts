@@ -76,6 +76,14 @@ test('a 202 without its submission is lost, with and without a key', async () =>
   expect(found).toMatchObject({ accepted: 3, applied: 1, lost: 2 });
 });
 
+test('a post that was not understood stands by its body', async () => {
+  const a = submissionOf(1, { body: `{"form":{"utmContent":"${markOf(1)}"}}` });
+  const { utmContent: _, ...lead } = a.lead;
+  await apply({ ...a, lead });
+  const found = await audit(database.url, [answerOf(a, 1, 'key-1')], sent([1, 'key-1', 1]));
+  expect(found).toMatchObject({ accepted: 1, applied: 1, lost: 0, doubled: 0 });
+});
+
 test('what waited in a Redis that was thrown away may be lost, and nothing else', async () => {
   const [a, b, c] = [submissionOf(1), submissionOf(2), submissionOf(3)];
   const ledger = [answerOf(a, 1, 'key-1'), answerOf(b, 2, null), answerOf(c, 3, 'key-3')];

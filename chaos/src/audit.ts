@@ -3,7 +3,7 @@ import type { Submission } from '@leadgate/contract';
 import { applySubmissions, emptyLead } from '@leadgate/leads';
 import pg from 'pg';
 import type { Accepted } from './ledger.ts';
-import { markOf } from './people.ts';
+import { markIn, markOf } from './people.ts';
 import { readStored, type Stored } from './stored.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -85,7 +85,7 @@ function compare(
   result.aliases += aliases.length;
   result.leads += stored.leads.size - aliases.length;
 
-  const byMark = groupBy(stored.submissions, ({ lead }) => lead.utmContent ?? '');
+  const byMark = groupBy(stored.submissions, markIn);
   const ids = new Set(stored.submissions.map(({ id }) => id));
   const wasThrown = ({ post, key, submissionId }: Accepted): boolean =>
     thrownAway.submissions.has(submissionId) ||

@@ -5,6 +5,7 @@ import { readJob, unpackJob, type Submission } from '@leadgate/contract';
 import { Redis } from 'ioredis';
 import { startOwnRedis, type OwnServer } from '../../scripts/servers/own-server.js';
 import type { ThrownAway } from './audit.ts';
+import { markIn } from './people.ts';
 
 /** Where Redis keeps what it appends, below its folder. */
 const FILES = 'appendonlydir';
@@ -66,8 +67,7 @@ export function createOlderRedis(
       return {
         restores: thrown.length,
         submissions: new Set(waiting.map(({ id }) => id)),
-        // Of the body: a sender with names of its own is not understood before its link has a mapping.
-        marks: new Set(waiting.map(({ body }) => /post-\d+/.exec(body)?.[0] ?? '')),
+        marks: new Set(waiting.map(markIn)),
       };
     },
   };

@@ -1,3 +1,4 @@
+import type { Submission } from '@leadgate/contract';
 import type { Target } from './system.ts';
 import type { Random } from './random.ts';
 
@@ -18,6 +19,13 @@ const telephone = (n: number): string => `+55 11 9${(80_000_000 + n).toString()}
 
 /** The mark by which a stored submission is found to be of a post. */
 export const markOf = (post: number): string => `post-${post}`;
+
+/**
+ * The mark of the post that a submission is of: of its body, as that of a sender with names of its own is not
+ * understood before it was read again by its link's mapping.
+ */
+export const markIn = ({ lead, body }: Pick<Submission, 'lead' | 'body'>): string =>
+  lead.utmContent ?? /post-\d+/.exec(body)?.[0] ?? '';
 
 /** Nothing that a lead has; it is kept with the body, and fills a spool in seconds. */
 const essay = (random: Random): string =>

@@ -8,7 +8,7 @@ import type { System } from './system.ts';
 import type { Random } from './random.ts';
 
 const CLI = fileURLToPath(new URL('../../apps/cli/bin/leadgate.js', import.meta.url));
-const FINISH_WITHIN_MS = 60_000;
+const FINISH_WITHIN_MS = 300_000;
 
 const FIELDS = [
   ...LEAD_FIELDS,
@@ -22,14 +22,15 @@ const MAPPING = {
 
 /**
  * Has the foreign senders' links mapped after a while, and what they were sent read again, by commands that meet the
- * faults as all else does and are killed now and then. `finish`: reads all of it again to the end.
+ * faults as all else does and are killed now and then. `finish`: reads all of it again to the end; `left`: the
+ * links with which that did not end in time.
  */
 export function startReadingAgain(
   system: System,
   random: Random,
   afterMs: number,
-): { finish: () => Promise<{ done: number; ended: number }> } {
-  const counts = { done: 0, ended: 0 };
+): { finish: () => Promise<{ done: number; ended: number; left: number }> } {
+  const counts = { done: 0, ended: 0, left: 0 };
   const codes = system.targets.flatMap(({ code, isForeign }) => (isForeign ? [code] : []));
   const anyCode = () => codes[random.below(codes.length)] ?? '';
   const stopped = new AbortController();
@@ -76,9 +77,12 @@ export function startReadingAgain(
       stopped.abort();
       await running;
       const urls = { DATABASE_URL: system.postgres.url, REDIS_URL: system.redis.url };
-      for (const code of codes)
-        for (const until = Date.now() + FINISH_WITHIN_MS; Date.now() < until;)
-          if (await readAgain(code, FINISH_WITHIN_MS, urls)) break;
+      for (const code of codes) {
+        let isDone = false;
+        for (const until = Date.now() + FINISH_WITHIN_MS; !isDone && Date.now() < until;)
+          isDone = await readAgain(code, FINISH_WITHIN_MS, urls);
+        if (!isDone) counts.left += 1;
+      }
       return counts;
     },
   };

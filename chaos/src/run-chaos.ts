@@ -109,6 +109,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       traffic.sent,
       thrownAway,
     );
+    if (readAgain.left > 0)
+      found.violations.push(`posts of ${readAgain.left} links were not read again to the end`);
     const attemptsSpent = await system.attemptsSpent();
     if (attemptsSpent > 0)
       found.violations.push(`${attemptsSpent} attempts were spent: no fault here is a lead's own`);
