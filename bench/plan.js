@@ -17,6 +17,7 @@
  * @property {{ seconds: number }} spike
  * @property {{ seconds: number }} burst each of its three parts
  * @property {{ rows: number }} import
+ * @property {{ rows: number, taken: number }} uploads rows of a file that is only checked, of one that is taken
  * @property {{ leads: number[], waiting: number, identities: number, rounds: number }} size
  * @property {{ sends: number, burst: number, limitSeconds: number, idle: number }} deliveries sends in a
  *   measurement, leads that change at once, for how long a limit is watched, and posts with nothing else to do
@@ -33,6 +34,7 @@ const STAGES = [
     'quiet',
     'burst',
     'import',
+    'uploads',
     'size',
     'soak',
     'spool',
@@ -57,6 +59,7 @@ const FULL = {
   spike: { seconds: 30 },
   burst: { seconds: 20 },
   import: { rows: 100_000 },
+  uploads: { rows: 400_000, taken: 20_000 },
   size: { leads: [1_000_000, 5_000_000], waiting: 1_000_000, identities: 5_000_000, rounds: 3 },
   series: { links: 10_000, rounds: 20 },
   deliveries: { sends: 10_000, burst: 5_000, limitSeconds: 60, idle: 100 },
@@ -77,6 +80,7 @@ const QUICK = {
   spike: { seconds: 10 },
   burst: { seconds: 8 },
   import: { rows: 10_000 },
+  uploads: { rows: 40_000, taken: 5_000 },
   size: { leads: [100_000], waiting: 50_000, identities: 200_000, rounds: 2 },
   series: { links: 500, rounds: 8 },
   deliveries: { sends: 5_000, burst: 5_000, limitSeconds: 15, idle: 30 },

@@ -15,17 +15,17 @@ const STOP_MS = 60_000;
 /**
  * Starts one of Leadgate's processes as it runs in production, from dist/, and waits for /ready.
  * @param {'receiver' | 'worker' | 'deliverer' | 'console'} name
- * @param {{ log: string, env: Record<string, string>, profiles?: string | null, node?: string }} options
+ * @param {{ log: string, env: Record<string, string>, profiles?: string | null, flags?: string[], node?: string }} options
  *   `node`: the program that runs it, if it is not the one that runs this
  * @returns {Promise<Running>}
  */
-export async function startLeadgate(name, { log, env, profiles = null, ...rest }) {
+export async function startLeadgate(name, { log, env, profiles = null, flags: own = [], ...rest }) {
   const { add } = await processLedger();
   if (profiles !== null) mkdirSync(profiles, { recursive: true });
   const flags =
     profiles === null
-      ? []
-      : ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-name=${name}.cpuprofile`];
+      ? own
+      : [...own, '--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-name=${name}.cpuprofile`];
   const settings = { NODE_ENV: 'production', ...env };
   const running = await startApp({
     ...{ app: name, log, env: settings, flags, onProcess: add },

@@ -99,6 +99,7 @@ async function measure(bench) {
   const { measureQuiet } = await import('./stages/quiet.js');
   const { measureBurst } = await import('./stages/burst.js');
   const { measureImport } = await import('./stages/import.js');
+  const { measureUploads } = await import('./stages/uploads.js');
   const { measureSize } = await import('./stages/size.js');
   const { measureSoak } = await import('./stages/soak.js');
   const { measureLts } = await import('./stages/lts.js');
@@ -131,6 +132,7 @@ async function measure(bench) {
   const imported = await stage('import', () =>
     measureImport(bench, { sustained: endToEnd?.leadsPerSecond }),
   );
+  const uploads = await stage('uploads', () => measureUploads(bench));
   const size = await stage('size', () => measureSize(bench));
   const soak = await stage('soak', () => measureSoak(bench, { sustained }));
   const lts = await stage('lts', () => measureLts(bench));
@@ -146,7 +148,7 @@ async function measure(bench) {
   const npmStart = await stage('npm-start', () => measureNpmStart(bench));
   return {
     ...{ receivers, workers, endToEnd, spike, quiet, burst, import: imported },
-    ...{ size, soak, lts, spool, mapping, series, deliveries, start, npmStart },
+    ...{ uploads, size, soak, lts, spool, mapping, series, deliveries, start, npmStart },
   };
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 
 /**
  * Keeps to a rate: each call resolves when its turn has come, at most `perSecond` of them a second,
@@ -20,3 +20,16 @@ export function createPace(
       await delay(turn - now, undefined, { ...(signal && { signal }) }).catch(() => undefined);
   };
 }
+
+/** Gives way to what else the process has to do, after ten milliseconds of work. */
+export type Breathing = () => Promise<void> | undefined;
+
+export function createBreathing(): Breathing {
+  let since = performance.now();
+  return () => {
+    if (performance.now() - since < BREATHE_AFTER_MS) return undefined;
+    return nextTurn().then(() => void (since = performance.now()));
+  };
+}
+
+const BREATHE_AFTER_MS = 10;

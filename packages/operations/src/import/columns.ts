@@ -308,12 +308,15 @@ export function mapRow(
   { target, typed, isMeta, day }: ValueRules,
 ): MappedRow {
   const body = new Map<string, unknown>();
+  // In place: a row may have thousands of custom fields.
+  const objects = new Map<string, Map<string, unknown>>();
   const parts: { first?: string; last?: string } = {};
   let time: MappedRow['time'] = null;
   for (const [column, value] of values) {
     if (isBlank(value)) continue;
     if (OBJECTS.has(column) && typeof value === 'object') {
-      body.set(column, merged(body.get(column), value));
+      const object = objectOf(objects, column);
+      for (const [key, inner] of Object.entries(value as object)) object.set(key, inner);
       continue;
     }
     const to = target(column);
@@ -322,10 +325,16 @@ export function mapRow(
     const bare = isMeta && typeof value === 'string' ? value.replace(META_PREFIX, '') : value;
     const plain = to.isDate === true ? day(column, to.path, bare) : bare;
     if (to.part !== undefined && typeof plain === 'string') parts[to.part] ??= plain.trim();
-    else setPath(body, to.path, asWritten(to.path, sent(to.path, plain), typed));
+    else {
+      const [name, inner] = partsOf(to.path);
+      const [into, key] = inner === null ? [body, name] : [objectOf(objects, name), inner];
+      // The first of several columns for one field that says something stands.
+      if (!into.has(key)) into.set(key, asWritten(to.path, sent(to.path, plain), typed));
+    }
   }
   const name = wholeName(body.get('name'), parts);
   if (name !== undefined) body.set('name', name);
+  for (const [key, object] of objects) body.set(key, Object.fromEntries(object));
   return { body: Object.fromEntries(body), time };
 }
 
@@ -394,17 +403,14 @@ function itemsOf(cell: string): string[] {
   return cell.split(';').map((item) => item.trim());
 }
 
-/** The first of several columns for one field that says something stands. */
-function setPath(body: Map<string, unknown>, path: string, value: unknown): void {
+/** `address.city` as the object and its key; what stands by itself has none. */
+function partsOf(path: string): [name: string, inner: string | null] {
   const dot = path.indexOf('.');
-  if (dot === -1) {
-    if (!body.has(path)) body.set(path, value);
-    return;
-  }
-  const outer = path.slice(0, dot);
-  body.set(outer, merged({ [path.slice(dot + 1)]: value }, body.get(outer)));
+  return dot === -1 ? [path, null] : [path.slice(0, dot), path.slice(dot + 1)];
 }
 
-function merged(under: unknown, over: unknown): object {
-  return { ...(under as object | undefined), ...(over as object | undefined) };
+function objectOf(objects: Map<string, Map<string, unknown>>, name: string): Map<string, unknown> {
+  const found = objects.get(name) ?? new Map<string, unknown>();
+  objects.set(name, found);
+  return found;
 }

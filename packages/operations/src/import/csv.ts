@@ -263,6 +263,10 @@ class Cutter {
         await this.#text.fill(LONGEST_RECORD + 2 + PIECE);
       }
       if (this.#at >= this.#text.buffer.length) return null;
+      if (this.#isBreak(this.#at)) {
+        this.#goTo(this.#afterBreak(this.#at));
+        continue;
+      }
       const cut = this.#cut();
       if (cut.cells.length > 1 || cut.fault !== null || !isBlank(cut.cells[0] ?? '')) return cut;
     }

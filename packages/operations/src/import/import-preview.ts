@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { findWorkspace, linkEntries, listFields } from '@leadgate/store';
 import { Type, type Static } from 'typebox';
 import { Refusal, type Connections } from '../operation.ts';
+import { createBreathing } from '../pace.ts';
 import { Nullable } from '../schema.ts';
 import { TARGETS, type Target } from './columns.ts';
 import {
@@ -76,7 +77,7 @@ export async function previewImport(
     try {
       const targets = createTargets(reading, rows.rows.columns ?? []);
       const told: ImportStart[] = [];
-      const decided = await decideReading(rows, targets, () => undefined, {
+      const decided = await decideReading(rows, targets, createBreathing(), {
         ...reading,
         onStart: (found) => told.push(found),
       });
@@ -132,11 +133,13 @@ function saidOf(target: Target): { target: string; part: 'first' | 'last' | null
 
 /** What stands in a row, by column, cut to what can be shown. */
 export function cellsOf({ values, raw }: Pick<Row, 'values' | 'raw'>, names: readonly string[]) {
+  // The first of several columns of one name.
+  const byName = new Map(values?.toReversed());
   const texts =
     values === null
       ? [raw].flat()
       : names.map((name) => {
-          const value = values.find(([one]) => one === name)?.[1];
+          const value = byName.get(name);
           return value === undefined || value === null
             ? ''
             : typeof value === 'string'

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { PROBLEMS, type CaptureLink, type CustomField, type FieldError } from '@leadgate/contract';
 import { canonicalJson, readLead } from '@leadgate/leads';
@@ -6,7 +6,7 @@ import type { Producer } from '@leadgate/queue';
 import { markOfExternal, submissionsThere } from '@leadgate/store';
 import { acceptBody, type ReadBody } from '../accept.ts';
 import { derivedId } from '../derived-id.ts';
-import { createPace } from '../pace.ts';
+import { createBreathing, createPace, type Breathing } from '../pace.ts';
 import type { Servers } from '../servers.ts';
 import {
   describeColumns,
@@ -192,17 +192,6 @@ export function createTargets(options: ImportOptions, columns: readonly string[]
   };
 }
 
-/** Lets the process do something else after ten milliseconds of work. */
-function createBreathing(): () => Promise<void> | undefined {
-  let since = performance.now();
-  return () => {
-    if (performance.now() - since < BREATHE_AFTER_MS) return undefined;
-    return nextTurn().then(() => void (since = performance.now()));
-  };
-}
-
-const BREATHE_AFTER_MS = 10;
-
 interface DecidedRows extends Rows {
   reading: TimeReading;
   /** By column; of others the country decides. */
@@ -217,7 +206,7 @@ interface DecidedRows extends Rows {
 export async function decideReading(
   source: RowSource,
   targets: Targets,
-  breathe: () => Promise<void> | undefined,
+  breathe: Breathing,
   options: ImportOptions,
 ): Promise<DecidedRows> {
   const { timeZone: zone, link, onStart } = options;
@@ -279,7 +268,7 @@ function dateColumn(dates: Map<string, Seen>, column: string): Seen {
 interface RowsTaking {
   options: ImportOptions;
   targets: Targets;
-  breathe: () => Promise<void> | undefined;
+  breathe: Breathing;
   progress: ImportProgress;
 }
 

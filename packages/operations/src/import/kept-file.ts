@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createBreathing } from '../pace.ts';
 import { UnreadableInput } from './open-input.ts';
 
 /** A text that can be read a second time. */
@@ -17,15 +18,17 @@ export interface KeptText {
 
 /**
  * Keeps a text on disk while it is read, to read it again: in a file without a name, which is gone
- * when the process is. Throws an UnreadableInput if there is no place for it.
+ * when the process is. Gives way between pieces, as not every piece has a row whose reader would. Throws an UnreadableInput if there is no place for it.
  */
 export function keepText(chunks: AsyncIterable<string>): KeptText {
   let undecided: string[] | null = [];
   let file: FileHandle | null = null;
+  const breathe = createBreathing();
   async function* first(): AsyncGenerator<string> {
     for await (const chunk of chunks) {
       undecided?.push(chunk);
       await file?.appendFile(chunk).catch(noRoom);
+      await breathe();
       yield chunk;
     }
   }
@@ -41,7 +44,10 @@ export function keepText(chunks: AsyncIterable<string>): KeptText {
     again: async function* () {
       if (file === null) throw new Error('a text is read again that was not kept');
       const stream = file.createReadStream({ start: 0, encoding: 'utf8', autoClose: false });
-      for await (const chunk of stream) yield String(chunk);
+      for await (const chunk of stream) {
+        await breathe();
+        yield String(chunk);
+      }
     },
     close: async () => file?.close(),
   };

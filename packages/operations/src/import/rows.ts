@@ -36,6 +36,8 @@ export interface Rows {
 
 /** Characters of one JSON value: a posted body may have as many. */
 const LONGEST = 64 * 1024;
+/** Far deeper than any lead, and than what is written again must be: 64 KiB reach the end of a stack. */
+const DEEPEST = 64;
 
 export interface RowSource {
   rows: Rows;
@@ -167,7 +169,12 @@ async function* lineRows(chunks: AsyncIterable<string>): AsyncGenerator<Row> {
 function jsonRow(number: number, text: string): Row {
   const values = text.length > LONGEST ? null : jsonObject(text);
   if (values === null)
-    return { number, values, raw: text, fault: 'It is not a JSON object of up to 64 KiB.' };
+    return {
+      number,
+      values,
+      raw: text,
+      fault: 'It is not a JSON object of up to 64 KiB and 64 levels.',
+    };
   if (values.length <= MOST_COLUMNS) return { number, values, raw: text, fault: null };
   const fault = `It has ${values.length} keys, and ${MOST_COLUMNS} are read at most.`;
   return { number, values: null, raw: text, fault };
@@ -177,11 +184,17 @@ function jsonObject(text: string): [string, unknown][] | null {
   try {
     const value: unknown = exactJson(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+    if (isDeeper(value, DEEPEST)) return null;
     return Object.entries(value);
   } catch {
     return null;
   }
 }
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
 
 /**
  * The elements of a JSON array, each as its text, as the array comes in. Only where an element ends

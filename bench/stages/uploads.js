@@ -1,0 +1,248 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createGzip } from 'node:zlib';
+import { createToken } from '@leadgate/store';
+import { strToU8, zipSync } from 'fflate';
+import { request } from 'undici';
+import { emailOf, phoneOf } from '../people.js';
+import { here, startLeadgate } from '../processes.js';
+import { startWorker } from './bench.js';
+
+/** @typedef {import('./bench.js').Bench} Bench */
+/** @typedef {{ cpuMs: number, rssMiB: number, liveMiB: number }} Slices */
+
+/** Milliseconds for which an upload may hold the console's event loop. */
+const AT_MOST = 50;
+
+/**
+ * Uploads to a console as it runs in production, honest ones and those that were made to hold it up, each
+ * with how much CPU the thread took at most before it turned to anything else, and with its memory.
+ * @param {Bench} bench
+ */
+export async function measureUploads(bench) {
+  const { plan, servers, leadgate, say } = bench;
+  const { database } = leadgate;
+  const folder = mkdtempSync(join(tmpdir(), 'leadgate-uploads-'));
+  const file = join(folder, 'slices');
+  const created = await createToken(database.store, {
+    ...{ name: 'uploads', role: 'operator', workspaceId: null, days: 1 },
+    createdBy: { name: 'bench', operatorId: null },
+  });
+  if (created.kind !== 'created') throw new Error(created.kind);
+  const worker = await startWorker(bench);
+  const app = await startLeadgate('console', {
+    log: servers.log,
+    profiles: plan.profiles,
+    flags: ['--import', here('services/slices.js')],
+    env: {
+      DATABASE_URL: database.url,
+      REDIS_URL: leadgate.redisUrl,
+      RECEIVER_URL: 'http://127.0.0.1',
+      CONSOLE_SECRET: 'of a benchmark, and of no other use at all',
+      SECRETS_KEY: 'the key of the benchmark, 32 characters or more',
+      SLICES_FILE: file,
+    },
+  });
+  const lines = () => (existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []);
+  /** What was seen since it was asked last. @returns {Promise<Slices>} */
+  const seen = async () => {
+    const before = lines().length;
+    process.kill(app.pid, 'SIGUSR2');
+    while (lines().length === before) await delay(10);
+    return JSON.parse(lines().at(-1) ?? '');
+  };
+  /** @param {Readable} body @param {boolean} dryRun */
+  const upload = async (body, dryRun) => {
+    const answer = await request(
+      `${app.url}/api/imports?linkId=${database.linkId}&lenient=true&dryRun=${dryRun.toString()}`,
+      {
+        ...{ method: 'POST', body, headersTimeout: 0, bodyTimeout: 0 },
+        headers: {
+          authorization: `Bearer ${created.secret}`,
+          'content-type': 'application/octet-stream',
+        },
+      },
+    );
+    const text = await answer.body.text();
+    if (answer.statusCode !== 200) throw new Error(`${answer.statusCode.toString()} ${text}`);
+    const { result, error } = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '');
+    return String(error ?? `${String(result.imported)} rows, ${String(result.refused)} refused`);
+  };
+  try {
+    const { rows, taken } = plan.uploads;
+    /** @type {(Slices & { name: string })[]} */
+    const figures = [];
+    // The first finds code that was not run yet.
+    await upload(Readable.from(csv(1_000)), true);
+    for (const [name, pieces, isTaken] of uploads(rows, taken)) {
+      await seen();
+      const answer = await upload(Readable.from(pieces), isTaken !== true);
+      const one = { name, ...(await seen()) };
+      figures.push(one);
+      say(
+        `  ${name}: ${one.cpuMs.toFixed(0)} ms, ${one.rssMiB.toFixed(0)} MiB, live ${one.liveMiB.toFixed(0)} (${answer.slice(0, 60)})`,
+      );
+    }
+    const longest = Math.max(...figures.map(({ cpuMs }) => cpuMs));
+    say(
+      `  longest ${longest.toFixed(0)} ms of CPU (at most ${AT_MOST.toString()}${longest > AT_MOST ? ': MISSED' : ''})`,
+    );
+    return { rows, longest, atMost: AT_MOST, figures };
+  } finally {
+    await app.stop();
+    await worker.stop();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** What people send, and what is made to take long. @param {number} rows @param {number} taken */
+function uploads(rows, taken) {
+  const keys = (/** @type {number} */ i) =>
+    `{"email":"${emailOf(i)}","key${i.toString()}":"a value of its own"}`;
+  const lead = (/** @type {number} */ i) =>
+    `{"name":"Maria ${i.toString()}","email":"${emailOf(i)}","telephone":"${phoneOf(i)}"}`;
+  const wide = Array.from({ length: 2_000 }, (_, i) => i);
+  const columns = (/** @type {string} */ name) => wide.map((i) => `${name}${i.toString()}`).join();
+  const cells = `${wide.join()}\n`;
+  const deep = '{"a":'.repeat(10_000);
+  const text = (/** @type {string} */ cell) => `<c t="inlineStr"><is><t>${cell}</t></is></c>`;
+  const size = rows * 200;
+  /** @type {[name: string, pieces: Iterable<string | Buffer> | AsyncIterable<Buffer>, isTaken?: true][]} */
+  const all = [
+    ['CSV', csv(rows)],
+    ['CSV, gzip', gzip(csv(rows))],
+    ['JSON array in one line', array(rows, lead)],
+    ['JSON array in one line, gzip', gzip(array(rows, lead))],
+    ['NDJSON', each(rows, (i) => `${lead(i)}\n`)],
+    ['NDJSON, gzip', gzip(each(rows, (i) => `${lead(i)}\n`))],
+    [
+      'xlsx',
+      xlsx(rows, (i) =>
+        i === 0 ? text('email') + text('name') : `<c t="s"><v>${i}</v></c>${text('Maria')}`,
+      ),
+    ],
+    ['xlsx of 2,000 columns', xlsx(rows / 1_000, () => wide.map((i) => text(`c${i}`)).join(''))],
+    ['xlsx of a cell without end', xlsx(2, () => text('x'.repeat(size / 10)))],
+    ['CSV, taken', csv(taken, 30_000_000), true],
+    [
+      'NDJSON of the largest rows, taken',
+      each(
+        taken / 20,
+        (i) => `{"email":"large${emailOf(i)}","customFields":{"plano":"${'x'.repeat(60_000)}"}}\n`,
+      ),
+      true,
+    ],
+    ['distinct keys', array(rows, keys)],
+    ['distinct keys, gzip', gzip(array(rows, keys))],
+    ['CSV of 2,000 columns', each(rows / 100, (i) => (i === 0 ? `${columns('c')}\n` : cells))],
+    [
+      'CSV of 2,000 custom fields',
+      each(rows / 1_000, (i) => (i === 0 ? `${columns('customFields.c')}\n` : cells)),
+    ],
+    [
+      'CSV of 2,000 columns of dates',
+      each(rows / 1_000, (i) =>
+        i === 0
+          ? `email,${columns('birthday').slice(0, 0)}${wide
+              .slice(1)
+              .map(() => 'birthday')
+              .join()}\n`
+          : `${wide.map(() => '01/02/1990').join()}\n`,
+      ),
+    ],
+    [
+      'CSV of a cell without end',
+      each(size / 10_000, (i) => (i === 0 ? 'email,name\na@example.com,"' : 'x'.repeat(10_000))),
+    ],
+    [
+      'CSV of cells of lines',
+      each(size / 40_000, (i) =>
+        i === 0 ? 'email,name\n' : `a@example.com,"${'b@example.com,x\n'.repeat(2_500)}"\n`,
+      ),
+    ],
+    ['CSV of quotes', each(size / 10_000, (i) => (i === 0 ? 'email,name\n' : '"'.repeat(9_999)))],
+    [
+      'CSV of quotes left open',
+      each(size / 10_000, (i) => (i === 0 ? 'email,name\n' : 'a,"b\n'.repeat(2_000))),
+    ],
+    [
+      'CSV of empty lines',
+      each(size / 10_000, (i) => (i === 0 ? 'email,name\n' : '\n'.repeat(10_000))),
+    ],
+    [
+      'CSV of delimiters',
+      each(size / 10_000, (i) => (i === 0 ? 'email,name\n' : ','.repeat(10_000))),
+    ],
+    ['JSON array of commas', each(size / 40_000, (i) => (i === 0 ? '[' : ','.repeat(10_000)))],
+    [
+      'JSON of a string without end',
+      each(size / 10_000, (i) => (i === 0 ? '[{"a":"' : 'x'.repeat(10_000))),
+    ],
+    [
+      'NDJSON of a line without end',
+      each(size / 10_000, (i) => (i === 0 ? '{"a":"' : 'x'.repeat(10_000))),
+    ],
+    [
+      'NDJSON of empty lines',
+      each(size / 10_000, (i) => (i === 0 ? '{"a":1}' : '\n'.repeat(10_000))),
+    ],
+    [
+      'NDJSON of many keys',
+      each(
+        rows / 1_000,
+        (i) =>
+          `{${wide.map((key) => `"customFields.k${key.toString()}":${i.toString()}`).join()}}\n`,
+      ),
+    ],
+    ['nested deep, lines', each(rows / 1_000, () => `${deep}1${'}'.repeat(10_000)}\n`)],
+    ['nested deep, array', each(size / 10_000, () => '['.repeat(10_000))],
+    ['spaces, gzip', gzip(each(size / 10_000, () => ' '.repeat(10_000)))],
+    ['random bytes', each(size / 10_000, (i) => Buffer.alloc(10_000, i + 32))],
+  ];
+  return all;
+}
+
+/** @param {number} rows @param {(i: number) => string | Buffer} piece */
+function* each(rows, piece) {
+  for (let i = 0; i < rows; i++) yield piece(i);
+}
+
+/** @param {number} rows @param {number} [first] */
+const csv = (rows, first = 0) =>
+  each(rows + 1, (i) =>
+    i === 0
+      ? 'name,email,telephone,created_time\n'
+      : `Maria ${i.toString()},${emailOf(first + i)},${phoneOf(first + i)},2026-11-${(10 + (i % 20)).toString()} 10:00\n`,
+  );
+
+/** @param {number} rows @param {(i: number) => string} element */
+const array = (rows, element) =>
+  each(rows, (i) => `${i === 0 ? '[' : ','}${element(i)}${i === rows - 1 ? ']' : ''}`);
+
+/** @param {Iterable<string | Buffer>} pieces */
+const gzip = (pieces) => Readable.from(pieces, { objectMode: false }).pipe(createGzip());
+
+const XML = 'http://schemas.openxmlformats.org';
+const OFFICE = `${XML}/officeDocument/2006/relationships`;
+
+/** @param {number} rows @param {(i: number) => string} cells of a row, below a head */
+function* xlsx(rows, cells) {
+  const relations = (/** @type {Record<string, string>} */ targets) =>
+    `<Relationships xmlns="${XML}/package/2006/relationships">${Object.entries(targets)
+      .map(([kind, to], i) => `<Relationship Id="r${i}" Type="${OFFICE}/${kind}" Target="${to}"/>`)
+      .join('')}</Relationships>`;
+  const sheet = each(rows, (i) => `<row>${cells(i)}</row>`);
+  const parts = {
+    '[Content_Types].xml': '<Types/>',
+    '_rels/.rels': relations({ officeDocument: 'xl/workbook.xml' }),
+    'xl/workbook.xml': `<workbook xmlns:r="${OFFICE}"><sheets><sheet name="a" r:id="r0"/></sheets></workbook>`,
+    'xl/_rels/workbook.xml.rels': relations({ worksheet: 'a.xml', sharedStrings: 'strings.xml' }),
+    'xl/a.xml': `<worksheet><sheetData>${[...sheet].join('')}</sheetData></worksheet>`,
+    'xl/strings.xml': `<sst>${[...each(rows, (i) => `<si><t>${emailOf(i)}</t></si>`)].join('')}</sst>`,
+  };
+  const files = Object.entries(parts).map(([path, text]) => [path, strToU8(text)]);
+  yield Buffer.from(zipSync(Object.fromEntries(files), { level: 1 }));
+}
