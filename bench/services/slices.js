@@ -33,8 +33,8 @@ setInterval(() => {
 }, 100).unref();
 
 new PerformanceObserver((list) => {
-  for (const { detail } of list.getEntries())
-    if (/** @type {{ kind: number }} */ (detail).kind === constants.NODE_PERFORMANCE_GC_MAJOR)
+  for (const entry of list.getEntries())
+    if (Reflect.get(entry, 'detail').kind === constants.NODE_PERFORMANCE_GC_MAJOR)
       most.liveMiB = Math.max(most.liveMiB, process.memoryUsage().heapUsed / MIB);
 }).observe({ entryTypes: ['gc'] });
 

@@ -169,6 +169,12 @@ function uploads(rows, taken) {
       each(size / 10_000, (i) => (i === 0 ? 'email,name\n' : 'a,"b\n'.repeat(2_000))),
     ],
     [
+      'CSV of marks',
+      each(size / 10_000, (i) =>
+        i === 0 ? 'email,name\n' : `${emailOf(i)},Jo${'\u0301\u0323'.repeat(2_500)}\n`,
+      ),
+    ],
+    [
       'CSV of empty lines',
       each(size / 10_000, (i) => (i === 0 ? 'email,name\n' : '\n'.repeat(10_000))),
     ],

@@ -117,3 +117,20 @@ test.each(['\0', 'a\0b', '\ud800x'])('a workspace is not named %j', async (name)
   const { statusCode } = await administrator('POST', '/api/workspaces', { payload: { name } });
   expect(statusCode).toBe(422);
 });
+
+test('a body that is nested deeper than a stack is told so, by every route that takes one', async () => {
+  const taking = addresses.filter(
+    ({ described }) => described.requestBody?.content['application/json'] !== undefined,
+  );
+  expect(taking.length).toBeGreaterThan(20);
+  for (const { verb, path } of taking)
+    for (const depth of [101, 200_000]) {
+      const url = path.replace(/\{\w+\}/g, '0d5b6b44-6a3e-4a55-9b4d-6a8c1f1d0a01');
+      const answer = await administrator(verb.toUpperCase(), url, {
+        payload: `{"name":${'['.repeat(depth)}${']'.repeat(depth)}}`,
+        headers: { 'content-type': 'application/json' },
+      });
+      expect([path, answer.statusCode]).toEqual([path, 422]);
+      expect(answer.json()).toMatchObject({ errors: [{ code: 'too-deep' }] });
+    }
+});

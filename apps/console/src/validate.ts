@@ -1,3 +1,4 @@
+import type { FieldError } from '@leadgate/contract';
 import type { FastifyRequest, FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -49,22 +50,40 @@ export function refuseUnknownQuery({ query, routeOptions, is404 }: FastifyReques
 /** Texts that Postgres cannot hold: with U+0000, or half a surrogate pair, which has no UTF-8. */
 const isStorable = (text: string): boolean => !/[\0\p{Cs}]/u.test(text);
 
+/** Far deeper than anything that is asked for, and far from the end of the stack, which 64 KiB of `[` reach. */
+const DEEPEST = 100;
+
 /**
  * Refuses a request with a text that could be neither stored nor looked for, in a key or a value,
- * whatever it is for. Files that are imported are read elsewhere.
+ * whatever it is for, and one that is nested deeper than what reads it can go. Files that are imported are
+ * read elsewhere.
  */
 export function refuseUnstorable({ params, query, body }: FastifyRequest): void {
-  const at = [params, query, body].flatMap((part) => unstorableIn(part, ''))[0];
-  if (at === undefined) return;
-  const detail = 'A text holds the character U+0000, or half of one.';
-  throw new ProblemError('invalid', { errors: [{ pointer: at, code: 'invalid', detail }] });
+  for (const part of [params, query, body]) {
+    const fault = faultIn(part, DEEPEST);
+    if (fault !== null) throw new ProblemError('invalid', { errors: [fault] });
+  }
 }
 
-/** JSON pointers, without what senders wrote in keys that are at fault. */
-function unstorableIn(value: unknown, pointer: string): string[] {
-  if (typeof value === 'string') return isStorable(value) ? [] : [pointer];
-  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return [];
-  return Object.entries(value).flatMap(([name, item]) =>
-    isStorable(name) ? unstorableIn(item, `${pointer}/${name}`) : [pointer],
-  );
+const UNSTORABLE = {
+  ...{ pointer: '', code: 'invalid' },
+  detail: 'A text holds the character U+0000, or half of one.',
+};
+const TOO_DEEP = {
+  ...{ pointer: '', code: 'too-deep' },
+  detail: `It is nested deeper than ${DEEPEST} levels.`,
+};
+
+/** The first fault; its JSON pointer is without what senders wrote in keys that are at fault. */
+function faultIn(value: unknown, levels: number): FieldError | null {
+  if (typeof value === 'string') return isStorable(value) ? null : UNSTORABLE;
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return null;
+  if (levels === 0) return TOO_DEEP;
+  // A list of hundreds of thousands has no names to be made.
+  for (const name of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+    if (typeof name === 'string' && !isStorable(name)) return UNSTORABLE;
+    const fault = faultIn(Reflect.get(value, name), levels - 1);
+    if (fault !== null) return { ...fault, pointer: `/${name}${fault.pointer}` };
+  }
+  return null;
 }

@@ -23,6 +23,7 @@ import {
   type WithinDeadline,
 } from '@leadgate/intake';
 import {
+  jsonText,
   keptBody,
   parseBody,
   type ParsedBody,
@@ -173,7 +174,7 @@ async function acceptRows(
     });
   const listHash = post.idempotencyKey?.trim() ? hashBody(rows, post.body.text) : null;
   const all = rows.map((row, at) => {
-    const text = jsonOf(row);
+    const text = jsonText(row);
     const own: Post = {
       ...post,
       submissionId: at === 0 ? post.submissionId : submissionId(),
@@ -245,15 +246,6 @@ const TOO_MANY_ROWS: FieldError = {
 const TOO_DEEP: FieldError = {
   ...{ pointer: '', code: 'too-deep', detail: 'It is nested deeper than any lead.' },
 };
-
-/** A row as it is kept; null if it is nested too deep to be written. */
-function jsonOf(row: unknown): string | null {
-  try {
-    return JSON.stringify(row);
-  } catch {
-    return null;
-  }
-}
 
 function refused(code: ProblemCode, details: ProblemDetails = {}): Outcome {
   return { kind: 'refused', code, ...details };

@@ -41,6 +41,21 @@ describe('an accepted lead', () => {
     expect(receiver.answers).toEqual(['accepted']);
   });
 
+  const deep = (depth: number) => `${'{"b":'.repeat(depth)}1${'}'.repeat(depth)}`;
+  test.each([
+    `{"email":"ana@example.com","a":${deep(3_000)}}`,
+    `{"email":"ana@example.com","a":${deep(9_000)}}`,
+    `{"email":"ana@example.com","a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
+    `{"email":"ana@example.com","customFields":{"a":${deep(9_000)}},"c":"${'x'.repeat(9_000)}"}`,
+    `{"email":"ana@example.com","address":{"city":"Recife","a":${deep(9_000)}}}`,
+    `{"email":"ana@example.com","customFields[a]":${deep(9_000)}}`,
+  ])('is one whatever is nested in it, deeper than a stack goes too: %.40s', async (body) => {
+    const receiver = await openApp();
+    const answer = await receiver.post(body, { headers: { 'content-type': 'application/json' } });
+    expect(answer.statusCode).toBe(202);
+    expect(receiver.submission().lead.email).toBe('ana@example.com');
+  });
+
   test('is answered with the id that the reservation says, not the one it was offered', async () => {
     const receiver = await openApp();
     const { leadId } = (await receiver.post(ANA)).json<{ leadId: string }>();

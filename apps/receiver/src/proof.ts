@@ -1,7 +1,7 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { LinkProof } from '@leadgate/contract';
-import { parseBody } from '@leadgate/leads';
+import { jsonText, parseBody } from '@leadgate/leads';
 import type { BodyText } from './body.ts';
 
 /** What a post says of its sender. */
@@ -71,8 +71,10 @@ function withoutKey(body: BodyText, key: string, secret: string): BodyText | nul
   const text = body.text.replaceAll(JSON.stringify(secret), '""');
   const again = parseBody(text, body.type);
   const isGone = again.kind === 'parsed' && valueAt(again.value, key) === '';
+  if (isGone) return { ...rest, text };
   // Written with escapes: the text is made anew.
-  return { ...rest, text: isGone ? text : JSON.stringify({ ...Object(parsed.value), [key]: '' }) };
+  const written = jsonText({ ...Object(parsed.value), [key]: '' });
+  return written === null ? null : { ...rest, text: written };
 }
 
 function valueAt(value: unknown, key: string): string {

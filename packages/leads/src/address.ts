@@ -11,6 +11,7 @@ import {
   readTextOrInteger,
   withoutEntities,
 } from './reading.ts';
+import { normalized } from './text.ts';
 
 const KNOWN = new Set<string>(ADDRESS_FIELDS);
 
@@ -74,7 +75,7 @@ const UF_BY_NAME = new Map([
 const MARKS = /\p{M}+/gu;
 const GAPS = /[\s-]+/g;
 const fold = (name: string) =>
-  name.normalize('NFD').replace(MARKS, '').replace(GAPS, ' ').toLowerCase();
+  normalized(name, 'NFD').replace(MARKS, '').replace(GAPS, ' ').toLowerCase();
 
 /**
  * A state: two letters in upper case; the name of a Brazilian state, in any case, with or without

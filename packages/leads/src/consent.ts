@@ -11,7 +11,7 @@ import {
   readText,
   readTextOrInteger,
 } from './reading.ts';
-import { cleanText, cutText } from './text.ts';
+import { cleanText, cutText, normalized } from './text.ts';
 
 /** Room for a whole privacy notice. */
 const TEXT_LIMIT = 10_000;
@@ -99,9 +99,7 @@ const REFUSING =
   /^(?:(?:eu |yo )?(?:nao|no),? (?:aceito|autorizo|concordo|consinto|permito|desejo|dou|acepto|autorizo|consiento|deseo|doy|estoy de acuerdo)\b[^.;:!?]{0,200}|(?:eu |yo )?(?:nao|no),? (?:quero|quiero|gostaria)\b[^.;:!?]{0,40}|i (?:do not|don.?t) (?:accept|agree|authori[sz]e|consent|permit)\b[^.;:!?]{0,200}|i (?:do not|don.?t) want\b[^.;:!?]{0,40}|(?:i |eu |yo )?(?:recuso|rechazo|rejeito|decline|refuse|reject|disagree|discordo)\b[^.;:!?]{0,40})$/;
 
 function isRefusal(words: unknown): boolean {
-  const folded = String(words)
-    .toLowerCase()
-    .normalize('NFD')
+  const folded = normalized(String(words).toLowerCase(), 'NFD')
     .replace(/\p{M}+/gu, '')
     .replace(/\s+/g, ' ')
     .replace(/^[\s"'(]+|(?<![\s"').!])[\s"').!]+$/g, '');

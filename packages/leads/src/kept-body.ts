@@ -4,7 +4,7 @@ import { isAttributionKey } from './attribution.ts';
 import { decodeFormText, isJsonInForm } from './body.ts';
 import { isConsentKey } from './consent.ts';
 import { isLeadKey } from './lead.ts';
-import { isJsonObject } from './reading.ts';
+import { isJsonObject, jsonText } from './reading.ts';
 
 /** Characters of names and values of unknown keys that are kept of a body: several times what forms have. */
 const KEPT_OF_UNKNOWN = 8_192;
@@ -39,9 +39,9 @@ export function keptBody({ text, type }: BodyText, value: unknown): BodyText & {
     code: 'unknown-keys-dropped',
     detail: `${room.dropped} of them`,
   };
-  return typeof kept === 'string'
-    ? { text: kept, type, notes: [note] }
-    : { text: JSON.stringify(kept), type: 'json', notes: [note] };
+  if (typeof kept === 'string') return { text: kept, type, notes: [note] };
+  const written = jsonText(kept);
+  return written === null ? whole : { text: written, type: 'json', notes: [note] };
 }
 
 class Room {
@@ -59,7 +59,7 @@ class Room {
 
 function ofObject(value: object, room: Room): object {
   const fits = (key: string, inner: unknown): boolean =>
-    room.take(key.length + ((JSON.stringify(inner) as string | undefined) ?? '').length);
+    room.take(key.length + (jsonText(inner)?.length ?? Infinity));
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, inner]: [string, unknown]): [string, unknown][] => {
       const isKnown = Object.hasOwn(INNER, key) ? INNER[key] : undefined;

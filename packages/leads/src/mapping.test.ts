@@ -133,6 +133,17 @@ describe('a mapping', () => {
     expect(map({ name: [rule] }, body)).toEqual({ name: value });
   });
 
+  test.each([
+    ['an object of a form, which is no text', parseBody('v[x]=1', 'form')],
+    [
+      'what is nested deeper than a stack goes',
+      parseBody(`{"v":${'['.repeat(30_000)}${']'.repeat(30_000)}}`, 'json'),
+    ],
+  ])('does not join %s', (_, parsed) => {
+    if (parsed.kind !== 'parsed') throw new Error(parsed.kind);
+    expect(map({ name: [{ query: '$.v', join: true }] }, parsed.value)).toEqual({});
+  });
+
   test('keeps what no query names as custom fields, if it says so', () => {
     const rules = { email: ['$.mail', '$.email'] };
     const body = { mail: 'a@x.io', plan: 'gold', tags: ['a'], deep: { x: 1 } };

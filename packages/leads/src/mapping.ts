@@ -304,11 +304,11 @@ function firstFound(body: JSONValue, queries: readonly Compiled[]): Found | unde
         parts.push(value);
         if (parts.length === MOST_JOINED) break;
       }
+      if (parts.length > 0 && typeof rule === 'object')
+        return { value: transformed(parts.map(String).join(' '), rule), key: null };
     } catch {
-      // Deeper than any form: what is there is not read.
+      // Deeper than any form, or an object of one, which is no text: what is there is not read.
     }
-    if (parts.length > 0 && typeof rule === 'object')
-      return { value: transformed(parts.map(String).join(' '), rule), key: null };
   }
   return undefined;
 }

@@ -206,6 +206,15 @@ export function exactJson(text: string): unknown {
   return JSON.parse(exact);
 }
 
+/** JSON of what a sender sent; null if it is nested deeper than a stack goes, as 64 KiB of `[` are. */
+export function jsonText(value: unknown): string | null {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return null;
+  }
+}
+
 /** A text that is a JSON object or list, as a form has no other way to send one, as what it holds. */
 export function opened(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*(?:\{.*\}|\[.*\])\s*$/s.test(value)) return value;

@@ -1,6 +1,6 @@
 import type { LinkMapping } from '@leadgate/contract';
 import { isJsonObject } from './reading.ts';
-import { customFieldKey } from './text.ts';
+import { customFieldKey, normalized } from './text.ts';
 
 /** What people call a field, without accents, spaces and signs; longer names first count. */
 const NAMES: [pattern: RegExp, field: string][] = [
@@ -62,8 +62,7 @@ const ASKING = new Set([
 ]);
 
 function fieldOf(name: string): string | null {
-  const words = customFieldKey(name)
-    .normalize('NFD')
+  const words = normalized(customFieldKey(name), 'NFD')
     .replace(/[\u0300-\u036f]/g, '')
     .split(/[^a-z0-9]+/)
     .filter(Boolean);

@@ -1,9 +1,33 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BIDI_OVERRIDES, INVISIBLE, cleanText, customFieldKey, cutText } from './text.ts';
+import {
+  BIDI_OVERRIDES,
+  INVISIBLE,
+  cleanText,
+  customFieldKey,
+  cutText,
+  normalized,
+} from './text.ts';
 
 test('two ways to write an accent become one', () => {
   expect(cleanText('Joa\u0303o')).toBe('João');
+});
+
+test.each(['\u0301\u0323', '\uff9e\u0301'])(
+  'marks without end on one letter take a time in proportion to them: %j',
+  (marks) => {
+    const text = `Jo${marks.repeat(300_000)}`;
+    for (const form of ['NFC', 'NFD', 'NFKD'] as const)
+      expect(normalized(text, form).length).toBeLessThan(40);
+    expect(cleanText(`${text}ana`)).toMatch(/ana$/);
+    expect(customFieldKey(text).length).toBeLessThan(40);
+  },
+);
+
+test('a long text with marks as people write them keeps each', () => {
+  const text = 'Thi\u0302\u0301t Việt e\u0301 ก็้ '.repeat(50);
+  for (const form of ['NFC', 'NFD', 'NFKD'] as const)
+    expect(normalized(text, form)).toBe(text.normalize(form));
 });
 
 test('white space of any script is trimmed, and kept inside', () => {

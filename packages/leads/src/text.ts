@@ -17,6 +17,19 @@ export const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 export const BIDI_OVERRIDES = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /**
+ * A text in a normal form of Unicode. The marks of a letter are put in order in a time that grows with their
+ * square: of more than 30 in a row, which no language writes (UAX #15, stream-safe text), the others go.
+ */
+export function normalized(text: string, form: 'NFC' | 'NFD' | 'NFKD'): string {
+  const bounded = text.length < LONG ? text : text.replace(MANY_MARKS, '$1');
+  return bounded.normalize(form);
+}
+
+const LONG = 500;
+/** The last two are marks in NFKD. */
+const MANY_MARKS = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu;
+
+/**
  * A text as it is stored: NFC, trimmed, without control characters but tab and newline, lone
  * surrogates as U+FFFD (Postgres takes neither NUL nor a lone surrogate). Empty if nothing of it
  * can be seen. `drop` names characters to remove besides.
@@ -24,11 +37,10 @@ export const BIDI_OVERRIDES = /[\u202a-\u202e\u2066-\u2069]/g;
 export function cleanText(text: string, drop?: RegExp): string {
   if (PLAIN.test(text)) return text.trim();
   const kept = drop === undefined ? text : text.replace(drop, '');
-  const clean = kept
-    .replace(LONE_SURROGATES, '\ufffd')
-    .replace(CONTROLS, '')
-    .normalize('NFC')
-    .trim();
+  const clean = normalized(
+    kept.replace(LONE_SURROGATES, '\ufffd').replace(CONTROLS, ''),
+    'NFC',
+  ).trim();
   return ALL_INVISIBLE.test(clean) ? '' : clean;
 }
 
@@ -83,5 +95,6 @@ function rankOf(unit: number): number {
  */
 export function customFieldKey(text: string): string {
   // Upper case first, because lower case alone keeps ß from SS, and ς from σ.
-  return text.normalize('NFC').trim().toUpperCase().toLowerCase().normalize('NFC');
+  const known = normalized(text, 'NFC').trim().toUpperCase().toLowerCase();
+  return normalized(known, 'NFC');
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { contactKeys, contactsIn } from '@leadgate/leads';
+import { contactKeys, contactsIn, normalized } from '@leadgate/leads';
 import { erasureKeyState, findWorkspace, showLead, type Workspace } from '@leadgate/store';
 import { Type } from 'typebox';
 import { invalid, operation, Refusal, type Connections } from './operation.ts';
@@ -167,8 +167,7 @@ async function saysWho(
 }
 
 const wordsOf = (text: string): string[] =>
-  text
-    .normalize('NFKD')
+  normalized(text, 'NFKD')
     .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u);

@@ -1,5 +1,5 @@
 import { type BodyType, type CaptureLink, type FieldError, PROBLEMS } from '@leadgate/contract';
-import { mapBody, parseBody, readLead, rowsOf, soleItem } from '@leadgate/leads';
+import { jsonText, mapBody, parseBody, readLead, rowsOf, soleItem } from '@leadgate/leads';
 import {
   keepMended,
   linkEntries,
@@ -203,7 +203,8 @@ function changeFields(
   for (const [path, value] of Object.entries(values))
     setField(fields, path, value === '' ? undefined : value);
   // What is JSON is read as JSON, and stays what a form said.
-  return { body: JSON.stringify(Object.fromEntries(fields)), bodyType };
+  const text = jsonText(Object.fromEntries(fields));
+  return text === null ? null : { body: text, bodyType };
 }
 
 function stepsOf(path: string): [outer: string, inner: string | null] {
@@ -263,7 +264,7 @@ function mapped({ body, bodyType }: TypedBody, { mapping }: CaptureLink): TypedB
   const parsed = parseBody(body, bodyType);
   if (mapping === undefined || parsed.kind !== 'parsed') return [{ body, bodyType }];
   const rows = rowsOf(parsed.value, mapping) ?? [parsed.value];
-  return rows.map((row) => ({ body: JSON.stringify(mapBody(row, mapping)), bodyType: 'json' }));
+  return rows.map((row) => ({ body: jsonText(mapBody(row, mapping)) ?? body, bodyType: 'json' }));
 }
 
 /** Reads a refused body again, as the receiver does, under its link as it is today. */

@@ -1,4 +1,5 @@
 import type { Consent } from '@leadgate/contract';
+import { normalized } from '@leadgate/leads';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
@@ -261,8 +262,7 @@ const SHORTEST_WORD = 3;
 function wordsOf(value: unknown): string[] {
   if (typeof value === 'number') return wordsOf(String(value));
   if (typeof value === 'string')
-    return value
-      .normalize('NFKD')
+    return normalized(value, 'NFKD')
       .replaceAll(/\p{M}/gu, '')
       .toLowerCase()
       .split(/[^\p{L}\p{N}@.+_-]+/u)

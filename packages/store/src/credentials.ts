@@ -1,5 +1,6 @@
 import type { Keyring } from '@leadgate/boot';
 import type { FieldError } from '@leadgate/contract';
+import { normalized } from '@leadgate/leads';
 import { Secret, TOTP } from 'otpauth';
 import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import type { Store } from './open-store.ts';
@@ -105,7 +106,7 @@ async function derive(password: string, salt: Buffer, parameters: Parameters): P
 function scryptOf(password: string, salt: Buffer, { log2N, r, p }: Parameters): Promise<Buffer> {
   const N = 2 ** log2N;
   // One text typed on two keyboards is one password (RFC 8265).
-  const text = password.normalize('NFC');
+  const text = normalized(password, 'NFC');
   return new Promise((resolve, reject) => {
     scrypt(text, salt, KEY_BYTES, { N, r, p, maxmem: 256 * N * r }, (error, key) =>
       error === null ? resolve(key) : reject(error),

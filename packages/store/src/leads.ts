@@ -7,6 +7,7 @@ import {
   UTM_FIELDS,
   type UtmField,
 } from '@leadgate/contract';
+import { normalized } from '@leadgate/leads';
 import { fieldsOfWorkspaces } from './fields.ts';
 import { Prisma } from './generated/client.ts';
 import { leadColumns, type LeadRow } from './lead-row.ts';
@@ -179,8 +180,7 @@ async function selectLeads(
 }
 
 function fold(text: string): string {
-  return text
-    .normalize('NFD')
+  return normalized(text, 'NFD')
     .replace(/[\u0300-\u036f]/g, '')
     .toLowerCase();
 }

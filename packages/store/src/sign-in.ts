@@ -1,5 +1,6 @@
 import type { Keyring } from '@leadgate/boot';
 import type { FieldError } from '@leadgate/contract';
+import { normalized } from '@leadgate/leads';
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import {
@@ -270,7 +271,7 @@ async function count(store: Store, bucket: string, longest: number): Promise<num
 }
 
 function bucketOf(kind: keyof typeof LONGEST_WAIT, text: string): string {
-  const hash = createHash('sha256').update(text.normalize('NFC').trim()).digest('hex');
+  const hash = createHash('sha256').update(normalized(text, 'NFC').trim()).digest('hex');
   return `${kind}:${hash.slice(0, 4)}`;
 }
 

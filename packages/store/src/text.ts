@@ -1,4 +1,5 @@
 import type { FieldError, Submission } from '@leadgate/contract';
+import { normalized } from '@leadgate/leads';
 
 const MAX_LENGTH = 200;
 
@@ -15,7 +16,7 @@ export function isUuid(text: string): boolean {
 
 /** The text of a name or label as it is stored: NFC, without blanks around it. */
 export function displayText(text: string): string {
-  return text.normalize('NFC').trim();
+  return normalized(text, 'NFC').trim();
 }
 
 /** What is wrong with a text to be shown, as the end of "The label …"; null when nothing is. */

@@ -6,7 +6,7 @@ import {
   UTM_FIELDS,
   type CustomField,
 } from '@leadgate/contract';
-import { customFieldKey, wholeName } from '@leadgate/leads';
+import { customFieldKey, normalized, wholeName } from '@leadgate/leads';
 import { REASON_COLUMN } from './csv.ts';
 
 /** Where the values of a column go. */
@@ -257,8 +257,7 @@ function indexOf(fields: readonly CustomField[]): ReadonlyMap<string, CustomFiel
 }
 
 function fold(text: string): string {
-  return text
-    .normalize('NFD')
+  return normalized(text, 'NFD')
     .toLowerCase()
     .replace(/[^\p{L}\p{N}.]/gu, '');
 }

@@ -1,3 +1,4 @@
+import { normalized } from '@leadgate/leads';
 /** How the times of a file are read. */
 export interface TimeReading {
   /** Of `05/06/2026`: which stands first. */
@@ -142,9 +143,7 @@ function ofNumber(value: number): Parts | number | null {
 }
 
 function ofText(written: string): Parts | null {
-  const text = written
-    .toLowerCase()
-    .normalize('NFD')
+  const text = normalized(written.toLowerCase(), 'NFD')
     .replace(/[\p{M}\p{Cf}]/gu, '')
     .replace(/,(?!\d)|[\s\u202f]/g, ' ')
     .replace(/ +/g, ' ')
