@@ -29,10 +29,10 @@ const DROPPED = /[\s"']/;
  * so that it takes one look at each character.
  */
 function signsIn(text: string): boolean[] {
-  const found: boolean[] = [];
+  const found = new Array<boolean>(text.length);
   for (let at = text.length - 1; at >= 0; at -= 1) {
     const character = text.charAt(at);
-    found[at] = FORMULA_SIGNS.has(character) || (DROPPED.test(character) && found[at + 1] === true);
+    found[at] = FORMULA_SIGNS.has(character) || (found[at + 1] === true && DROPPED.test(character));
   }
   return found;
 }
