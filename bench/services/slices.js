@@ -4,9 +4,9 @@ import { PerformanceObserver, constants } from 'node:perf_hooks';
 /**
  * Loaded into a process beside its program (`--import`): for how much CPU its thread at most held the event
  * loop, and how much memory it took. CPU, since what else runs on the machine takes none of it. SIGUSR2
- * appends what was seen since the last to the file SLICES_FILE.
+ * appends what was seen since the last to the file that it was loaded with (`?to=`).
  */
-const file = process.env['SLICES_FILE'] ?? '';
+const file = new URL(import.meta.url).searchParams.get('to') ?? '';
 const told = openSync('/proc/thread-self/schedstat', 'r');
 const bytes = Buffer.alloc(64);
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { createGzip } from 'node:zlib';
 import { createToken } from '@leadgate/store';
 import { strToU8, zipSync } from 'fflate';
@@ -16,6 +17,8 @@ import { startWorker } from './bench.js';
 
 /** Milliseconds for which an upload may hold the console's event loop. */
 const AT_MOST = 50;
+
+const slices = pathToFileURL(here('services/slices.js')).href;
 
 /**
  * Uploads to a console as it runs in production, honest ones and those that were made to hold it up, each
@@ -36,14 +39,13 @@ export async function measureUploads(bench) {
   const app = await startLeadgate('console', {
     log: servers.log,
     profiles: plan.profiles,
-    flags: ['--import', here('services/slices.js')],
+    flags: ['--import', `${slices}?${new URLSearchParams({ to: file }).toString()}`],
     env: {
       DATABASE_URL: database.url,
       REDIS_URL: leadgate.redisUrl,
       RECEIVER_URL: 'http://127.0.0.1',
       CONSOLE_SECRET: 'of a benchmark, and of no other use at all',
       SECRETS_KEY: 'the key of the benchmark, 32 characters or more',
-      SLICES_FILE: file,
     },
   });
   const lines = () => (existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []);
