@@ -12,7 +12,7 @@
  * @property {number} longest leads that wait at most
  * @property {number} oldestSeconds how long the one waits that waits longest
  * @property {number} emptyAfterSeconds from the end of the last phase, at its workers' rate; Infinity
- *   where they do nothing
+ *   when they do nothing
  */
 
 /**

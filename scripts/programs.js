@@ -6,7 +6,7 @@ const CHROMIUMS = ['chromium', 'chromium-browser', 'google-chrome-stable', 'goog
 const CHROME_OF_MACOS = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome';
 
 /**
- * Sees that a program can be run by its name, or installs the distribution's package where that can
+ * Sees that a program can be run by its name, or installs the distribution's package if that can
  * be done. Throws a StartError that says what to install.
  * @param {string} program
  * @param {string} packageName
@@ -21,7 +21,7 @@ export function requireProgram(program, packageName, purpose) {
 
 /**
  * The path of a Chromium: CHROME_PATH, one that is installed, or the distribution's package,
- * which root installs where there is apt.
+ * which root installs if there is apt.
  * @returns {string}
  */
 export function findChromium() {

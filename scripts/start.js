@@ -419,7 +419,7 @@ function stopOnSignals(ledger) {
 
 /** @param {AbortSignal} signal */
 function aborted(signal) {
-  // The timer keeps the process alive where nothing else does (servers are given, children unheard).
+  // The timer keeps the process alive when nothing else does (servers are given, children unheard).
   const alive = setInterval(() => undefined, 60_000);
   return new Promise((resolve) => {
     if (signal.aborted) resolve(undefined);

@@ -5,7 +5,7 @@ import { startBoth } from './bench.js';
 
 /**
  * 80 % of what the receiver alone takes, while the worker runs; then what is left is worked off. And
- * half of what can be sustained, where nobody should wait.
+ * half of what can be sustained, at which nobody should wait.
  * @param {Bench} bench
  * @param {{ top: number, sustained: number }} rates leads a second
  */

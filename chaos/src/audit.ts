@@ -195,7 +195,7 @@ function unlikeTheModel(
 }
 
 /**
- * One owner a key, the one that was reserved; where a post named two leads, their pair is kept. After a
+ * One owner a key, the one that was reserved; if a post named two leads, their pair is kept. After a
  * restore another lead may have claimed a key whose first job still waited, in another node or in a worker's
  * hands: then the two are kept as a pair as well.
  */

@@ -23,7 +23,7 @@ import {
 /**
  * @typedef {object} AppOptions
  * @property {'receiver' | 'worker' | 'deliverer' | 'console'} app
- * @property {string} [name] of this one, where several run
+ * @property {string} [name] of this one, if several run
  * @property {Address} [address] a free port of the loopback interface unless told
  * @property {string} log its output is appended to it
  * @property {NodeJS.ProcessEnv} env all of it but where the app listens; NODE_OPTIONS as in production unless it says

@@ -15,7 +15,7 @@ const LARGE_BYTES = 20 * 1024 * 1024;
 const WARN = 40;
 
 /**
- * Shows what an app writes to its log from now on, where it matters: its warnings and errors.
+ * Shows what an app writes to its log from now on, of what matters: its warnings and errors.
  * @param {string} name
  * @param {string} path
  * @returns {() => void} ends it, after a last look

@@ -36,7 +36,7 @@ const KEYS_AT_ONCE = 100;
 /**
  * Starts a cluster as in production: AOF always and noeviction, by default three masters with a
  * replica each, and Redis's own rule that all slots are down while one is. It notices a node that is
- * gone after a second, where Redis's default is fifteen.
+ * gone after a second, while Redis's default is fifteen.
  * @param {object} [options]
  * @param {number} [options.masters] three at least: fewer elect nobody
  * @param {number} [options.replicas] in all, dealt out to the masters

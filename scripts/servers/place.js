@@ -57,7 +57,7 @@ export function canEnter(user, folder) {
 }
 
 /**
- * A folder for a server's data inside the home, or, where the user it runs as cannot enter the home,
+ * A folder for a server's data inside the home, or, if the user it runs as cannot enter the home,
  * elsewhere with a link in the home. Made when it is not there; owned by that user, closed to others.
  * @param {object} options
  * @param {string} options.home

@@ -55,7 +55,7 @@ function packagedFolder() {
 }
 
 /**
- * The package's folder with its links made, or a copy of it where the user cannot enter the clone or
+ * The package's folder with its links made, or a copy of it if the user cannot enter the clone or
  * the links cannot be made in it.
  * @param {string} native
  * @param {{ user: User | null, home: string, say: (line: string) => void }} options

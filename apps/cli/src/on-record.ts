@@ -44,7 +44,7 @@ export interface Recorder {
 
 /**
  * Records what the command line does: written before it acts, with its outcome after, so that no
- * command has to think of it. Where Postgres does not take the entry, a command that can do without
+ * command has to think of it. If Postgres does not take the entry, a command that can do without
  * Postgres is not held up at the hour when it is needed most; the entry is then written afterwards
  * (`migrate` makes its table first), and if that fails too somebody is told.
  */

@@ -20,7 +20,7 @@ import {
   PASSWORD,
   postForm,
   type ConsoleUnderTest,
-} from './console-under-test.ts';
+} from '../test/console.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let console_: ConsoleUnderTest;

@@ -6,7 +6,7 @@ import { applyGroup, listAudit, mergeLeads } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { consoleUnderTest, type Ask, type ConsoleUnderTest } from './console-under-test.ts';
+import { consoleUnderTest, type Ask, type ConsoleUnderTest } from '../test/console.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let console_: ConsoleUnderTest;

@@ -22,7 +22,7 @@ import {
   FROM_A_PAGE,
   PASSWORD,
   postForm,
-} from './console-under-test.ts';
+} from '../test/console.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let console_: ConsoleUnderTest;

@@ -185,7 +185,7 @@ export const acts = (request: FastifyRequest): boolean =>
 
 /**
  * Whether a browser made this request from a page of this console. The second lock beside the
- * same-site cookie, which holds where a sister domain is hostile. Browsers send Sec-Fetch-Site since
+ * same-site cookie, which holds if a sister domain is hostile. Browsers send Sec-Fetch-Site since
  * 2023; older ones, and any over plain http, send Origin. A request with neither is not believed.
  */
 function isSameOrigin(request: FastifyRequest): boolean {

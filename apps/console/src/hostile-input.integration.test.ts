@@ -1,7 +1,7 @@
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { consoleUnderTest, type Ask, type ConsoleUnderTest } from './console-under-test.ts';
+import { consoleUnderTest, type Ask, type ConsoleUnderTest } from '../test/console.ts';
 import { openapiDocument } from './openapi.ts';
 
 interface Parameter {

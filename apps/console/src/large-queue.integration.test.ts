@@ -1,7 +1,7 @@
 import { openProducer } from '@leadgate/queue';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { consoleUnderTest, type Ask, type ConsoleUnderTest } from './console-under-test.ts';
+import { consoleUnderTest, type Ask, type ConsoleUnderTest } from '../test/console.ts';
 
 const JOBS = 20_000;
 

@@ -15,7 +15,7 @@ import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { connectRedis } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { consoleUnderTest, type Ask, type ConsoleUnderTest } from './console-under-test.ts';
+import { consoleUnderTest, type Ask, type ConsoleUnderTest } from '../test/console.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let redisUrl: string;

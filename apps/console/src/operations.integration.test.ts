@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { consoleUnderTest, type Ask, type ConsoleUnderTest } from './console-under-test.ts';
+import { consoleUnderTest, type Ask, type ConsoleUnderTest } from '../test/console.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let console_: ConsoleUnderTest;

@@ -11,7 +11,7 @@ import { createServer } from './server.ts';
 import { connectionsOf } from './services.ts';
 
 /**
- * Starts the console and listens; `onClose` takes what undoes it, in the order it was opened. Where
+ * Starts the console and listens; `onClose` takes what undoes it, in the order it was opened. If
  * nobody can sign in yet, writes a one-time code to the log. Rejects with a StartError when Redis
  * cannot be reached, and when the port cannot be had.
  */

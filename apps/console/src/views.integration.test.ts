@@ -1,6 +1,6 @@
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { expect, onTestFinished, test } from 'vitest';
-import { consoleUnderTest } from './console-under-test.ts';
+import { consoleUnderTest } from '../test/console.ts';
 
 test('views of leads are kept with the operator who keeps them, and are no one else’s', async () => {
   const [database, redis] = await Promise.all([testDatabase(), testRedis()]);

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { type ConsoleUnderTest, consoleUnderTest } from '../src/console-under-test.ts';
+import { type ConsoleUnderTest, consoleUnderTest } from './console.ts';
 
 /** A console that listens, and a browser that looks at its pages. */
 export interface PagesUnderTest {

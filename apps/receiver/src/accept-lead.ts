@@ -10,6 +10,7 @@ import {
   type Note,
   type ProblemCode,
   PROBLEMS,
+  type RejectedBody,
   type RowReceipt,
   type Submission,
 } from '@leadgate/contract';
@@ -19,7 +20,6 @@ import {
   type IntakeWithSpool,
   type LimitUse,
   MAX_WEIGHT,
-  type RejectedBody,
   type WithinDeadline,
 } from '@leadgate/intake';
 import {
@@ -34,13 +34,12 @@ import {
   takeSigns,
 } from '@leadgate/leads';
 import type { ProblemDetails } from './answer.ts';
-import type { VerifyCaptcha } from './captcha.ts';
+import { checkForSpam, type Verdict, type VerifyCaptcha } from './spam.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
 import type { BodyText } from './body.ts';
 import { provenBody } from './proof.ts';
 import type { OpenSecret } from './secrets.ts';
 import { submissionId } from './server.ts';
-import { checkForSpam, type Verdict } from './spam.ts';
 
 /** What went wrong: told to operators, and not to the sender in so many words. */
 export type IntakeFailure =
@@ -89,7 +88,7 @@ export type Outcome =
   | ({ kind: 'refused'; code: ProblemCode; uses?: number } & ProblemDetails);
 
 /** A lead as read, and all that the reservation needs to know of it. */
-interface Reading {
+interface ReadPost {
   kind: 'read';
   lead: Lead;
   identities: string[];
@@ -180,7 +179,7 @@ async function acceptRows(
       submissionId: at === 0 ? post.submissionId : submissionId(),
       body: { kind: 'read', text: text ?? '', type: 'json', notes: post.body.notes },
     };
-    const reading: Reading | Refusal =
+    const reading: ReadPost | Refusal =
       text === null
         ? { kind: 'refused', code: 'invalid-lead', errors: [TOO_DEEP], kept: null }
         : readFields(own, { value: row, notes });
@@ -279,7 +278,7 @@ const mendable = (body: BodyText): KeptBody | null =>
 function readFields(
   post: Post,
   { value, notes }: { value: unknown; notes: Note[] },
-): Reading | Refusal {
+): ReadPost | Refusal {
   const { link, body: received } = post;
   const { text } = received;
   const keyed = takeIdempotencyKey(post.idempotencyKey, value);
@@ -310,7 +309,7 @@ async function store(
   intake: Intake,
   within: WithinDeadline,
   post: Post,
-  reading: Reading,
+  reading: ReadPost,
 ): Promise<Outcome> {
   const { linkId, workspaceId, guard } = post.link;
   const verdict: Verdict =

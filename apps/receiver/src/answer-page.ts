@@ -123,7 +123,7 @@ export type Language = (typeof LANGUAGES)[number];
 
 /**
  * The language of ours that a visitor likes best by Accept-Language (RFC 9110, 12.5.4), whatever the
- * region; Portuguese where it names none of ours.
+ * region; Portuguese if it names none of ours.
  */
 function chooseLanguage(header: string | undefined): Language {
   for (const { value } of acceptedValues(header)) {

@@ -20,7 +20,7 @@ export interface ProblemDetails {
 }
 
 /**
- * Answers with a problem (RFC 9457), its status, and Retry-After where trying again makes sense. Where
+ * Answers with a problem (RFC 9457), its status, and Retry-After if trying again makes sense. Where
  * a form was sent without a script, a person reads it: as a page then.
  */
 export function sendProblem(

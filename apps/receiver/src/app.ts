@@ -3,15 +3,13 @@ import { Problem, Receipt } from '@leadgate/contract';
 import type { Limits, LinkCounter, LinkDirectory } from '@leadgate/intake';
 import type { Intake } from './accept-lead.ts';
 import { type Answer, sendProblem } from './answer.ts';
-import type { Asset } from './asset.ts';
+import { type Asset, type Demo, demoRoutes, snippetRoutes } from './assets.ts';
 import type { ReceiverConfig } from './config.ts';
-import { ALLOWED_METHODS, setCommonHeaders } from './cors.ts';
+import { ALLOWED_METHODS, setCommonHeaders } from './admit.ts';
 import { consentRoutes } from './consent.ts';
-import { type Demo, demoRoutes } from './demo.ts';
 import { type Health, healthRoutes } from './health.ts';
 import { ingestRoutes } from './ingest.ts';
 import { LeadBody } from './schema.ts';
-import { snippetRoutes } from './snippet.ts';
 
 /** The public HTTP side: the capture links' route, its health, and one answer for whatever else. */
 export async function receiverApp(app: FastifyInstance, services: ReceiverServices): Promise<void> {

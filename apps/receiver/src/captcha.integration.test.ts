@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { createGuard } from '@leadgate/delivery';
-import { createVerifyCaptcha } from './captcha.ts';
+import { createVerifyCaptcha } from './spam.ts';
 
 const servers: Server[] = [];
 afterEach(() => {

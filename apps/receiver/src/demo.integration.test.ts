@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readDemo } from './demo.ts';
+import { readDemo } from './assets.ts';
 import { CODE, openApp } from '../test/receiver.ts';
 
 const demo = readDemo({ code: CODE, consoleUrl: 'http://127.0.0.1:3001/' });

@@ -10,7 +10,7 @@ import {
   type WithinDeadline,
 } from '@leadgate/intake';
 import { acceptLead, type Outcome } from './accept-lead.ts';
-import { type Admission, admit } from './admit.ts';
+import { type Admission, admit, nameOrigin, setPreflightHeaders } from './admit.ts';
 import { sendThanksPage, wantsPage } from './answer-page.ts';
 import { sendProblem } from './answer.ts';
 import type { ReceiverServices } from './app.ts';
@@ -21,7 +21,6 @@ import {
   receiveBody,
   type ReceivedBody,
 } from './body.ts';
-import { nameOrigin, setPreflightHeaders } from './cors.ts';
 import { ingestSchema } from './schema.ts';
 import { addressLimitKey, addressOf, senderOf } from './sender.ts';
 

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import { fastify } from 'fastify';
 import { receiverApp, type ReceiverServices } from './app.ts';
-import { makeAsset } from './asset.ts';
+import { makeAsset } from './assets.ts';
 
 /** The OpenAPI document of the public side, made from the schemas of its routes; no server needed. */
 export async function openapiDocument(): Promise<object> {

@@ -16,7 +16,7 @@ interface Claim {
 const TOLERANCE_MS = 5 * 60_000;
 
 /**
- * The body of a post that is its sender's by the proof that its link asks for, without the secret where that
+ * The body of a post that is its sender's by the proof that its link asks for, without the secret if that
  * stood in it; null if the proof is missing, wrong or too old. Never throws.
  */
 export function provenBody({ by, secret }: LinkProof, claim: Claim): BodyText | null {

@@ -8,7 +8,7 @@ import { problem, type ProblemCode } from '@leadgate/contract';
 import { sendProblem } from './answer.ts';
 import { BODY_LIMIT_BYTES } from './body.ts';
 import type { ReceiverConfig } from './config.ts';
-import { setCommonHeaders } from './cors.ts';
+import { setCommonHeaders } from './admit.ts';
 import { trustedProxies } from './sender.ts';
 
 /** How often Node looks for requests that take too long. Its default is 30 seconds. */

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { makeAsset } from './asset.ts';
+import { makeAsset } from './assets.ts';
 import { openApp } from '../test/receiver.ts';
 
 const TEXT = 'leadgate()';

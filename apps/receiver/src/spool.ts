@@ -27,7 +27,7 @@ export interface SpoolDir {
 
 /**
  * Opens the spool and the link directory below SPOOL_DIR; null without one. Rejects with a StartError
- * where that folder cannot be used at all. A disk that is full is no reason not to start: Redis may
+ * if that folder cannot be used at all. A disk that is full is no reason not to start: Redis may
  * be well, and what was spooled has to go there.
  */
 export async function openSpoolDir(

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { awaitRedis, type RedisConnection } from '@leadgate/boot';
-import { type RejectedBody, takeRejected } from '@leadgate/intake';
+import type { RejectedBody } from '@leadgate/contract';
+import { takeRejected } from '@leadgate/intake';
 import { queueCounts } from '@leadgate/queue';
 import { type OwnServer, startRedisServer, startSilentProxy, testRedis } from '@leadgate/testkit';
 import { setTimeout as delay } from 'node:timers/promises';

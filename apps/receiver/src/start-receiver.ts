@@ -26,16 +26,14 @@ import type { IntakeFailure } from './accept-lead.ts';
 import { receiverApp } from './app.ts';
 import { watchBackpressure } from './backpressure.ts';
 import { createGuard } from '@leadgate/delivery';
-import { createVerifyCaptcha } from './captcha.ts';
+import { createVerifyCaptcha } from './spam.ts';
 import type { ReceiverConfig } from './config.ts';
-import { type Demo, readDemo } from './demo.ts';
-import { createHealth } from './health.ts';
+import { type Demo, readDemo, readSnippet } from './assets.ts';
+import { createHealth, watchLiveness } from './health.ts';
 import { createTally, createFailureLog, type Tally } from './log.ts';
-import { watchLiveness } from './liveness.ts';
 import { createReceiverMetrics } from './metrics.ts';
 import { createServer } from './server.ts';
 import { secretOpener } from './secrets.ts';
-import { readSnippet } from './snippet.ts';
 import { openSpoolDir } from './spool.ts';
 
 /** How long a start waits for Redis. Without it the receiver starts all the same, not ready. */

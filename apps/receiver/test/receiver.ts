@@ -23,7 +23,7 @@ import { openProducer, startApplyWorker } from '@leadgate/queue';
 import { sampleLink, testRedis } from '@leadgate/testkit';
 import type { Answer } from '../src/answer.ts';
 import { receiverApp, type ReceiverServices } from '../src/app.ts';
-import { makeAsset } from '../src/asset.ts';
+import { makeAsset } from '../src/assets.ts';
 import { ReceiverConfig } from '../src/config.ts';
 import { createServer } from '../src/server.ts';
 import { startReceiver } from '../src/start-receiver.ts';

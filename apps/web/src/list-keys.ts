@@ -1,7 +1,7 @@
 import { useHotkeys } from '@mantine/hooks';
 import { useState } from 'react';
 
-/** j and k go through a list, where one does not type; `go` shows the row. -1: none yet. */
+/** j and k go through a list, unless one types; `go` shows the row. -1: none yet. */
 export function useListKeys(
   count: number,
   go: (index: number) => void,

@@ -8,7 +8,7 @@ export interface ApplyJobs {
   applyGroup: (items: GroupItem[]) => Promise<GroupResult>;
   /** Keeps those that were caught as spam, which are not applied. */
   saveHeld: (submissions: Submission[]) => Promise<void>;
-  /** Lets Redis follow where Postgres found another owner. */
+  /** Lets Redis follow if Postgres found another owner. */
   moveIdentities: (moved: GroupResult['moved']) => Promise<void>;
   logger: Pick<Logger, 'info' | 'debug' | 'warn'>;
 }

@@ -10,12 +10,7 @@ import { applyGroup, erasureKeyOf, openStore, showLead } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import pg from 'pg';
 import { afterEach, expect, inject, test } from 'vitest';
-import {
-  createCloses,
-  makeWorkspace,
-  producerUnderTest,
-  workerUnderTest,
-} from './worker-under-test.ts';
+import { createCloses, makeWorkspace, producerUnderTest, workerUnderTest } from '../test/worker.ts';
 
 const ERASURE_KEY = 'a key of the tests, long enough to hash';
 const MARK = 'zqxmarked';

@@ -5,12 +5,7 @@ import { findLeads, listSubmissions, openStore, showSubmission, type Store } fro
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
-import {
-  createCloses,
-  makeWorkspace,
-  producerUnderTest,
-  workerUnderTest,
-} from './worker-under-test.ts';
+import { createCloses, makeWorkspace, producerUnderTest, workerUnderTest } from '../test/worker.ts';
 
 const closes = createCloses();
 afterEach(closes.all);

@@ -17,12 +17,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import pg from 'pg';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import {
-  createCloses,
-  makeWorkspace,
-  producerUnderTest,
-  workerUnderTest,
-} from './worker-under-test.ts';
+import { createCloses, makeWorkspace, producerUnderTest, workerUnderTest } from '../test/worker.ts';
 
 const closes = createCloses();
 afterEach(closes.all);

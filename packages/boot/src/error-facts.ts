@@ -1,4 +1,10 @@
-import { redactUrl } from './redact-url.ts';
+/** A node of a Redis Cluster may come after a comma, and without the protocol. */
+const CREDENTIALS = /((?::\/\/|,)[^\s:@/",]*):[^\s@/"]+@/g;
+
+/** The text with the password of every URL in it replaced by `***`. Never throws. */
+export function redactUrl(text: string): string {
+  return text.replace(CREDENTIALS, '$1:***@');
+}
 
 /** What may be logged of an error. */
 export interface ErrorFacts {
@@ -15,7 +21,7 @@ const DEEPEST = 4;
 /**
  * What can be told of an error without telling what was in the data: its type, code, message and
  * stack, and those of its causes. Left out is whatever else libraries hang on their errors (rows in
- * Postgres's `detail`, the arguments of a Redis command, bound parameters), and the message where a
+ * Postgres's `detail`, the arguments of a Redis command, bound parameters), and the message if a
  * server quotes the offending value in it.
  */
 export function errorFacts(error: unknown, depth = 0): ErrorFacts {

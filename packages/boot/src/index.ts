@@ -1,6 +1,6 @@
 export { ConfigError, readConfig } from './config.ts';
-export { errorFacts, type ErrorFacts } from './error-facts.ts';
-export { failStart } from './fail-start.ts';
+export { errorFacts, type ErrorFacts, redactUrl } from './error-facts.ts';
+export { failStart, StartError } from './start-error.ts';
 export { groupCalls } from './group-calls.ts';
 export {
   serveMetrics,
@@ -15,7 +15,6 @@ export {
   type GaugesDefinition,
   type MetricsRegistry,
 } from './metrics.ts';
-export { redactUrl } from './redact-url.ts';
 export { redisTime, startRedisClock, type RedisClock } from './redis-clock.ts';
 export { isCluster, mastersOf, type RedisConnection } from './redis-connection.ts';
 export {
@@ -36,6 +35,5 @@ export {
   urlSetting,
 } from './settings.ts';
 export { createShutdown, type Shutdown } from './shutdown.ts';
-export { StartError } from './start-error.ts';
 export { otlpEndpointSetting, startTracing, traced, traceparent } from './tracing.ts';
 export { answerWithin, withinTime } from './within-time.ts';

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createLogger } from './logger.ts';
-import { redactUrl } from './redact-url.ts';
+import { redactUrl } from './error-facts.ts';
 
 function lines(log: (logger: ReturnType<typeof createLogger>) => void): string {
   const written: string[] = [];

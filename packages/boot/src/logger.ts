@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import { pino, type DestinationStream, type Logger, type LoggerOptions as PinoOptions } from 'pino';
-import { errorFacts } from './error-facts.ts';
-import { redactUrl } from './redact-url.ts';
+import { errorFacts, redactUrl } from './error-facts.ts';
 
 export type { Logger } from 'pino';
 
@@ -17,7 +16,7 @@ export interface LoggerOptions {
   /** The process: `receiver`, `worker`, … */
   name: string;
   level: string;
-  /** Lines for people instead of JSON. By default on a terminal, where pino-pretty is installed. */
+  /** Lines for people instead of JSON. By default on a terminal, if pino-pretty is installed. */
   pretty?: boolean;
   /** The standard output, unless told. */
   destination?: DestinationStream;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { redactUrl } from './redact-url.ts';
+import { redactUrl } from './error-facts.ts';
 import { readRedisAddress } from './redis-address.ts';
 
 describe('REDIS_URL', () => {

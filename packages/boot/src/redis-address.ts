@@ -20,7 +20,7 @@ const DEFAULT_PORT = 6379;
 
 /**
  * Reads REDIS_URL: a URL, or several with commas between them (the protocol, user and password of the
- * first stand for those that do not say theirs). Several are nodes of a Cluster; one is where
+ * first stand for those that do not say theirs). Several are nodes of a Cluster; one is if
  * `cluster` says so. Throws a TypeError with what is wrong, and without the text, which holds a secret.
  */
 export function readRedisAddress(

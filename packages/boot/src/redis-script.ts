@@ -18,7 +18,7 @@ export interface ScriptOptions {
 const REPLICAS_WITHIN_MS = 300;
 
 /**
- * Makes a script of Lua source. Called by its hash, and with its source where the server does not
+ * Makes a script of Lua source. Called by its hash, and with its source if the server does not
  * know it (first use, restart, failover), so nothing has to be loaded before.
  *
  * With `replicas` it rejects when fewer have what it wrote after 300 ms; it has run all the same.

@@ -1,10 +1,15 @@
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import type { Logger } from './logger.ts';
-import { redactUrl } from './redact-url.ts';
+import { redactUrl } from './error-facts.ts';
 import { readRedisAddress, type RedisNode } from './redis-address.ts';
-import { addressOf, isCluster, type RedisConnection } from './redis-connection.ts';
-import { listenToOneOf } from './redis-listener.ts';
-import { logNodes, logStateChanges } from './redis-log.ts';
+import {
+  addressOf,
+  isCluster,
+  listenToOneOf,
+  logNodes,
+  logStateChanges,
+  type RedisConnection,
+} from './redis-connection.ts';
 import { StartError } from './start-error.ts';
 
 /**
@@ -79,7 +84,7 @@ export interface ConnectRedisOptions {
  * of it, is logged once each, not at every attempt. Whoever opens it calls `quit` or `disconnect`.
  *
  * A subscriber to a Cluster is a connection to one of its nodes, as each hears what is published on
- * any; where that node goes away, to the next.
+ * any; if that node goes away, to the next.
  */
 export function connectRedis(
   url: string,

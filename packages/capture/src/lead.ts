@@ -39,7 +39,7 @@ export interface Address {
   country?: string;
 }
 
-/** What was agreed to. Counts as given only where `given` says so. */
+/** What was agreed to. Counts as given only if `given` says so. */
 export interface Consent {
   given: boolean;
   text?: string;

@@ -27,7 +27,7 @@ let known: Visit | undefined;
 
 /**
  * The visit, with the touch of the address bar added to it if there is one. Kept in memory, and
- * in sessionStorage where `remember` allows, so that it survives reloads and the walk to the form.
+ * in sessionStorage if `remember` allows, so that it survives reloads and the walk to the form.
  * Without `attribution` it knows of no click: neither ids nor pages.
  */
 export function currentVisit(remember: boolean, attribution: boolean): Visit {

@@ -38,7 +38,7 @@ const HEADERS = {
 };
 
 /**
- * Opens it. Staged failures come from here; all else is answered by the real receiver where one is
+ * Opens it. Staged failures come from here; all else is answered by the real receiver if one is
  * given, else by a stand-in. `/capture.js` is the snippet.
  */
 export async function openReceiver(

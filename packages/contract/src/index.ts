@@ -8,10 +8,59 @@ export {
   type Access,
   type Role,
 } from './access.ts';
-export { PHONE_CLASSES, PhoneClass, readCaptureLink, type CaptureLink } from './capture-link.ts';
-export type { Consent } from './consent.ts';
-export { CUSTOM_FIELD_TYPES, type CustomField, type CustomFieldType } from './custom-field.ts';
-export { HELD_REASONS, readHeldReason, type Held, type HeldReason } from './held.ts';
+export {
+  CAPTCHA_URLS,
+  type CaptureLink,
+  LINK_DEFAULTS,
+  type LinkGuard,
+  LinkGuardChanges,
+  LinkGuardView,
+  LinkMapping,
+  LinkProof,
+  LinkProofView,
+  LinkRules,
+  LinkSettings,
+  type MappingRule,
+  PHONE_CLASSES,
+  PhoneClass,
+  readCaptureLink,
+} from './capture-link.ts';
+export {
+  ADDRESS_FIELDS,
+  type AddressField,
+  type Attribution,
+  ATTRIBUTION_FIELDS,
+  type AttributionField,
+  CLICK_IDS,
+  type ClickId,
+  type Consent,
+  CUSTOM_FIELD_TYPES,
+  type CustomField,
+  type CustomFieldType,
+  type CustomValue,
+  type FieldPath,
+  Lead,
+  LEAD_FIELDS,
+  type LeadField,
+  type Touch,
+  UTM_FIELDS,
+  type UtmField,
+} from './lead.ts';
+export {
+  type BodyType,
+  externalIdOf,
+  externalKey,
+  type Held,
+  HELD_REASONS,
+  type HeldReason,
+  isExternalKey,
+  LONGEST_EXTERNAL_ID,
+  type OwnedIdentity,
+  readHeldReason,
+  type RejectedBody,
+  type Submission,
+  type SubmissionSource,
+} from './submission.ts';
 export {
   decodeSubmission,
   encodeSubmission,
@@ -25,38 +74,11 @@ export {
   type ReadMember,
 } from './job.ts';
 export {
-  ADDRESS_FIELDS,
-  LEAD_FIELDS,
-  Lead,
-  ATTRIBUTION_FIELDS,
-  CLICK_IDS,
-  UTM_FIELDS,
-  type AddressField,
-  type Attribution,
-  type AttributionField,
-  type ClickId,
-  type CustomValue,
-  type FieldPath,
-  type LeadField,
-  type Touch,
-  type UtmField,
-} from './lead.ts';
-export {
   ENDPOINT_EVENTS,
   type EndpointEvent,
   LEAD_EVENTS,
   type LeadEventType,
 } from './lead-event.ts';
-export { CAPTCHA_URLS, type LinkGuard } from './link-guard.ts';
-export { LinkProof, LinkProofView } from './link-proof.ts';
-export { LinkMapping, type MappingRule } from './link-mapping.ts';
-export {
-  LINK_DEFAULTS,
-  LinkGuardChanges,
-  LinkGuardView,
-  LinkRules,
-  LinkSettings,
-} from './link-settings.ts';
 export { NOTE_CODES, type Note, type NoteCode } from './note.ts';
 export { PACKED_LENGTH, packUuid, unpackUuid } from './packed-uuid.ts';
 export {
@@ -70,6 +92,3 @@ export {
   type RowReceipt,
 } from './problem.ts';
 export type { LinkChanges, LinkChangeSource, RefillSource, RemovalSource } from './refill.ts';
-export type { RejectedBody } from './rejected-body.ts';
-export type { BodyType, OwnedIdentity, Submission, SubmissionSource } from './submission.ts';
-export { externalIdOf, externalKey, isExternalKey, LONGEST_EXTERNAL_ID } from './submission.ts';

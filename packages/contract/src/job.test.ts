@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { HELD_REASONS, type HeldReason } from './held.ts';
+import { HELD_REASONS, type HeldReason, type Submission } from './submission.ts';
 import {
   decodeSubmission,
   encodeSubmission,
@@ -14,7 +14,6 @@ import {
 } from './job.ts';
 import { ADDRESS_FIELDS, LEAD_FIELDS, UTM_FIELDS, type Lead } from './lead.ts';
 import { NOTE_CODES, type NoteCode } from './note.ts';
-import type { Submission } from './submission.ts';
 
 const text = fc.oneof(fc.string({ unit: 'binary', minLength: 1 }), fc.constantFrom('x', 'y'));
 const key = fc.oneof(

@@ -1,4 +1,19 @@
-import { Type, type Static } from 'typebox';
+import { type Static, Type } from 'typebox';
+
+/**
+ * What a person agreed to, or did not, as the form says it. When, on which page, from where and with
+ * which browser stands with the submission that it came in.
+ */
+export const Consent = Type.Object(
+  {
+    given: Type.Boolean(),
+    text: Type.Optional(Type.String({ description: 'The words that were agreed to.' })),
+    textVersion: Type.Optional(Type.String({ description: 'The name of those words.' })),
+    language: Type.Optional(Type.String({ description: 'Of those words, as a BCP 47 tag.' })),
+  },
+  { additionalProperties: false },
+);
+export type Consent = Static<typeof Consent>;
 
 /** Standard text fields of a lead, by the names they have in a posted body. */
 export const LEAD_FIELDS = [
@@ -132,3 +147,27 @@ export type CustomValue = Static<typeof CustomValue>;
 
 /** Where a lead came from: one group, never mixed with that of another submission. */
 export type Touch = Pick<Lead, UtmField | 'attribution'>;
+
+/** The types a custom field can have. Not changed once the field holds values. */
+export const CUSTOM_FIELD_TYPES = [
+  'text',
+  'number',
+  'boolean',
+  'date',
+  'select',
+  'multi-select',
+] as const;
+export type CustomFieldType = (typeof CUSTOM_FIELD_TYPES)[number];
+
+/** A custom field of a workspace, as the worker resolves keys and values against it. */
+export interface CustomField {
+  id: string;
+  workspaceId: string;
+  name: string;
+  label: string;
+  type: CustomFieldType;
+  /** The values a select or multi-select takes, in the order shown. */
+  options: string[];
+  /** An archived field keeps its values and takes no new ones. */
+  archived: boolean;
+}

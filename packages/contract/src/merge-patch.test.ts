@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { applyMergePatch, diffMergePatch, type Json } from './merge-patch.ts';
+import { applyMergePatch, diffMergePatch, type Json } from './job.ts';
 
 /** Keys that objects inherit are among them, and few enough that two objects share some. */
 const key = fc.constantFrom('a', 'b', '', '__proto__', 'constructor', 'toString');

@@ -1,16 +1,15 @@
 import { mastersOf, type RedisConnection } from '@leadgate/boot';
 import { packUuid, unpackUuid, type RejectedBody } from '@leadgate/contract';
-import { identityRef } from './digest.ts';
 import {
   claimsKey,
   identitiesKey,
+  identityRef,
   recordKey,
   REJECTED_BYTES,
   rejectedStream,
   stateKey,
 } from './keys.ts';
-import { readRejectedBody } from './rejected/rejected-body.ts';
-import { removeRejected } from './rejected/take-rejected.ts';
+import { readRejectedBody, removeRejected } from './rejected.ts';
 import { RECORD_ORDER } from './reservation/reserve-script.ts';
 import { script } from './script.ts';
 

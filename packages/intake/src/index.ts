@@ -1,22 +1,25 @@
 export {
   accept,
   requestAgain,
+  reserveAgain,
   type Acceptance,
   type AcceptRequest,
   type Intake,
 } from './accept/accept.ts';
 export {
-  acceptOrSpool,
   type AcceptFailure,
+  acceptOrSpool,
   type Backpressure,
+  type Breaker,
+  createBreaker,
+  createRedisDeadline,
   type IntakeWithSpool,
+  type WithinDeadline,
 } from './accept/accept-or-spool.ts';
-export { createBreaker, type Breaker } from './accept/breaker.ts';
-export { createRedisDeadline, type WithinDeadline } from './accept/redis-deadline.ts';
 export { forgetLeads, ownersInRedis, takeOrder, type Forgotten } from './erase.ts';
 export { openLinkDirectory, type Finding, type LinkDirectory } from './links/link-directory.ts';
 export { openLinkSnapshot, type LinkSnapshot } from './links/link-snapshot.ts';
-export { putLinks } from './links/put-links.ts';
+export { putLinks } from './links/link-changes.ts';
 export {
   closedWorkspaces,
   confirmWorkspaces,
@@ -31,13 +34,14 @@ export {
   type LinkCounter,
   type ReceiverCount,
 } from './link-counts.ts';
-export { refillAll } from './refill/refill-all.ts';
-export { followDirectory, refillDirectory } from './refill/refill-directory.ts';
-export { directoryRevision } from './refill/directory-revision.ts';
-export { refillWorkspace } from './refill/refill-workspace.ts';
-export { pushRejected } from './rejected/push-rejected.ts';
-export type { RejectedBody } from '@leadgate/contract';
-export { takeRejected } from './rejected/take-rejected.ts';
+export {
+  directoryRevision,
+  followDirectory,
+  refillAll,
+  refillDirectory,
+  refillWorkspace,
+} from './refill/refill.ts';
+export { pushRejected, takeRejected } from './rejected.ts';
 export { forgetWorkspace, tellRemoved } from './remove-workspace.ts';
 export { createLimits, type Limits } from './reservation/limits.ts';
 export { moveIdentities } from './reservation/move-identities.ts';

@@ -26,7 +26,7 @@ export const isConsentKey = (key: string): boolean => KNOWN.has(key);
 const LANGUAGE = /^[a-z]{2,8}(?:-[a-z0-9]{1,8}){0,4}$/i;
 
 /**
- * The consent of a body; absent if nothing of it was sent. It counts as given only where that is
+ * The consent of a body; absent if nothing of it was sent. It counts as given only if that is
  * said: a checkbox that is not ticked sends nothing, and only the words beside it arrive. One whose
  * value is these words says all by itself, be it named `consent` or `consent.given`.
  */

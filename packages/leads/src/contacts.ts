@@ -24,7 +24,7 @@ export function contactsIn(value: unknown, country: string): string[] {
   return [...keys];
 }
 
-/** Every text of a value, and what it says where it is written in an encoding. Each once. */
+/** Every text of a value, and what it says if it is written in an encoding. Each once. */
 function textsOf(value: unknown, texts: Set<string>): Set<string> {
   if (typeof value === 'number') texts.add(String(value));
   else if (typeof value === 'string') {

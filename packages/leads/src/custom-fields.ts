@@ -149,7 +149,7 @@ const FAULTS: Record<CustomFieldType, string> = {
 };
 
 /**
- * A sent value as the field's type has it; no value where the type cannot take it. Of a
+ * A sent value as the field's type has it; no value if the type cannot take it. Of a
  * multi-select, the items that are options are kept, once each and in the order of the options.
  */
 export function convertCustomValue(sent: CustomValue | undefined, field: CustomField): Converted {
@@ -213,7 +213,7 @@ function itemsOf(text: string, options: readonly string[]): string[] {
   });
 }
 
-/** The option that a text is, exactly or else folded; none where folding leaves two. */
+/** The option that a text is, exactly or else folded; none if folding leaves two. */
 function findOption(options: readonly string[], text: string): string | undefined {
   if (options.includes(text)) return text;
   const key = customFieldKey(text);

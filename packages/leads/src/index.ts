@@ -1,19 +1,23 @@
-export { applySubmissions } from './apply-submissions.ts';
+export {
+  applySubmissions,
+  emptyLead,
+  joinLeads,
+  type LeadState,
+  type Provenance,
+  type TouchOfSubmission,
+} from './joins.ts';
 export { touchOf } from './attribution.ts';
-export { decodeText, parseBody, type Charset, type ParsedBody } from './body.ts';
-export { canonicalJson } from './canonical-json.ts';
-export { contactsIn } from './contacts.ts';
-export { NO_CUSTOM_VALUE, resolveCustomFields } from './custom-fields.ts';
+export { canonicalJson, type Charset, decodeText, parseBody, type ParsedBody } from './body.ts';
 export {
   contactKeys,
-  identityKeys,
-  phoneKeyOf,
   type ContactKeys,
+  identityKeys,
   type IdentityOptions,
+  phoneKeyOf,
 } from './identity.ts';
-export { emptyLead, joinLeads } from './join-leads.ts';
+export { contactsIn } from './contacts.ts';
+export { NO_CUSTOM_VALUE, resolveCustomFields } from './custom-fields.ts';
 export { keptBody } from './kept-body.ts';
-export type { LeadState, Provenance, TouchOfSubmission } from './lead-state.ts';
 export { readLead, readSent, soleItem, wholeName, type LeadReading } from './lead.ts';
 export { leadWithout, partsByEmail } from './split.ts';
 export { type Drift, driftOf, type LinkShape, seeShape } from './shape.ts';

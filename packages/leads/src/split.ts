@@ -1,7 +1,13 @@
 import type { CustomField, FieldPath } from '@leadgate/contract';
-import { applySubmissions, type Facts } from './apply-submissions.ts';
-import { emptyLead, joinLeads } from './join-leads.ts';
-import type { LeadState, Provenance, TouchOfSubmission } from './lead-state.ts';
+import {
+  applySubmissions,
+  emptyLead,
+  type Facts,
+  joinLeads,
+  type LeadState,
+  type Provenance,
+  type TouchOfSubmission,
+} from './joins.ts';
 
 /** The submissions of one lead that named one email, in the order they were accepted in. */
 export interface Part<S extends Facts> {

@@ -147,7 +147,7 @@ function validNumber(text: string, country?: string): string | undefined {
 
 /**
  * Marks that depend on who calls and are no part of a number: after the country's code when it is
- * called from abroad, and before the number at home, where libphonenumber does not know them.
+ * called from abroad, and before the number at home, if libphonenumber does not know them.
  */
 interface Mark {
   country: string;

@@ -76,7 +76,7 @@ export const eraseLead = operation({
     const [{ takeOrder }, { eraseEverywhere }, { appendErasure }] = await Promise.all([
       import('@leadgate/intake'),
       import('./erasure.ts'),
-      import('./erasure-ledger.ts'),
+      import('./erasure.ts'),
     ]);
     const { erasure, counts, others } = await eraseEverywhere(
       { store, redis },

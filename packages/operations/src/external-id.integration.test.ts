@@ -3,24 +3,13 @@ import { Readable } from 'node:stream';
 import { refillWorkspace } from '@leadgate/intake';
 import { readLead } from '@leadgate/leads';
 import { linkEntries, listSubmissions, refillSource, showLead } from '@leadgate/store';
-import { testDatabase, testRedis } from '@leadgate/testkit';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { acceptBody } from './accept.ts';
 import { importRows } from './import/import-rows.ts';
-import { operationsUnderTest, type OperationsUnderTest } from './operations-under-test.ts';
+import { operationsUnderTest } from '../test/operations.ts';
 
-let database: Awaited<ReturnType<typeof testDatabase>>;
-let system: OperationsUnderTest;
-beforeAll(async () => {
-  database = await testDatabase();
-  const redis = await testRedis();
-  system = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
-});
-afterAll(async () => {
-  await system.close();
-  await database.drop();
-});
+const system = await operationsUnderTest();
 
 async function newLink() {
   const { linkId } = await system.open();

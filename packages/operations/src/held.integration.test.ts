@@ -8,27 +8,14 @@ import {
   showHeld,
   showLead,
 } from '@leadgate/store';
-import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sampleSubmission } from '@leadgate/testkit';
+import { expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { releaseHeld } from './held.ts';
-import { operationsUnderTest, type OperationsUnderTest } from './operations-under-test.ts';
+import { operationsUnderTest } from '../test/operations.ts';
 
-let database: Awaited<ReturnType<typeof testDatabase>>;
-let operations: OperationsUnderTest;
-let where: { workspaceId: string; linkId: string };
-
-beforeAll(async () => {
-  database = await testDatabase();
-  const redis = await testRedis();
-  await redis.flush();
-  operations = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
-  where = await operations.open();
-});
-afterAll(async () => {
-  await operations.close();
-  await database.drop();
-});
+const operations = await operationsUnderTest();
+const where = await operations.open();
 
 let number = 0;
 function caught(email: string): Submission {

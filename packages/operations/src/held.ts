@@ -144,7 +144,7 @@ export type ReleasedHeld =
       kind: 'released';
       submissionId: string;
       leadId: string;
-      /** What its sender was told: another id of the lead where the lead was known. */
+      /** What its sender was told: another id of the lead if the lead was known. */
       answeredLeadId: string;
     }
   | { kind: 'already-released'; submissionId: string }
@@ -155,7 +155,7 @@ export type ReleasedHeld =
 /**
  * Takes a held submission after all, under the id that was answered: with the stamp of when it was
  * posted and an order of now. The lead id that was answered becomes the lead's, or stands for it
- * where the person was known. Doing it twice, also after a crash, makes one submission. Rejects when
+ * if the person was known. Doing it twice, also after a crash, makes one submission. Rejects when
  * Postgres or Redis fails.
  */
 export async function releaseHeld(servers: Servers, heldId: string): Promise<ReleasedHeld> {

@@ -10,8 +10,14 @@ export {
   type RefusalCode,
   type SignedIn,
 } from './operation.ts';
-export { appendErasure, applyErasures, LedgerError } from './erasure-ledger.ts';
-export { eraseEverywhere, erasureKeySetting, erasureLedgerSetting } from './erasure.ts';
+export {
+  appendErasure,
+  applyErasures,
+  eraseEverywhere,
+  erasureKeySetting,
+  erasureLedgerSetting,
+  LedgerError,
+} from './erasure.ts';
 export type { LinkView } from './link.ts';
 export { allOperations, loadNoun, type Nouns } from './registry.ts';
 export { shownTo } from './mask.ts';

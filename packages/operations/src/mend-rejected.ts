@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
+import { STOPPED_BY_REFILL } from './operation.ts';
 import { replayAllRejected, type ReplayRejectedOptions } from './rejected-bodies.ts';
 import type { Work } from './runs.ts';
 import { Uuid } from './schema.ts';
@@ -79,12 +80,9 @@ export const mendWork: Work = async ({ run, signal, tell }, connections) => {
   let { accepted = 0, refused = 0 } = run.progress;
   const asked = { ...options, signal, now: Date.now() };
   for await (const { rejectedId, outcome } of replayAllRejected(servers, all, asked)) {
-    if (outcome.kind === 'behind') return { problem: BEHIND };
+    if (outcome.kind === 'behind') return { problem: STOPPED_BY_REFILL };
     if (outcome.kind === 'refused') refused += 1;
     else accepted += 1;
     tell({ accepted, refused }, rejectedId);
   }
 };
-
-const BEHIND =
-  'Redis does not hold all of the workspace yet; a worker fills it. It can be resumed.';

@@ -116,13 +116,14 @@ export const NO_KEY = new Refusal(
   'Secrets are encrypted: set SECRETS_KEY here, as the other processes have it.',
 );
 
+const REFILLING = 'Redis does not hold all of the workspace yet; a worker fills it by itself.';
+
 /** The refusal of what needs all of a workspace in Redis, while a worker refills it. */
-export function refilling(): Refusal {
-  return new Refusal(
-    'unavailable',
-    'Redis does not hold all of the workspace yet; a worker fills it by itself. Try again in a moment.',
-  );
-}
+export const refilling = (): Refusal =>
+  new Refusal('unavailable', `${REFILLING} Try again in a moment.`);
+
+/** Why a run stops for the same reason. */
+export const STOPPED_BY_REFILL = `${REFILLING} Resume it then.`;
 
 /**
  * The member of an input that leads to the workspace it is about. Null: it is about all of them, and

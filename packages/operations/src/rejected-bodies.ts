@@ -12,8 +12,8 @@ import {
   submissionsThere,
 } from '@leadgate/store';
 import { acceptBody, type ReadBody } from './accept.ts';
-import { derivedId, timeOfId } from './derived-id.ts';
 import type { Servers } from './servers.ts';
+import { derivedId, timeOfId } from './derived-id.ts';
 
 export interface ReplayRejectedOptions extends ReadRejectedOptions {
   /** What to make of it first; kept as its mending if it is accepted so. */

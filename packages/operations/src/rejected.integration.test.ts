@@ -13,28 +13,16 @@ import {
   trimRejected,
   updateLink,
 } from '@leadgate/store';
-import { testDatabase, testRedis } from '@leadgate/testkit';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { derivedId } from './derived-id.ts';
 import { mendWork, tryMending } from './mend-rejected.ts';
-import { operationsUnderTest, type OperationsUnderTest } from './operations-under-test.ts';
-import { type Call, type Connections, Refusal } from './operation.ts';
+import { connectionsOf, operationsUnderTest } from '../test/operations.ts';
+import { type Call, Refusal } from './operation.ts';
 import { mendRejected, replayAllRejected, replayRejected } from './rejected-bodies.ts';
 import { rejected } from './rejected.ts';
 import { runOperation } from './run.ts';
-import { Runner } from './runs.ts';
 
-let database: Awaited<ReturnType<typeof testDatabase>>;
-let system: OperationsUnderTest;
-beforeAll(async () => {
-  database = await testDatabase();
-  const redis = await testRedis();
-  system = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
-});
-afterAll(async () => {
-  await system.close();
-  await database.drop();
-});
+const system = await operationsUnderTest();
 
 let refused = 0;
 const START = Date.UTC(2026, 10, 27, 12);
@@ -68,20 +56,7 @@ const CALL: Call = {
   ...{ requestId: null, signal: new AbortController().signal, warn: () => undefined },
 };
 
-const unused = () => Promise.reject(new Error('not used'));
-/** What operations have in a process, but for what a test uses. */
-const connectionsOf = (): Connections => ({
-  ...{
-    store: system.store,
-    runner: new Runner(),
-    redis: unused,
-    failed: unused,
-    deliveries: unused,
-  },
-  keyring: () => Promise.resolve(null),
-  ...{ secondFactorKey: null, consentKey: null, erasureLedger: null, receiverUrl: null },
-  intake: () => Promise.resolve(system),
-});
+const connections = connectionsOf(system);
 
 test('a mended body becomes a lead, with the time it was sent at and an order of now', async () => {
   const link = await system.open();
@@ -302,7 +277,6 @@ test('what was refused for the same is a cause, whatever the order of its faults
     },
   };
   const told: { progress: Record<string, number>; cursor: string | null }[] = [];
-  const connections = connectionsOf();
   await mendWork(
     {
       run: { ...task },
@@ -355,9 +329,9 @@ test('what is dismissed waits no more, is taken by no mending of many, and can w
   const { workspaceId, linkId } = link;
   const [{ cause = '' } = {}] = await rejectedCauses(system.store, workspaceId);
   const dismiss = (which: object) =>
-    runOperation(rejected.dismiss, { workspaceId, ...which }, connectionsOf(), CALL);
+    runOperation(rejected.dismiss, { workspaceId, ...which }, connections, CALL);
   const restore = (which: object) =>
-    runOperation(rejected.restore, { workspaceId, ...which }, connectionsOf(), CALL);
+    runOperation(rejected.restore, { workspaceId, ...which }, connections, CALL);
   expect(await dismiss({})).toMatchObject({ code: 'invalid' });
   expect(await restore({})).toMatchObject({ code: 'invalid' });
   const one = { rejectedIds: [kept[0]?.id ?? ''] };

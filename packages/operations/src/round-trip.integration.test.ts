@@ -5,25 +5,14 @@ import {
   linkEntries,
   listFields,
 } from '@leadgate/store';
-import { testDatabase, testRedis } from '@leadgate/testkit';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Readable } from 'node:stream';
 import { importRows } from './import/import-rows.ts';
 import { leadsAsCsv, leadsAsNdjson } from './lead-csv.ts';
-import { operationsUnderTest, type OperationsUnderTest } from './operations-under-test.ts';
+import { operationsUnderTest } from '../test/operations.ts';
 
-let database: Awaited<ReturnType<typeof testDatabase>>;
-let system: OperationsUnderTest;
-beforeAll(async () => {
-  database = await testDatabase();
-  const redis = await testRedis();
-  system = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
-});
-afterAll(async () => {
-  await system.close();
-  await database.drop();
-});
+const system = await operationsUnderTest();
 
 const OPTIONS = ['a; b', '[x]', '-promo-', 'c, d', '=1', 'plain'];
 const FIELDS = [

@@ -1,16 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { accept, pushRejected } from '@leadgate/intake';
 import { applyGroup, REMOVED_FROM, saveHeld, saveRejected } from '@leadgate/store';
-import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
+import { sampleSubmission } from '@leadgate/testkit';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Connections } from './operation.ts';
-import {
-  ADMINISTRATOR,
-  connectionsOf,
-  operationsUnderTest,
-  type OperationsUnderTest,
-} from './operations-under-test.ts';
+import { afterAll, expect, test } from 'vitest';
+import { ADMINISTRATOR, connectionsOf, operationsUnderTest } from '../test/operations.ts';
 import { runOperation } from './run.ts';
 import { workspace } from './workspace.ts';
 
@@ -34,25 +28,11 @@ const LEFT: Readonly<Record<string, string>> = {
   _prisma_migrations: 'of the installation',
 };
 
-let database: Awaited<ReturnType<typeof testDatabase>>;
-let operations: OperationsUnderTest;
-let client: pg.Client;
-let connections: Connections;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  const server = await testRedis();
-  await server.flush();
-  operations = await operationsUnderTest({ databaseUrl: database.url, redisUrl: server.url });
-  client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  connections = connectionsOf(operations);
-});
-afterAll(async () => {
-  await client.end();
-  await operations.close();
-  await database.drop();
-});
+const operations = await operationsUnderTest();
+const connections = connectionsOf(operations);
+const client = new pg.Client({ connectionString: operations.databaseUrl });
+await client.connect();
+afterAll(() => client.end());
 
 const remove = (input: { workspaceId: string; confirm?: string; dryRun?: boolean }) =>
   runOperation(workspace.remove, input, connections, ADMINISTRATOR);

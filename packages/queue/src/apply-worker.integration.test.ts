@@ -13,7 +13,7 @@ import { startApplyWorker, type ApplyWorker, type ApplyWorkerOptions } from './a
 import { queueCounts } from './counts.ts';
 import { eraseJobs } from './erase-jobs.ts';
 import { openProducer, type Producer } from './producer.ts';
-import { each, FAILED, latch, NACKED } from './queue-under-test.ts';
+import { each, FAILED, latch, NACKED } from '../test/queue.ts';
 import { PREFIX, queueName } from './queues.ts';
 
 const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };

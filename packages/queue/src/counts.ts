@@ -67,7 +67,7 @@ async function oldestOf(queue: Queue): Promise<number | null> {
   return job === undefined ? null : Math.max(0, Date.now() - job.timestamp);
 }
 
-/** Paused as a whole where a part of it is. */
+/** Paused as a whole if a part of it is. */
 function sumOf(counts: readonly QueueCounts[]): QueueCounts {
   const sum = (count: (one: QueueCounts) => number): number =>
     counts.reduce((total, one) => total + count(one), 0);

@@ -3,7 +3,7 @@ import type { Submission } from '@leadgate/contract';
 import type { Job, Queue } from 'bullmq';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readJobData } from './dashboard-queues.ts';
-import { walkByTime } from './failed-pages.ts';
+import { walkByTime } from './failed-jobs.ts';
 import { LEADS, leadsField, leadsIn } from './jobs.ts';
 import { withQueues } from './queues.ts';
 

@@ -4,7 +4,7 @@ import { Queue } from 'bullmq';
 import { afterEach, expect, test, vi } from 'vitest';
 import { startApplyWorker } from './apply-worker.ts';
 import { openProducer } from './producer.ts';
-import { each, FAILED } from './queue-under-test.ts';
+import { each, FAILED } from '../test/queue.ts';
 import { PREFIX, queueName } from './queues.ts';
 import { openFailedJobs } from './failed-jobs.ts';
 

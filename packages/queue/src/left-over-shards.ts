@@ -3,7 +3,7 @@ import type { Queue } from 'bullmq';
 import { ACCEPTED } from './accepted.ts';
 import { countsOf, type QueueCounts } from './counts.ts';
 import { readJobData } from './dashboard-queues.ts';
-import { walkByTime } from './failed-pages.ts';
+import { walkByTime } from './failed-jobs.ts';
 import { LEADS } from './jobs.ts';
 import { PREFIX, queueName, withQueue } from './queues.ts';
 import { readRegistry, shardOf, unregisterShard } from './shards.ts';

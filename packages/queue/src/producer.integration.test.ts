@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { startApplyWorker } from './apply-worker.ts';
 import { queueCounts } from './counts.ts';
 import { openProducer, type Producer } from './producer.ts';
-import { each } from './queue-under-test.ts';
+import { each } from '../test/queue.ts';
 import { openQueue } from './queues.ts';
 
 const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };

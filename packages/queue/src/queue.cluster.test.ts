@@ -10,7 +10,7 @@ import { openDashboardQueues } from './dashboard-queues.ts';
 import { openFailedJobs } from './failed-jobs.ts';
 import { drainLeftOvers } from './left-over-shards.ts';
 import { openProducer } from './producer.ts';
-import { each, FAILED } from './queue-under-test.ts';
+import { each, FAILED } from '../test/queue.ts';
 import { pauseQueue, queueName, resumeQueue } from './queues.ts';
 import { registerShards } from './shards.ts';
 

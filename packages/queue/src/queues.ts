@@ -49,7 +49,7 @@ export async function withQueues<T>(
 
 /**
  * Pauses the queue, all its shards, for every worker: leads are taken and wait. Jobs that run are
- * finished. Pausing again changes nothing. Where it rejects, some shards may be paused: do it again.
+ * finished. Pausing again changes nothing. If it rejects, some shards may be paused: do it again.
  */
 export async function pauseQueue(redis: RedisConnection): Promise<void> {
   // First: a shard that comes after the others were listed is paused by whoever registers it.

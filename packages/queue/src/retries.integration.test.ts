@@ -3,7 +3,7 @@ import { sampleSubmission, testRedis } from '@leadgate/testkit';
 import { expect, test, vi } from 'vitest';
 import { startApplyWorker } from './apply-worker.ts';
 import { openProducer } from './producer.ts';
-import { each, FAILED } from './queue-under-test.ts';
+import { each, FAILED } from '../test/queue.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent', pretty: false });
 /** Of the first retry. */

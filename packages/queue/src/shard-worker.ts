@@ -43,8 +43,8 @@ export interface ShardWorker {
   holdAtMost(leads: number): void;
   progress(): ShardProgress;
   /**
-   * Takes no new jobs and waits for those held. Rejects after `timeoutMs` where some still run then:
-   * another worker runs them again. Where all have run and Redis cannot be told so, it resolves three
+   * Takes no new jobs and waits for those held. Rejects after `timeoutMs` if some still run then:
+   * another worker runs them again. If all have run and Redis cannot be told so, it resolves three
    * seconds later: they are run again too, which changes nothing. Leaves the connection open: it is the
    * caller's.
    */

@@ -10,7 +10,7 @@ import { openDashboardQueues } from './dashboard-queues.ts';
 import { openFailedJobs } from './failed-jobs.ts';
 import { drainLeftOvers } from './left-over-shards.ts';
 import { openProducer, type Producer } from './producer.ts';
-import { each, latch } from './queue-under-test.ts';
+import { each, latch } from '../test/queue.ts';
 import { pauseQueue, PREFIX, queueName, resumeQueue } from './queues.ts';
 import { readRegistry, registerShards, shardOf, shardsInUse } from './shards.ts';
 

@@ -19,7 +19,7 @@ interface Server {
 
 /**
  * Servers for a run of tests: those that are given (TEST_REDIS_URL, TEST_DATABASE_URL), else
- * containers where an engine answers and has or gets the images, else private ones as `npm start`
+ * containers if an engine answers and has or gets the images, else private ones as `npm start`
  * has them. Throws an error that says how to get a server; tests are never skipped for want of one.
  */
 export async function findServers(): Promise<Servers> {

@@ -11,7 +11,7 @@ declare module 'vitest' {
     redisCluster: string | null;
     /** A database from which others can be created. */
     databaseUrl: string;
-    /** What tests reach their databases by: through a PgBouncer where there is to be one. */
+    /** What tests reach their databases by: through a PgBouncer if there is to be one. */
     storeUrl: string;
     /** Name of the migrated database that testDatabase clones. */
     templateDatabase: string;

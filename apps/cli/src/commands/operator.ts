@@ -199,7 +199,7 @@ const rolesOf = ({ role, workspaces }: Access): string =>
     ...workspaces.map((one) => `${one.role} of ${one.workspaceId}`),
   ].join('; ') || 'none';
 
-/** 100 random bits where no file was given. */
+/** 100 random bits if no file was given. */
 function choosePassword(file: string | undefined): { password: string; madeUp: boolean } {
   if (file === undefined) return { password: randomBytes(15).toString('base64url'), madeUp: true };
   try {

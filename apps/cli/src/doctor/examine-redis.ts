@@ -237,7 +237,7 @@ async function queue(redis: RedisConnection): Promise<Finding[]> {
   ];
 }
 
-/** Of which nothing is said where there is none. */
+/** Of which nothing is said if there is none. */
 async function leftOvers(redis: RedisConnection): Promise<Finding[]> {
   const left = (await shardStandings(redis)).filter(({ inUse, shard }) => !inUse && shard !== 0);
   if (left.length === 0) return [];

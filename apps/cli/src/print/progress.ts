@@ -18,7 +18,7 @@ export function createProgress(
 
 function bar(total: number): ReturnType<typeof createProgress> {
   const shown = new SingleBar({
-    // What is last is cut off where the terminal is narrow.
+    // What is last is cut off when the terminal is narrow.
     format: '{bar} {percentage}% {rows} rows, {rate}/s, {left} left, {refused} refused{note}',
     barsize: 20,
     barCompleteChar: '=',

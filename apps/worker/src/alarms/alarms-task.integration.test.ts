@@ -13,7 +13,7 @@ import {
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { v7 as uuidv7 } from 'uuid';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createCloses, makeWorkspace } from '../worker-under-test.ts';
+import { createCloses, makeWorkspace } from '../../test/worker.ts';
 import { createAlarmsTask } from './alarms-task.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,5 @@
-import type { ApplyWorker, ShardStanding } from '@leadgate/queue';
 import { answerWithin, type HealthChecks } from '@leadgate/boot';
-import { createLiveness, type Liveness } from './liveness.ts';
+import type { ApplyWorker, Progress, ShardStanding } from '@leadgate/queue';
 
 export interface HealthSources {
   progress: ApplyWorker['progress'];
@@ -24,7 +23,7 @@ export interface HealthSources {
 const ANSWER_TIMEOUT_MS = 1_000;
 
 /**
- * What /live and /ready answer: alive by the progress of each shard that it takes; ready where both
+ * What /live and /ready answer: alive by the progress of each shard that it takes; ready if both
  * servers let it work.
  */
 export function createHealthChecks(sources: HealthSources): HealthChecks {
@@ -97,4 +96,38 @@ const answerOf = <T>(answer: Promise<T>) => answerWithin(answer, ANSWER_TIMEOUT_
 function oneAtATime<T>(ask: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | null = null;
   return () => (underWay ??= ask().finally(() => (underWay = null)));
+}
+
+export interface LivenessFacts {
+  /** Milliseconds since 1970. */
+  now: number;
+  /** Of one shard. */
+  progress: Pick<Progress, 'active' | 'lastProgressAt'>;
+  /** Jobs that could be taken; null if Redis does not say. */
+  waiting: number | null;
+  /** Whether the worker takes no jobs on purpose, as Postgres is away. */
+  holding: boolean;
+}
+
+export type Liveness = { kind: 'alive' } | { kind: 'stuck'; forMs: number };
+
+/**
+ * Judges by progress: a worker is stuck when there was work it could have done for `stuckAfterMs`
+ * and none got done. Time without work, without Redis or without Postgres does not count, as
+ * starting the process again would not help.
+ */
+export function createLiveness({
+  stuckAfterMs,
+}: {
+  stuckAfterMs: number;
+}): (facts: LivenessFacts) => Liveness {
+  let excusedAt = 0;
+  return ({ now, progress, waiting, holding }) => {
+    if (holding || waiting === null || (waiting === 0 && progress.active === 0)) {
+      excusedAt = now;
+      return { kind: 'alive' };
+    }
+    const forMs = now - Math.max(excusedAt, progress.lastProgressAt);
+    return forMs > stuckAfterMs ? { kind: 'stuck', forMs } : { kind: 'alive' };
+  };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLiveness, type LivenessFacts } from './liveness.ts';
+import { createLiveness, type LivenessFacts } from './checks.ts';
 
 const MINUTE = 60_000;
 const facts = (change: Partial<LivenessFacts> & { lastProgressAt?: number; active?: number }) => ({

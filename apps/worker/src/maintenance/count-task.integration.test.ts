@@ -19,7 +19,7 @@ import {
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { v7 as uuidv7 } from 'uuid';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createCloses, makeWorkspace, producerUnderTest } from '../worker-under-test.ts';
+import { createCloses, makeWorkspace, producerUnderTest } from '../../test/worker.ts';
 import { createCountTask } from './count-task.ts';
 import { createLedgerTask } from './ledger-task.ts';
 

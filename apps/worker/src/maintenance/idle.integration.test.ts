@@ -5,7 +5,7 @@ import { startRedisServer, testDatabase } from '@leadgate/testkit';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createCloses, makeWorkspace, workerUnderTest } from '../worker-under-test.ts';
+import { createCloses, makeWorkspace, workerUnderTest } from '../../test/worker.ts';
 
 const closes = createCloses();
 afterEach(closes.all);

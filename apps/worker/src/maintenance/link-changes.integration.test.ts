@@ -4,7 +4,7 @@ import { linkEntries, openStore, refillSource, setLinkState } from '@leadgate/st
 import { testDatabase, testRedis } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createCloses, makeWorkspace } from '../worker-under-test.ts';
+import { createCloses, makeWorkspace } from '../../test/worker.ts';
 import { createLease } from './redis-lock.ts';
 import { createRefillTask } from './refill-task.ts';
 

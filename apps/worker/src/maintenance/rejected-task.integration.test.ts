@@ -1,8 +1,9 @@
 import { connectRedis } from '@leadgate/boot';
-import { pushRejected, type RejectedBody } from '@leadgate/intake';
+import type { RejectedBody } from '@leadgate/contract';
+import { pushRejected } from '@leadgate/intake';
 import { testRedis } from '@leadgate/testkit';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createCloses } from '../worker-under-test.ts';
+import { createCloses } from '../../test/worker.ts';
 import { createRejectedTask } from './rejected-task.ts';
 
 const closes = createCloses();

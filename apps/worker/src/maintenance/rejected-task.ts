@@ -1,5 +1,6 @@
 import type { Logger, RedisConnection } from '@leadgate/boot';
-import { takeRejected, type RejectedBody } from '@leadgate/intake';
+import type { RejectedBody } from '@leadgate/contract';
+import { takeRejected } from '@leadgate/intake';
 import type { Failure } from '@leadgate/store';
 import type { MaintenanceTask } from './maintenance.ts';
 

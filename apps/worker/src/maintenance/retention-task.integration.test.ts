@@ -20,7 +20,7 @@ import {
   makeWorkspace,
   producerUnderTest,
   workerUnderTest,
-} from '../worker-under-test.ts';
+} from '../../test/worker.ts';
 
 const closes = createCloses();
 afterEach(closes.all);

@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createCloses, makeWorkspace, producerUnderTest } from '../worker-under-test.ts';
+import { createCloses, makeWorkspace, producerUnderTest } from '../../test/worker.ts';
 import { createLease } from './redis-lock.ts';
 import { createRetentionTask } from './retention-task.ts';
 import { createUntouchedTask } from './untouched-task.ts';

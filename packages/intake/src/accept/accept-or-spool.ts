@@ -1,16 +1,109 @@
 import { withinTime } from '@leadgate/boot';
-import type { Spool } from '../spool/spool.ts';
+import {
+  BrokenCircuitError,
+  circuitBreaker,
+  CircuitState,
+  ConsecutiveBreaker,
+  handleAll,
+} from 'cockatiel';
 import type { SpooledSubmission } from '../spool/record.ts';
+import type { Spool } from '../spool/spool.ts';
 import {
   accept,
-  NotEnqueued,
-  NotHeld,
   type Acceptance,
   type AcceptRequest,
   type Intake,
+  NotEnqueued,
+  NotHeld,
 } from './accept.ts';
-import type { Breaker } from './breaker.ts';
-import type { WithinDeadline } from './redis-deadline.ts';
+
+/** Redis was not asked: it has failed just before. */
+export class RedisAvoided extends Error {
+  override readonly name = 'RedisAvoided';
+  constructor(cause: unknown) {
+    super('Redis was not asked, as it has just failed', { cause });
+  }
+}
+
+export interface Breaker {
+  /**
+   * Runs what asks Redis. After five failures in a row it rejects with RedisAvoided instead, at once,
+   * and lets one through every half second to see whether Redis is back.
+   */
+  run<T>(ask: () => Promise<T>): Promise<T>;
+}
+
+const FAILURES = 5;
+const TRY_AGAIN_AFTER_MS = 500;
+
+export function createBreaker(): Breaker {
+  let lastFailure: unknown;
+  const circuit = circuitBreaker(handleAll, {
+    breaker: new ConsecutiveBreaker(FAILURES),
+    halfOpenAfter: TRY_AGAIN_AFTER_MS,
+  });
+  circuit.onFailure(({ reason }) => {
+    lastFailure = 'error' in reason ? reason.error : undefined;
+  });
+  return {
+    async run(ask) {
+      // Asked first, as it would have the others wait for the one that tries.
+      if (circuit.state === CircuitState.HalfOpen) throw new RedisAvoided(lastFailure);
+      try {
+        return await circuit.execute(ask);
+      } catch (error) {
+        throw error instanceof BrokenCircuitError ? new RedisAvoided(lastFailure) : error;
+      }
+    },
+  };
+}
+
+/** Redis did not answer within the time a request may wait for it. */
+export class RedisLate extends Error {
+  override name = 'RedisLate';
+  constructor() {
+    super('Redis did not answer in time');
+  }
+}
+
+/** Waits for an answer of Redis; rejects with RedisLate when the request's time is used up. */
+export type WithinDeadline = <T>(answer: Promise<T>) => Promise<T>;
+
+/** Node keeps a list of timers for each length: requests that differ by less share one. */
+const STEP_MS = 10;
+
+/**
+ * One allowance of time for all that a request asks of Redis. Only waiting counts: the time a slow
+ * sender takes for its body does not. An answer that comes too late is dropped, whatever it is.
+ */
+export function createRedisDeadline(allowanceMs: number): WithinDeadline {
+  let leftMs = allowanceMs;
+  return (answer) => {
+    const start = performance.now();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        // After what has come in meanwhile: timers are first after the process stood still for a moment.
+        () => setImmediate(() => reject(new RedisLate())),
+        Math.ceil(leftMs / STEP_MS) * STEP_MS,
+      );
+      timer.unref();
+      const settled = (): void => {
+        clearTimeout(timer);
+        leftMs -= performance.now() - start;
+      };
+      answer.then(
+        (value) => {
+          settled();
+          resolve(value);
+        },
+        (error: unknown) => {
+          settled();
+          reject(error instanceof Error ? error : new Error('Redis failed'));
+        },
+      );
+    });
+  };
+}
 
 /** Why no further submission should go to Redis now. */
 export interface Backpressure {

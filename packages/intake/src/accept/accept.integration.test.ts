@@ -12,9 +12,8 @@ import { openWorkspace } from '../reservation/open-workspace.ts';
 import { createReserver, type Reserver } from '../reservation/reserver.ts';
 import { drainFolder } from '../spool/drain.ts';
 import { openSpool, type Spool } from '../spool/spool.ts';
-import { acceptOrSpool, type IntakeWithSpool } from './accept-or-spool.ts';
+import { acceptOrSpool, createRedisDeadline, type IntakeWithSpool } from './accept-or-spool.ts';
 import { accept, NotEnqueued, NotHeld, type AcceptRequest } from './accept.ts';
-import { createRedisDeadline } from './redis-deadline.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent', pretty: false });
 

@@ -152,6 +152,19 @@ export async function enqueueReserved(
 }
 
 /**
+ * Claims other identities for a stored submission, which its caller applies: the lead that it is of by them, and
+ * their owners. Null: Redis does not hold all of the workspace.
+ */
+export async function reserveAgain(
+  reserver: Intake['reserver'],
+  submission: Submission,
+  request: Pick<AcceptRequest, 'offeredLeadId' | 'identityKeys'>,
+): Promise<Pick<Submission, 'leadId' | 'identities'> | null> {
+  const reservation = await reserve({ reserver }, { submission, ...request });
+  return reservation.kind === 'reserved' ? reservation : null;
+}
+
+/**
  * The request of a submission that was answered without a reservation, or whose reservation does not
  * count any more: it keeps its id and its stamp, and the lead id that was answered is on offer.
  */
@@ -168,7 +181,7 @@ export function requestAgain(submission: Submission): AcceptRequest {
 }
 
 function reserve(
-  { reserver }: Intake,
+  { reserver }: Pick<Intake, 'reserver'>,
   { submission, offeredLeadId, identityKeys, ...request }: AcceptRequest,
 ): Promise<Reservation> {
   const { held, idempotency, limits = [], joinLimit } = request;

@@ -1,6 +1,6 @@
-import { redisScript, type RedisConnection } from '@leadgate/boot';
+import { type RedisConnection, redisScript } from '@leadgate/boot';
 import type { CaptureLink, LinkChanges } from '@leadgate/contract';
-import { LINKS, LINK_CHANGES, LINK_STEPS, REVISION } from '../keys.ts';
+import { LINK_CHANGES, LINK_STEPS, LINKS, REVISION } from '../keys.ts';
 import { script } from '../script.ts';
 
 /** Steps that Redis keeps: one a second while links change. */
@@ -33,12 +33,12 @@ local function put(code, text)
 end`;
 
 /** KEYS: links. ARGV: code, entry, … */
-export const putScript = script(`${PUT_ENTRY}
+const putScript = script(`${PUT_ENTRY}
 for i = 1, #ARGV, 2 do put(ARGV[i], ARGV[i + 1]) end`);
 
 /**
  * KEYS: links, steps. ARGV: the revision before and after, the codes with commas between, then code and
- * entry of each, '' if it is gone. Returns 0 where the directory is not, or no longer, as of before.
+ * entry of each, '' if it is gone. Returns 0 if the directory is not, or no longer, as of before.
  */
 const followScript = script(`${PUT_ENTRY}
 if redis.call('HGET', KEYS[1], '${REVISION}') ~= ARGV[1] then return 0 end
@@ -77,7 +77,7 @@ export async function followLinks(
 
 /**
  * KEYS: links, steps. ARGV: the revision that the caller has. Returns the revision of the directory;
- * then, where the steps lead from the one to the other, code and entry of each change.
+ * then, if the steps lead from the one to the other, code and entry of each change.
  */
 const changesScript = redisScript(`#!lua flags=no-writes
 local now = redis.call('HGET', KEYS[1], '${REVISION}')
@@ -122,4 +122,22 @@ export async function changesAfter(
       entries.push({ code, text: typeof text === 'string' ? text : null });
   }
   return { kind: 'changes', revision: Number(now), entries };
+}
+
+const CHUNK = 500;
+
+/**
+ * Writes entries of the link directory, but over none that is newer, and tells every receiver. Call it after the commit in
+ * Postgres; should it fail, the directory's revision is behind and the worker follows.
+ */
+export async function putLinks(
+  redis: RedisConnection,
+  entries: readonly { code: string; link: CaptureLink }[],
+): Promise<void> {
+  for (let i = 0; i < entries.length; i += CHUNK) {
+    const chunk = entries.slice(i, i + CHUNK);
+    const texts = chunk.flatMap(({ code, link }) => [code, entryText(link)]);
+    await putScript(redis, [LINKS], texts);
+    await redis.publish(LINK_CHANGES, chunk.map(({ code }) => code).join(','));
+  }
 }

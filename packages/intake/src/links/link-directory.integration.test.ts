@@ -6,8 +6,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LINKS, LINK_CHANGES, RELOAD, REVISION } from '../keys.ts';
 import { openLinkDirectory } from './link-directory.ts';
-import { followLinks } from './link-changes.ts';
-import { putLinks } from './put-links.ts';
+import { followLinks, putLinks } from './link-changes.ts';
 
 // As the receiver has them.
 const PRODUCER = {

@@ -11,7 +11,7 @@ const MISSING_FOR_MS = 2_000;
 const MAX_MISSING = 10_000;
 const RETRY_LOAD_MS = 500;
 const OPEN_WITHIN_MS = 2_000;
-/** What is published is lost where the node that is listened to has been cut off from the others. */
+/** What is published is lost if the node that is listened to has been cut off from the others. */
 const COMPARE_EVERY_MS = 5_000;
 
 export type Finding =

@@ -23,7 +23,7 @@ return held == place and '' or place`);
 
 /**
  * KEYS: state. ARGV: the marker that it would have, as `standingScript` said before Postgres was
- * asked; the highest order in Postgres. Where Redis became another one since, Postgres may hold more.
+ * asked; the highest order in Postgres. If Redis became another one since, Postgres may hold more.
  */
 const confirmScript = script(`${HERE}
 local held = redis.call('HMGET', KEYS[1], 'open', 'clock', 'floor')

@@ -3,19 +3,14 @@ import { packUuid, unpackUuid, type CaptureLink, type RefillSource } from '@lead
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { sampleLink, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { identityRef } from '../digest.ts';
-import { LINKS, REFILL_REQUESTS, REVISION, identitiesKey, stateKey } from '../keys.ts';
-import { followLinks } from '../links/link-changes.ts';
-import { putLinks } from '../links/put-links.ts';
+import { identitiesKey, identityRef, LINKS, REFILL_REQUESTS, REVISION, stateKey } from '../keys.ts';
+import { followLinks, putLinks } from '../links/link-changes.ts';
 import { moveIdentities } from '../reservation/move-identities.ts';
 import { openWorkspace } from '../reservation/open-workspace.ts';
 import type { Reservation } from '../reservation/reservation.ts';
 import { createReserver } from '../reservation/reserver.ts';
-import { refillAll } from './refill-all.ts';
-import { refillDirectory } from './refill-directory.ts';
+import { directoryRevision, refillAll, refillDirectory, refillWorkspace } from './refill.ts';
 import { closedWorkspaces, confirmWorkspaces, requestedWorkspaces } from './confirm-workspaces.ts';
-import { directoryRevision } from './directory-revision.ts';
-import { refillWorkspace } from './refill-workspace.ts';
 
 let redis: RedisConnection;
 let flush: () => Promise<void>;

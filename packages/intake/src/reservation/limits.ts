@@ -118,7 +118,7 @@ export class Limits {
   confirm({ limits, underWay }: SentUses, totals: readonly number[], redisNow: number): void {
     this.#offsetMs = redisNow - Date.now();
     for (const { position, uses } of underWay.values()) position.underWay -= uses;
-    // Where the minute is another by now, these are positions that nobody looks at any more.
+    // If the minute is another by now, these are positions that nobody looks at any more.
     this.#roll(redisNow);
     limits.forEach(({ key }, i) => {
       const position = underWay.get(key)?.position;
@@ -140,7 +140,7 @@ export class Limits {
     return now;
   }
 
-  /** Starts from nothing in another minute, and in an earlier one where Redis's clock says so. */
+  /** Starts from nothing in another minute, and in an earlier one if Redis's clock says so. */
   #roll(now: number): void {
     const window = Math.floor(now / WINDOW_MS);
     if (window === this.#window) return;

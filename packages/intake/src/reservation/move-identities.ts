@@ -1,7 +1,6 @@
 import type { RedisConnection } from '@leadgate/boot';
 import { isExternalKey } from '@leadgate/contract';
-import { identityRef } from '../digest.ts';
-import { claimsKey, identitiesKey } from '../keys.ts';
+import { claimsKey, identitiesKey, identityRef } from '../keys.ts';
 import { packUuid } from '@leadgate/contract';
 import { script } from '../script.ts';
 
@@ -27,7 +26,7 @@ for i = 2, #KEYS do
 end`);
 
 /**
- * Lets Redis follow what Postgres decided (another owner found, a merge): each key goes to `to` where
+ * Lets Redis follow what Postgres decided (another owner found, a merge): each key goes to `to` if
  * Redis still says `from` or nothing, and stays if it says another lead; to none (null), it is free
  * again. Call after the commit.
  */

@@ -15,7 +15,7 @@ local function server()
 end`;
 
 /**
- * Lua of `here(state)`: what the marker of a workspace says where this dataset is the one that it
+ * Lua of `here(state)`: what the marker of a workspace says if this dataset is the one that it
  * was opened on. The server, and how the server holds the hash: opening turns it into a hash table,
  * which it stays for good, and a short hash that a dump brings back (RESTORE, MIGRATE) is packed again
  * (https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/memory-optimization/).

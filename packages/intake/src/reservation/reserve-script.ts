@@ -19,7 +19,7 @@ const RECORD_SECONDS = 24 * 60 * 60;
  * 2. its limits: what is over one counts for none, so that one sender over the limit of its address
  *    does not use up the link's;
  * 3. whether the workspace may be claimed on: it has its marker, which names this very Redis, and its
- *    clock is not below what the caller has seen. Where it may not, a record is still believed when
+ *    clock is not below what the caller has seen. If it may not, a record is still believed when
  *    its order is within the clock: the claims it speaks of were written by the script that wrote it.
  *    With an order beyond the clock, it outlived them;
  * 4. its identities: the first that is owned says the lead, else it is the offered one. The free ones
@@ -40,7 +40,7 @@ const RECORD_SECONDS = 24 * 60 * 60;
  *   for each request: offered lead, the fields of its identities, and if it has an idempotency
  *   key: fingerprint, submission, how it was judged (nothing, or '!' and why it is held).
  * Shape, for each request, in characters from '0': number of identities, 1 if it has an
- *   idempotency key, 2 more if it has a limit of joins and 4 more where its first identity is its
+ *   idempotency key, 2 more if it has a limit of joins and 4 more if its first identity is its
  *   sender's id of it, number of limit uses, and for each of
  *   those, and for that of joins, the index of its key in two digits of base 64, and its weight.
  * Returns: time (µs), first order given (the others follow it one by one), the answers joined by

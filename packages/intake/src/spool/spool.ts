@@ -23,7 +23,7 @@ export interface Spool {
    */
   append(spooled: SpooledSubmission): Promise<'kept' | 'full'>;
   status(): SpoolStatus;
-  /** Whether a record would be taken now, as far as is known. Tries the disk where it failed. */
+  /** Whether a record would be taken now, as far as is known. Tries the disk if it failed. */
   takesRecords(): boolean;
   /** Adopts folders whose process is gone. */
   adopt(): Promise<void>;

@@ -1,44 +1,18 @@
 import { Keyring } from '@leadgate/boot';
-import {
-  addUpTallies,
-  listDuplicates,
-  listEndpoints,
-  readSeries,
-  type Store,
-} from '@leadgate/store';
-import { testDatabase, testRedis } from '@leadgate/testkit';
+import { addUpTallies, listDuplicates, listEndpoints, readSeries } from '@leadgate/store';
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Connections, Refusal } from '../operation.ts';
-import {
-  ADMINISTRATOR,
-  connectionsOf,
-  operationsUnderTest,
-  type OperationsUnderTest,
-} from '../operations-under-test.ts';
+import { expect, test } from 'vitest';
+import { Refusal } from '../operation.ts';
+import { ADMINISTRATOR, connectionsOf, operationsUnderTest } from '../../test/operations.ts';
 import { runOperation } from '../run.ts';
 import { workspace } from '../workspace.ts';
 import { fillDemo, openDemo } from './demo.ts';
 
-let database: Awaited<ReturnType<typeof testDatabase>>;
-let operations: OperationsUnderTest;
-let connections: Connections;
-let store: Store;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  const server = await testRedis();
-  await server.flush();
-  operations = await operationsUnderTest({ databaseUrl: database.url, redisUrl: server.url });
-  store = operations.store;
-  connections = connectionsOf(operations, {
-    keyring: () => Promise.resolve(new Keyring('a key of thirty-two characters or more')),
-    deliveries: () => Promise.resolve({ allowNetworks: ['127.0.0.0/8'] }),
-  });
-});
-afterAll(async () => {
-  await operations.close();
-  await database.drop();
+const operations = await operationsUnderTest();
+const { store } = operations;
+const connections = connectionsOf(operations, {
+  keyring: () => Promise.resolve(new Keyring('a key of thirty-two characters or more')),
+  deliveries: () => Promise.resolve({ allowNetworks: ['127.0.0.0/8'] }),
 });
 
 const URL_OF_CRM = 'http://127.0.0.1:4000/leads';

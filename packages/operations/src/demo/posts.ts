@@ -215,7 +215,7 @@ const faults = (person: Person) => [
 const plain = (text: string): string =>
   text.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
 
-/** How many come where so many are usual (Knuth's Poisson). */
+/** How many come when so many are usual (Knuth's Poisson). */
 function posts(usual: number, chance: () => number): number {
   const limit = Math.exp(-usual);
   let n = 0;

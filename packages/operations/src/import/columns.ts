@@ -385,7 +385,7 @@ function asWritten(path: string, value: unknown, fields: readonly CustomField[] 
   }
 }
 
-/** The options of a multi-select as one cell: `a; b`, or a JSON array where that would be unclear. */
+/** The options of a multi-select as one cell: `a; b`, or a JSON array if that would be unclear. */
 export function cellOfItems(items: readonly string[]): string {
   const isUnclear = items.some((item) => item.includes(';') || item.startsWith('['));
   return isUnclear ? JSON.stringify(items) : items.join('; ');

@@ -88,7 +88,7 @@ export interface Csv {
 
 /**
  * Reads a CSV with a head. What a strict reader (RFC 4180) can read is read as it does; quotes within
- * a cell that does not begin with one are characters. Where a cell begins with a quote and does not
+ * a cell that does not begin with one are characters. If a cell begins with a quote and does not
  * end with one, only its line is at fault, and reading goes on with the next. A record with more or
  * fewer cells than the head is at fault, and so is one whose quotes hold what looks like further rows.
  * Records of blank cells are passed over. Memory is bounded, and so is the work for a character.
@@ -152,7 +152,7 @@ function faultOf(record: Cut, columns: number, delimiter: string): string | null
   const { line, cells } = record;
   if (cells.length !== columns)
     return `Line ${line}: it has ${cells.length} cells, and the head ${columns}.`;
-  // Where every cell is quoted, as programs write it, a quote cannot have been left open.
+  // If every cell is quoted, as programs write it, a quote cannot have been left open.
   const hasRows =
     !record.allQuoted && cells.some((cell, at) => holdsRows(cell, { at, columns, delimiter }));
   return !hasRows

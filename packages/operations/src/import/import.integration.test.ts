@@ -5,10 +5,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { createField, findLeads, linkEntries, listFields, listSubmissions } from '@leadgate/store';
-import { testDatabase, testRedis } from '@leadgate/testkit';
 import iconv from 'iconv-lite';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { operationsUnderTest, type OperationsUnderTest } from '../operations-under-test.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { operationsUnderTest } from '../../test/operations.ts';
 import { createErrorReport, type ErrorReport } from './error-report.ts';
 import {
   importRows,
@@ -19,21 +18,11 @@ import {
 import { UnreadableInput } from './open-input.ts';
 import { excelFile } from '@leadgate/testkit';
 
-let database: Awaited<ReturnType<typeof testDatabase>>;
-let system: OperationsUnderTest;
+const system = await operationsUnderTest();
 let link: { workspaceId: string; linkId: string };
-beforeAll(async () => {
-  database = await testDatabase();
-  const redis = await testRedis();
-  system = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
-});
 beforeEach(async () => {
   await system.forget();
   link = await system.open();
-});
-afterAll(async () => {
-  await system.close();
-  await database.drop();
 });
 
 /** In pieces that cut characters, lines and quotes anywhere. */

@@ -117,7 +117,7 @@ export function decideOrder(
   return { order, decidedBy: both + day > 0 ? 'country' : null };
 }
 
-/** Where the month is written first (Unicode CLDR, short dates). */
+/** Countries in which the month is written first (Unicode CLDR, short dates). */
 const MONTH_FIRST = new Set(['US', 'PH', 'PW', 'FM', 'MH', 'GU', 'AS', 'MP', 'VI', 'PR', 'UM']);
 
 const MINUTE = 60_000_000;

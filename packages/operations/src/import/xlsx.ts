@@ -322,13 +322,17 @@ function styleOf(id: number, format: string | undefined): Style {
 
 // Rows.
 
-interface Reading {
+interface SheetTables {
   strings: readonly string[];
   styles: readonly Style[];
   is1904: boolean;
 }
 
-async function* rowsOf(archive: Archive, path: string, reading: Reading): AsyncGenerator<SheetRow> {
+async function* rowsOf(
+  archive: Archive,
+  path: string,
+  reading: SheetTables,
+): AsyncGenerator<SheetRow> {
   const found: SheetRow[] = [];
   const rich = richText();
   let number = 0;
@@ -389,7 +393,12 @@ function columnOf(reference: string | undefined): number | undefined {
   return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
-function readCell(value: string, type: string, style: Style | undefined, reading: Reading): Cell {
+function readCell(
+  value: string,
+  type: string,
+  style: Style | undefined,
+  reading: SheetTables,
+): Cell {
   switch (type) {
     case 's': {
       const text = value === '' ? '' : reading.strings[Number(value)];

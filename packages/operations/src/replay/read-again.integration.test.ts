@@ -11,42 +11,25 @@ import {
   showLead,
   updateLink,
 } from '@leadgate/store';
-import { testDatabase, testRedis } from '@leadgate/testkit';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { acceptBody } from '../accept.ts';
 import { derivedId } from '../derived-id.ts';
 import { link as linkOperations } from '../link.ts';
-import { Refusal, type Connections } from '../operation.ts';
-import { operationsUnderTest, type OperationsUnderTest } from '../operations-under-test.ts';
+import { Refusal } from '../operation.ts';
+import { connectionsOf, operationsUnderTest } from '../../test/operations.ts';
 import { runOperation } from '../run.ts';
-import { Runner, type Started } from '../runs.ts';
+import type { Started } from '../runs.ts';
 import { filterOfPosts, previewReadAgain, readAgainWork } from './read-again.ts';
 import { replayWork } from './replay-submissions.ts';
 
-let database: Awaited<ReturnType<typeof testDatabase>>;
-let system: OperationsUnderTest;
-beforeAll(async () => {
-  database = await testDatabase();
-  const redis = await testRedis();
-  system = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
-});
-afterAll(async () => {
-  await system.close();
-  await database.drop();
-});
+const system = await operationsUnderTest();
 
 type Link = { workspaceId: string; linkId: string };
 const BEGUN_BY = { kind: 'token', name: 'tests' } as const;
-const unused = () => Promise.reject(new Error('not used'));
 
 /** What operations have in a process of their own. */
-const processOf = (store = system.store): Connections => ({
-  ...{ store, runner: new Runner(), redis: () => Promise.resolve(system.redis) },
-  ...{ failed: unused, deliveries: unused, keyring: () => Promise.resolve(null), consentKey: null },
-  ...{ erasureLedger: null, receiverUrl: null },
-  intake: () => Promise.resolve({ reserver: system.reserver, producer: system.producer }),
-});
+const processOf = (store = system.store) => connectionsOf(system, { store });
 
 const MAPPING: LinkMapping = {
   preset: null,
@@ -283,7 +266,7 @@ test('who was erased since does not come back, and the id that was answered says
   const known = await post(link, { contact: ANA });
   await system.work();
   const keyed = openStore({
-    url: database.url,
+    url: system.databaseUrl,
     poolSize: 2,
     erasureKey: erasureKeyOf('k'.repeat(32)),
   });

@@ -19,7 +19,7 @@ import {
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import type { ReadBody } from '../accept.ts';
-import type { Connections } from '../operation.ts';
+import { STOPPED_BY_REFILL, type Connections } from '../operation.ts';
 import { createPace } from '../pace.ts';
 import type { Work } from '../runs.ts';
 import { Time, Uuid } from '../schema.ts';
@@ -52,8 +52,6 @@ export interface ReadAgainCounts extends Record<string, number> {
 
 const NONE = { read: 0, changed: 0, unrecognised: 0, tests: 0, left: 0, ended: 0 };
 
-const BEHIND = 'Redis does not hold all of the workspace yet; a worker fills it. Resume it then.';
-
 /**
  * Has the posts of a link say what its present mapping reads in their bodies, in the order they were accepted in.
  * What they say keeps its stamp; whom they name now is found or created by the reservation, as for a post of
@@ -78,7 +76,7 @@ export const readAgainWork: Work = async ({ run, signal, tell }, connections) =>
       for (let n = 0; n < some.length; n += 1) await pace();
       if (signal.aborted) return {};
       const outcome = await readSome(connections, entry.link, some, counts);
-      if (outcome === 'behind') return { problem: BEHIND };
+      if (outcome === 'behind') return { problem: STOPPED_BY_REFILL };
       tell(counts, String(some.at(-1)?.submission.order));
     }
   return {};
@@ -118,21 +116,18 @@ async function readSome(
     changed.map(({ submission }) => submission),
   );
   const { reserver } = await intake();
+  const { moveIdentities, reserveAgain } = await import('@leadgate/intake');
   // Together and in their order: each sees what those before it claimed.
   const reserved = await Promise.all(
     changed.map(async ({ submission, leadId, reading }): Promise<Submission | null> => {
       const external = reading.identities.filter(isExternalKey);
-      const reservation = await reserver.reserve({
-        submissionId: submission.id,
-        workspaceId,
-        linkId: submission.linkId,
+      const reserved = await reserveAgain(reserver, submission, {
         // A lead that it shares with others may be another person's.
         offeredLeadId: alone.has(submission.id) ? leadId : freshLeadId(submission.id),
         identityKeys: reading.identities.filter((key) => !isExternalKey(key)),
-        limits: [],
       });
-      if (reservation.kind !== 'reserved') return null;
-      const { leadId: owner, identities } = reservation;
+      if (reserved === null) return null;
+      const { leadId: owner, identities } = reserved;
       return {
         ...submission,
         leadId: owner,
@@ -145,7 +140,6 @@ async function readSome(
   );
   const submissions = reserved.filter((one) => one !== null);
   if (submissions.length < reserved.length) return 'behind';
-  const { moveIdentities } = await import('@leadgate/intake');
   const followed = async (moved: Parameters<typeof moveIdentities>[2]): Promise<void> => {
     if (moved.length > 0) await moveIdentities(await redis(), workspaceId, moved);
   };

@@ -45,7 +45,7 @@ export function filterOf({
 
 /**
  * Enqueues stored submissions of a workspace to be applied again under today's definitions, in the
- * background: live traffic goes first. Always safe: standard fields only change where a lead lacks
+ * background: live traffic goes first. Always safe: standard fields only change if a lead lacks
  * what it was told, and custom fields are those of its creator. A run enqueues a submission once,
  * and one that is resumed goes on after the last.
  */

@@ -7,27 +7,20 @@ import {
   showLead,
   takeFilesOfRuns,
 } from '@leadgate/store';
-import { testDatabase, testRedis } from '@leadgate/testkit';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { acceptBody } from '../accept.ts';
 import { derivedId } from '../derived-id.ts';
-import { operationsUnderTest, type OperationsUnderTest } from '../operations-under-test.ts';
-import { Refusal, type Call, type Connections } from '../operation.ts';
-import { run as runs, Runner, type Started } from '../runs.ts';
+import {
+  connectionsOf,
+  operationsUnderTest,
+  type OperationsUnderTest,
+} from '../../test/operations.ts';
+import { Refusal, type Call } from '../operation.ts';
+import { run as runs, type Started } from '../runs.ts';
 import { startImport } from '../import/import-run.ts';
 import { previewReplay, replayWork } from './replay-submissions.ts';
 
-let database: Awaited<ReturnType<typeof testDatabase>>;
-let system: OperationsUnderTest;
-beforeAll(async () => {
-  database = await testDatabase();
-  const redis = await testRedis();
-  system = await operationsUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
-});
-afterAll(async () => {
-  await system.close();
-  await database.drop();
-});
+const system = await operationsUnderTest();
 
 type Link = { workspaceId: string; linkId: string };
 let posts = 0;
@@ -61,22 +54,9 @@ async function addField(workspaceId: string, name: string): Promise<string> {
 const customFieldsOf = async (leadId: string) =>
   (await showLead(system.store, leadId, { historyLimit: 1 }))?.customFields;
 
-const unused = () => Promise.reject(new Error('not used'));
 /** What operations have in a process of their own. */
-function processOf(producer: Partial<OperationsUnderTest['producer']> = {}): Connections {
-  return {
-    ...{ store: system.store, runner: new Runner(), redis: unused, failed: unused },
-    ...{
-      deliveries: unused,
-      keyring: () => Promise.resolve(null),
-      consentKey: null,
-      erasureLedger: null,
-      receiverUrl: null,
-    },
-    intake: () =>
-      Promise.resolve({ reserver: system.reserver, producer: { ...system.producer, ...producer } }),
-  };
-}
+const processOf = (producer: Partial<OperationsUnderTest['producer']> = {}) =>
+  connectionsOf({ ...system, producer: { ...system.producer, ...producer } });
 
 const BEGUN_BY = { kind: 'token', name: 'tests' } as const;
 

@@ -1,5 +1,5 @@
 import type { Submission } from '@leadgate/contract';
-import type { Apply, ApplyInfo, Outcome } from './job-runner.ts';
+import type { Apply, ApplyInfo, Outcome } from '../src/job-runner.ts';
 
 const SETTLED: Outcome = { kind: 'settled' };
 export const FAILED: Outcome = { kind: 'failed', reason: 'no' };

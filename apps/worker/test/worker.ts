@@ -1,8 +1,8 @@
 import { awaitRedis, connectRedis, createLogger, readConfig } from '@leadgate/boot';
 import { openProducer, type Producer } from '@leadgate/queue';
 import { createWorkspace, type Store } from '@leadgate/store';
-import { WorkerConfig } from './config.ts';
-import { startWorker } from './start-worker.ts';
+import { WorkerConfig } from '../src/config.ts';
+import { startWorker } from '../src/start-worker.ts';
 
 /** Closes what a test opened, in reverse order. */
 export interface Closes {

@@ -12,10 +12,10 @@ import {
 import { createToken, erasureKeyOf, openStore, type Store } from '@leadgate/store';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createHash, randomUUID } from 'node:crypto';
-import { consoleApp } from './app.ts';
-import { consoleMetrics } from './routes/health.ts';
-import { createServer } from './server.ts';
-import { connectionsOf } from './services.ts';
+import { consoleApp } from '../src/app.ts';
+import { consoleMetrics } from '../src/routes/health.ts';
+import { createServer } from '../src/server.ts';
+import { connectionsOf } from '../src/services.ts';
 
 const SECRET = 'a secret of the tests, long enough to sign';
 

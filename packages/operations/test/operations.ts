@@ -5,14 +5,16 @@ import { createReserver, openWorkspace } from '@leadgate/intake';
 import { openProducer, startApplyWorker, type Producer } from '@leadgate/queue';
 import { applyGroup, createLink, createWorkspace, openStore, type Store } from '@leadgate/store';
 import { Redis } from 'ioredis';
-import { expect, vi } from 'vitest';
-import type { ImportServers } from './import/import-rows.ts';
-import type { Call, Connections } from './operation.ts';
-import { Runner } from './runs.ts';
+import { testDatabase, testRedis } from '@leadgate/testkit';
+import { afterAll, expect, vi } from 'vitest';
+import type { ImportServers } from '../src/import/import-rows.ts';
+import type { Call, Connections } from '../src/operation.ts';
+import { Runner } from '../src/runs.ts';
 
 /** Servers of operations, and a workspace with a link on them. */
 export interface OperationsUnderTest extends ImportServers {
   store: Store;
+  databaseUrl: string;
   redis: Redis;
   producer: Producer;
   /** What the queue has taken since it was last worked off. */
@@ -22,27 +24,26 @@ export interface OperationsUnderTest extends ImportServers {
   /** Lets go what the queue has. */
   forget: () => Promise<void>;
   open: (settings?: Partial<LinkSettings>) => Promise<{ workspaceId: string; linkId: string }>;
-  close: () => Promise<void>;
 }
 
 type GroupItems = Parameters<typeof applyGroup>[1];
 
 const logger = createLogger({ name: 'operations', level: 'silent' });
 
-export async function operationsUnderTest(urls: {
-  databaseUrl: string;
-  redisUrl: string;
-}): Promise<OperationsUnderTest> {
-  const store = openStore({ url: urls.databaseUrl, poolSize: 4 });
-  const redis = new Redis(urls.redisUrl);
+/** For a test file, on a database and a Redis of its own, until its tests are over. */
+export async function operationsUnderTest(): Promise<OperationsUnderTest> {
+  const database = await testDatabase();
+  const { url: redisUrl } = await testRedis();
+  const store = openStore({ url: database.url, poolSize: 4 });
+  const redis = new Redis(redisUrl);
   const queue: Submission[] = [];
-  const producing = connectRedis(urls.redisUrl, { role: 'producer' });
+  const producing = connectRedis(redisUrl, { role: 'producer' });
   await awaitRedis(producing);
   const producer = await openProducer(producing, { logger });
 
   /** Takes all that the queue has, as a worker does. */
   async function take(apply: (items: GroupItems) => Promise<unknown>): Promise<void> {
-    const taking = connectRedis(urls.redisUrl, { role: 'worker' });
+    const taking = connectRedis(redisUrl, { role: 'worker' });
     const worker = await startApplyWorker(taking, {
       concurrency: 500,
       logger,
@@ -61,8 +62,16 @@ export async function operationsUnderTest(urls: {
     queue.length = 0;
   }
 
+  afterAll(async () => {
+    await producer.close();
+    producing.disconnect();
+    redis.disconnect();
+    await store.close();
+    await database.drop();
+  });
   return {
     store,
+    databaseUrl: database.url,
     redis,
     queue,
     reserver: createReserver(redis),
@@ -96,12 +105,6 @@ export async function operationsUnderTest(urls: {
       });
       if (linking.kind !== 'created') throw new Error(linking.kind);
       return { workspaceId, linkId: linking.link.id };
-    },
-    close: async () => {
-      await producer.close();
-      producing.disconnect();
-      redis.disconnect();
-      await store.close();
     },
   };
 }

@@ -9,9 +9,13 @@ import {
   type Lead,
   type Submission,
 } from '@leadgate/contract';
-import { applySubmissions } from './apply-submissions.ts';
-import { emptyLead, joinLeads } from './join-leads.ts';
-import type { LeadState, TouchOfSubmission } from './lead-state.ts';
+import {
+  applySubmissions,
+  emptyLead,
+  joinLeads,
+  type LeadState,
+  type TouchOfSubmission,
+} from './joins.ts';
 import { resolveCustomFields } from './custom-fields.ts';
 
 const field = (id: string, archived = false): CustomField => ({

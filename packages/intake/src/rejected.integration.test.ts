@@ -3,9 +3,8 @@ import type { RejectedBody } from '@leadgate/contract';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { REJECTED_BYTES, rejectedStream } from '../keys.ts';
-import { pushRejected } from './push-rejected.ts';
-import { takeRejected } from './take-rejected.ts';
+import { REJECTED_BYTES, rejectedStream } from './keys.ts';
+import { pushRejected, takeRejected } from './rejected.ts';
 
 let redis: RedisConnection;
 let flush: () => Promise<void>;

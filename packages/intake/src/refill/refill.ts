@@ -1,0 +1,292 @@
+import type { Log, RedisConnection } from '@leadgate/boot';
+import {
+  isExternalKey,
+  type LinkChangeSource,
+  packUuid,
+  type RefillSource,
+} from '@leadgate/contract';
+import {
+  claimsKey,
+  identitiesKey,
+  identityRef,
+  LINK_CHANGES,
+  LINK_STEPS,
+  LINKS,
+  LINKS_PREFIX,
+  REFILL_REQUESTS,
+  RELOAD,
+  REVISION,
+  stateKey,
+  workspacePrefix,
+} from '../keys.ts';
+import { entryRevision, entryText, followLinks, PUT_ENTRY } from '../links/link-changes.ts';
+import { OPEN_WORKSPACE } from '../reservation/open-workspace.ts';
+import { IDENTITIES_AT_CREATION } from '../reservation/reservation.ts';
+import { type RefillRun, startRefillRun, stepScript } from './refill-run.ts';
+
+const CHUNK = 500;
+
+/**
+ * KEYS: links. ARGV: code, entry, the revision of the entry that was found before Postgres was read, …
+ * What Redis had then is replaced, newer or not: it may be of a Postgres that was restored since.
+ */
+const putScript = stepScript(`${PUT_ENTRY}
+for i = 1, #ARGV, 3 do
+  local held = redis.call('HGET', KEYS[1], ARGV[i])
+  if held and revision_of(held) == tonumber(ARGV[i + 2]) then redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
+  else put(ARGV[i], ARGV[i + 1]) end
+end`);
+
+/** KEYS: links. ARGV: code, the revision of its entry that was found before Postgres was read, … */
+const removeScript = stepScript(`${PUT_ENTRY}
+for i = 1, #ARGV, 2 do
+  if revision_of(redis.call('HGET', KEYS[1], ARGV[i])) == tonumber(ARGV[i + 1]) then
+    redis.call('HDEL', KEYS[1], ARGV[i])
+  end
+end`);
+
+/** KEYS: links, steps. ARGV: revision. */
+const completeScript = stepScript(`redis.call('HSET', KEYS[1], '${REVISION}', ARGV[1])
+redis.call('DEL', KEYS[2], run)`);
+
+/**
+ * Brings the link directory from Postgres to Redis and marks it complete as of `revision`, which must
+ * have been read before. Returns how many codes there are. Throws when the source or Redis fails, or
+ * Redis lost its data meanwhile; the marker is then as it was.
+ *
+ * An entry that was put meanwhile, and is newer than what is read here, stays. Codes that stood in Redis
+ * before Postgres was read, and that Postgres does not have, are removed.
+ */
+export async function refillDirectory(
+  redis: RedisConnection,
+  source: Pick<RefillSource, 'links'>,
+  revision: number,
+): Promise<number> {
+  const run = await startRefillRun(redis, LINKS_PREFIX);
+  const found = await revisionsInRedis(redis);
+  let codes = 0;
+  for await (const page of source.links())
+    for (let i = 0; i < page.length; i += CHUNK) {
+      const chunk = page.slice(i, i + CHUNK);
+      const entries = chunk.flatMap(({ code, link }) => [
+        ...[code, entryText(link)],
+        found.get(code) ?? -1,
+      ]);
+      await run.step(putScript, [LINKS], entries);
+      for (const { code } of chunk) found.delete(code);
+      codes += chunk.length;
+    }
+  const gone = [...found];
+  for (let i = 0; i < gone.length; i += CHUNK)
+    await run.step(removeScript, [LINKS], gone.slice(i, i + CHUNK).flat());
+  await run.step(completeScript, [LINKS, LINK_STEPS], [revision]);
+  await redis.publish(LINK_CHANGES, RELOAD);
+  return codes;
+}
+
+/**
+ * Brings what changed in Postgres since the revision that Redis is complete as of, or else all of it. Returns how
+ * much; null if Redis has it, or another process was faster.
+ */
+export async function followDirectory(
+  redis: RedisConnection,
+  source: Pick<RefillSource, 'links' | 'directoryRevision'> & LinkChangeSource,
+  found: number | null,
+): Promise<{ links: number } | { changedLinks: number } | null> {
+  const wanted = await source.directoryRevision();
+  if (wanted === found) return null;
+  const changes = found === null ? null : await source.linkChanges(found);
+  if (found === null || changes === null)
+    return { links: await refillDirectory(redis, source, wanted) };
+  const followed = await followLinks(redis, found, changes);
+  return followed ? { changedLinks: changes.entries.length } : null;
+}
+
+async function revisionsInRedis(redis: RedisConnection): Promise<Map<string, number>> {
+  const revisions = new Map<string, number>();
+  let cursor = '0';
+  do {
+    const [next, items] = await redis.hscan(LINKS, cursor, 'COUNT', CHUNK);
+    for (let i = 0; i + 1 < items.length; i += 2) {
+      const [code, text] = [items[i], items[i + 1]];
+      if (code !== undefined && text !== undefined && code !== REVISION)
+        revisions.set(code, entryRevision(text));
+    }
+    cursor = next;
+  } while (cursor !== '0');
+  return revisions;
+}
+
+/** The revision in Postgres that the directory in Redis is complete as of; null if it is not. */
+export async function directoryRevision(redis: RedisConnection): Promise<number | null> {
+  const revision = await redis.hget(LINKS, REVISION);
+  return revision === null ? null : Number(revision);
+}
+
+/** Differences remembered from one reading of Postgres to the next. */
+const MAX_DIFFERENCES = 200_000;
+
+/**
+ * KEYS: the hash of each identity. ARGV: for each its field, its lead, and the owner it may be taken
+ * from ('' for none). Returns how many were set, then for each other owner met: place, owner.
+ */
+const fillScript = stepScript(`
+local reply = { 0 }
+for i = 1, #KEYS do
+  local field, lead, from = ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
+  local owner = redis.call('HGET', KEYS[i], field)
+  if not owner or owner == from then
+    if owner ~= lead then redis.call('HSET', KEYS[i], field, lead) reply[1] = reply[1] + 1 end
+  elseif owner ~= lead then
+    reply[#reply + 1] = i - 1
+    reply[#reply + 1] = owner
+  end
+end
+return reply`);
+
+/** KEYS: claims. ARGV: lead, count, … Never lowers one: live claims may have counted since. */
+const countScript = stepScript(`
+for i = 1, #ARGV, 2 do
+  local before = tonumber(redis.call('HGET', KEYS[1], ARGV[i]) or 0)
+  if tonumber(ARGV[i + 1]) > before then redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+end`);
+
+/** KEYS: state. ARGV: the highest order in Postgres. */
+const openScript = stepScript(`local highest = tonumber(ARGV[1])${OPEN_WORKSPACE}
+redis.call('DEL', run)`);
+
+/**
+ * Brings the identities of a workspace from Postgres to Redis, and then lets it be claimed on. Returns
+ * how many identities Postgres has. Safe beside live traffic and beside another refill; a failure
+ * leaves the marker as it was, and the next refill starts again. Throws when the source or Redis
+ * fails, or Redis lost its data meanwhile.
+ *
+ * Nothing is overwritten blindly. A key that Redis lacks is set. If Redis names another owner,
+ * Postgres is read once more, and its owner then takes the key from the one that Redis named before
+ * that reading: a claim or move made since stays. Keys that only Redis has stay: their job may wait.
+ */
+export async function refillWorkspace(
+  redis: RedisConnection,
+  source: RefillSource,
+  workspaceId: string,
+): Promise<number> {
+  const run = await startRefillRun(redis, workspacePrefix(workspaceId));
+  const counter = new ClaimCounter(run, workspaceId);
+  let reading = await fill(run, source, workspaceId, new Map(), counter);
+  await counter.close();
+  while (reading.differences.size > 0) {
+    reading = await fill(run, source, workspaceId, reading.differences);
+    // What still differs changes under this reading: that is live, and newer.
+    if (reading.set === 0) break;
+  }
+  const highest = await source.highestOrders([workspaceId]);
+  // Before the marker is set: whoever finds the workspace behind after that must be heard.
+  await redis.srem(REFILL_REQUESTS, workspaceId);
+  await run.step(openScript, [stateKey(workspaceId)], [highest.get(workspaceId) ?? 0]);
+  return counter.identities;
+}
+
+interface FillRound {
+  set: number;
+  /** Field → the owner Redis named, if Postgres names another. */
+  differences: Map<string, string>;
+}
+
+/** Reads Postgres through, sets what Redis lacks, and takes keys from the owners in `takeFrom`. */
+async function fill(
+  run: RefillRun,
+  source: RefillSource,
+  workspaceId: string,
+  takeFrom: ReadonlyMap<string, string>,
+  counter?: ClaimCounter,
+): Promise<FillRound> {
+  const round: FillRound = { set: 0, differences: new Map() };
+  for await (const page of source.identities(workspaceId))
+    for (let i = 0; i < page.length; i += CHUNK) {
+      const identities = page.slice(i, i + CHUNK).map(({ key, leadId }) => {
+        const { bucket, field } = identityRef(key);
+        return { bucket, field, lead: packUuid(leadId), counts: !isExternalKey(key) };
+      });
+      const [set, ...met] = readFillReply(
+        await run.step(
+          fillScript,
+          identities.map(({ bucket }) => identitiesKey(workspaceId, bucket)),
+          identities.flatMap(({ field, lead }) => [field, lead, takeFrom.get(field) ?? '']),
+        ),
+      );
+      round.set += Number(set);
+      for (let k = 0; k + 1 < met.length && round.differences.size < MAX_DIFFERENCES; k += 2)
+        round.differences.set(identities[Number(met[k])]?.field ?? '', String(met[k + 1]));
+      await counter?.count(identities);
+    }
+  return round;
+}
+
+function readFillReply(reply: unknown): unknown[] {
+  if (!Array.isArray(reply)) throw new TypeError('the reply of a refill cannot be read');
+  return reply;
+}
+
+/** Rebuilds how many identities each lead has, of leads whose keys come one after the other. */
+class ClaimCounter {
+  identities = 0;
+  readonly #run: RefillRun;
+  readonly #key: string;
+  #lead = '';
+  #keys = 0;
+  #counts: (string | number)[] = [];
+
+  constructor(run: RefillRun, workspaceId: string) {
+    this.#run = run;
+    this.#key = claimsKey(workspaceId);
+  }
+
+  async count(identities: readonly { lead: string; counts: boolean }[]): Promise<void> {
+    this.identities += identities.length;
+    for (const { lead, counts } of identities) {
+      if (lead !== this.#lead) this.#next(lead);
+      if (counts) this.#keys += 1;
+    }
+    if (this.#counts.length >= 2 * CHUNK) await this.#send();
+  }
+
+  async close(): Promise<void> {
+    this.#next('');
+    if (this.#counts.length > 0) await this.#send();
+  }
+
+  #next(lead: string): void {
+    const beyond = this.#keys - IDENTITIES_AT_CREATION;
+    if (beyond > 0) this.#counts.push(this.#lead, beyond);
+    this.#lead = lead;
+    this.#keys = 0;
+  }
+
+  async #send(): Promise<void> {
+    const counts = this.#counts;
+    this.#counts = [];
+    await this.#run.step(countScript, [this.#key], counts);
+  }
+}
+
+/**
+ * Brings all of Redis that stands before the queue from Postgres: links first, then each workspace.
+ * Throws at the first failure; what was refilled by then stays refilled.
+ */
+export async function refillAll(
+  redis: RedisConnection,
+  source: RefillSource,
+  { logger }: { logger?: Log } = {},
+): Promise<{ links: number; workspaces: number; identities: number }> {
+  const revision = await source.directoryRevision();
+  const links = await refillDirectory(redis, source, revision);
+  logger?.info({ links, revision }, 'link directory refilled');
+  const workspaceIds = await source.workspaceIds();
+  let identities = 0;
+  for (const workspaceId of workspaceIds) {
+    const found = await refillWorkspace(redis, source, workspaceId);
+    logger?.info({ workspaceId, identities: found }, 'workspace refilled');
+    identities += found;
+  }
+  return { links, workspaces: workspaceIds.length, identities };
+}
