@@ -1,5 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { startRecordingEndpoint } from '@leadgate/testkit';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startFakeHubSpot, startRecordingEndpoint } from '@leadgate/testkit';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, expect, test, vi } from 'vitest';
 import { startSystem, type System, type SystemOptions } from './system.ts';
@@ -167,3 +170,64 @@ test('a lead that two requests change at once is told as it stands, a merge name
   expect(endpoint.messages.at(-1)?.body).not.toMatch(/ana|bia/i);
   endpoint.verify(secret);
 }, 60_000);
+
+test('whenever a deliverer to HubSpot is killed, each person is one contact in the end, as the lead stands, though what was cut is taken late', async () => {
+  const token = 'pat-na1-token-of-the-tests';
+  const folder = mkdtempSync(join(tmpdir(), 'leadgate-token-'));
+  closers.push(async () => rmSync(folder, { recursive: true }));
+  const tokenFile = join(folder, 'token');
+  writeFileSync(tokenFile, token);
+  const hub = await startFakeHubSpot(token);
+  closers.push(() => hub.close());
+  const system = await started();
+  const { workspace, code } = await system.openLink();
+  const hubspot = ['--kind', 'hubspot', '--token-file', tokenFile];
+  await system.cli('endpoint', 'create', workspace, 'hub', hub.url, ...hubspot);
+  const startDeliverer = () => system.startDeliverer({ LANE_LEASE_MS: '1000' });
+
+  const people = Array.from({ length: 6 }, (_, at) => `p${at}@example.com`);
+  const tell = async (name: string) => {
+    for (const email of people) await post(system, code, { email, name });
+    await system.settle();
+  };
+  const names = () => hub.properties().map(({ firstname }) => firstname);
+  const all = (name: string) => people.map(() => name);
+
+  let cut = 0;
+  let deliverer = await startDeliverer();
+  const killedWhen = async (name: string, onUpsert: (take: () => void) => void) => {
+    const before = cut;
+    hub.holdWith((take) => {
+      cut += 1;
+      onUpsert(take);
+    });
+    await tell(name);
+    await vi.waitFor(() => expect(cut).toBeGreaterThan(before + 1), 15_000);
+    await deliverer.stop('SIGKILL');
+    hub.holdWith(null);
+    deliverer = await startDeliverer();
+  };
+  const late: (() => void)[] = [];
+  await killedWhen('Taken late', (take) => void late.push(take));
+  await killedWhen('Taken without an answer', (take) => take());
+  // Until it is confirmed that nothing old was taken after what is known, news waits.
+  await tell('Last');
+  for (const take of late) take();
+  const soon = `WITH due AS (UPDATE delivery SET due_at = now() WHERE due_at IS NOT NULL RETURNING 1)
+    SELECT pg_notify('leadgate_deliveries', '') FROM due`;
+  const unfinished = `SELECT FROM delivery
+    WHERE due_at IS NOT NULL OR delivered_version IS DISTINCT FROM version`;
+  await vi.waitFor(
+    async () => {
+      await system.query(soon);
+      expect(await system.query(unfinished)).toEqual([]);
+    },
+    { timeout: 30_000, interval: 1_000 },
+  );
+  expect(names()).toEqual(all('Last'));
+  // Each change once, what was cut once more, and each person once more to be sure, for each that was killed.
+  expect(hub.times.length).toBeLessThanOrEqual(3 * people.length + cut + 2 * people.length);
+  expect(hub.refused).toEqual([]);
+  expect(await deliverer.stop()).toBe(0);
+  expect(deliverer.output()).not.toMatch(/p\d@example|Last|pat-na1/);
+}, 120_000);
