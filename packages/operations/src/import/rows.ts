@@ -36,8 +36,10 @@ export interface Rows {
 
 /** Characters of one JSON value: a posted body may have as many. */
 const LONGEST = 64 * 1024;
-/** Far deeper than any lead, and than what is written again must be: 64 KiB reach the end of a stack. */
+/** Far deeper than any value of a lead; 64 KiB reach the end of a stack. */
 const DEEPEST = 64;
+/** Stands for a value that is deeper: no field takes it, and an unknown key is ignored whatever it has. */
+const TOO_DEEP = [[]];
 
 export interface RowSource {
   rows: Rows;
@@ -169,12 +171,7 @@ async function* lineRows(chunks: AsyncIterable<string>): AsyncGenerator<Row> {
 function jsonRow(number: number, text: string): Row {
   const values = text.length > LONGEST ? null : jsonObject(text);
   if (values === null)
-    return {
-      number,
-      values,
-      raw: text,
-      fault: 'It is not a JSON object of up to 64 KiB and 64 levels.',
-    };
+    return { number, values, raw: text, fault: 'It is not a JSON object of up to 64 KiB.' };
   if (values.length <= MOST_COLUMNS) return { number, values, raw: text, fault: null };
   const fault = `It has ${values.length} keys, and ${MOST_COLUMNS} are read at most.`;
   return { number, values: null, raw: text, fault };
@@ -184,8 +181,10 @@ function jsonObject(text: string): [string, unknown][] | null {
   try {
     const value: unknown = exactJson(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-    if (isDeeper(value, DEEPEST)) return null;
-    return Object.entries(value);
+    return Object.entries(value).map(([key, inner]) => [
+      key,
+      isDeeper(inner, DEEPEST) ? TOO_DEEP : (inner as unknown),
+    ]);
   } catch {
     return null;
   }
