@@ -84,8 +84,10 @@ export async function measureUploads(bench) {
       const answer = await upload(Readable.from(pieces), isTaken !== true);
       const one = { name, ...(await seen()) };
       figures.push(one);
+      // Told only if Node collected all of its garbage meanwhile.
+      const live = one.liveMiB > 0 ? `, live ${one.liveMiB.toFixed(0)}` : '';
       say(
-        `  ${name}: ${one.cpuMs.toFixed(0)} ms, ${one.rssMiB.toFixed(0)} MiB, live ${one.liveMiB.toFixed(0)} (${answer.slice(0, 60)})`,
+        `  ${name}: ${one.cpuMs.toFixed(0)} ms, ${one.rssMiB.toFixed(0)} MiB${live} (${answer.slice(0, 60)})`,
       );
     }
     const longest = Math.max(...figures.map(({ cpuMs }) => cpuMs));
