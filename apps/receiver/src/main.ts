@@ -10,7 +10,11 @@ try {
   await startTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, tracing);
   await startReceiver(config, {
     logger,
-    onClose: (name, close) => shutdown.add(name, close),
+    onClose: (name, close) => {
+      // A start that is told to stop ends here: it must not listen while what it listens for is closed.
+      shutdown.signal.throwIfAborted();
+      shutdown.add(name, close);
+    },
   }).catch((error: unknown) => {
     // A start fails when a stop closes what it has opened; the stop then ends the process.
     if (!shutdown.signal.aborted) throw error;

@@ -73,6 +73,21 @@ async function drain(spool: Spool): Promise<string[]> {
   return ids;
 }
 
+test('what comes while it closes is refused, with and without a record before it, and what was kept stays', async () => {
+  for (const before of [0, 3]) {
+    const spool = await open();
+    await keep(spool, before);
+    const closing = spool.close();
+    await expect(spool.append(spooled(9))).rejects.toThrow('closed');
+    await closing;
+    await expect(spool.append(spooled(9))).rejects.toThrow('closed');
+    expect(spool.takesRecords()).toBe(false);
+    const next = await open();
+    expect(next.status().waiting).toBe(before);
+    expect(await drain(next)).toHaveLength(before);
+  }
+});
+
 const idsOf = (count: number, from = 0) =>
   Array.from({ length: count }, (_, i) => sampleSubmission(from + i).id);
 

@@ -31,7 +31,10 @@ export interface Spool {
   folders(): readonly SpoolFolder[];
   /** Removes folders of others that were drained, and its own if it could not be written. */
   dropDrained(): Promise<void>;
-  /** Waits for what is being written, and unlocks. Folders without a record are removed. */
+  /**
+   * Waits for what is being written, and unlocks. Folders without a record are removed. What is appended from now
+   * on is rejected.
+   */
   close(): Promise<void>;
 }
 
@@ -62,6 +65,7 @@ class ProcessSpool implements Spool {
   #adopted: SpoolFolder[] = [];
   readonly #unreadable = new Set<string>();
   #failing = false;
+  #closing = false;
   #probedAt = 0;
 
   constructor(options: { directory: string; maxBytes: number; logger: Log }) {
@@ -83,6 +87,8 @@ class ProcessSpool implements Spool {
 
   async #append(spooled: SpooledSubmission): Promise<'kept' | 'full'> {
     const own = this.#own ?? (await this.#makeOwn());
+    // A folder that is closed may be removed, with what comes late to it.
+    if (this.#closing) throw new Error('the spool is closed');
     return own.append(spooled, this.#maxBytes - this.#bytes());
   }
 
@@ -99,7 +105,7 @@ class ProcessSpool implements Spool {
 
   takesRecords(): boolean {
     if (this.#failing) this.probe();
-    return !this.#failing && this.#maxBytes - this.#bytes() >= ROOM_FOR_A_LEAD;
+    return !this.#closing && !this.#failing && this.#maxBytes - this.#bytes() >= ROOM_FOR_A_LEAD;
   }
 
   async adopt(): Promise<void> {
@@ -127,6 +133,7 @@ class ProcessSpool implements Spool {
   }
 
   async close(): Promise<void> {
+    this.#closing = true;
     await this.#making?.catch(() => undefined);
     for (const folder of this.folders()) await folder.close();
   }
