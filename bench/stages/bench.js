@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createToken } from '@leadgate/store';
 import { openFeeder } from '../feed.js';
 import { startLeadgate } from '../processes.js';
 import { refillRedis } from '../servers.js';
@@ -54,6 +55,31 @@ export function startWorker({ plan, servers, leadgate }, on = {}) {
     ...(on.node !== undefined && { node: on.node }),
     env: { REDIS_URL: redisUrl, DATABASE_URL: database.url, ...settings },
   });
+}
+
+/**
+ * A console, and a token of that role for its API.
+ * @param {Bench} bench
+ * @param {{ role: 'viewer' | 'operator', flags?: string[] }} options `flags`: of Node
+ */
+export async function startConsole({ plan, servers, leadgate }, { role, flags = [] }) {
+  const { database, redisUrl } = leadgate;
+  const created = await createToken(database.store, {
+    ...{ name: 'bench', role, workspaceId: null, days: 1 },
+    createdBy: { name: 'bench', operatorId: null },
+  });
+  if (created.kind !== 'created') throw new Error(created.kind);
+  const app = await startLeadgate('console', {
+    ...{ log: servers.log, profiles: plan.profiles, flags },
+    env: {
+      DATABASE_URL: database.url,
+      REDIS_URL: redisUrl,
+      RECEIVER_URL: 'http://127.0.0.1',
+      CONSOLE_SECRET: 'of a benchmark, and of no other use at all',
+      SECRETS_KEY: 'the key of the benchmark, 32 characters or more',
+    },
+  });
+  return { ...app, token: created.secret };
 }
 
 /**

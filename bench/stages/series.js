@@ -1,8 +1,7 @@
-import { createToken } from '@leadgate/store';
 import { request } from 'undici';
 import { spread } from '../figures.js';
-import { startLeadgate } from '../processes.js';
 import { query } from '../servers.js';
+import { startConsole } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 
@@ -27,7 +26,8 @@ const CAMPAIGNS = 2_500;
  * what a workspace of many links has left there. No series reads a lead: the plans say so.
  * @param {Bench} bench
  */
-export async function measureSeries({ plan, servers, leadgate, say }) {
+export async function measureSeries(bench) {
+  const { plan, leadgate, say } = bench;
   const { database } = leadgate;
   const rows = await fill(database, plan.series.links);
   say(
@@ -38,22 +38,7 @@ export async function measureSeries({ plan, servers, leadgate, say }) {
   );
   const plans = await explain(database);
   for (const [name, text] of Object.entries(plans)) say(`  ${name}: ${text}`);
-  const created = await createToken(database.store, {
-    ...{ name: 'bench', role: 'viewer', workspaceId: null, days: 1 },
-    createdBy: { name: 'bench', operatorId: null },
-  });
-  if (created.kind !== 'created') throw new Error(created.kind);
-  const app = await startLeadgate('console', {
-    log: servers.log,
-    profiles: plan.profiles,
-    env: {
-      DATABASE_URL: database.url,
-      REDIS_URL: leadgate.redisUrl,
-      RECEIVER_URL: 'http://127.0.0.1',
-      CONSOLE_SECRET: 'of a benchmark, and of no other use at all',
-      SECRETS_KEY: 'the key of the benchmark, 32 characters or more',
-    },
-  });
+  const app = await startConsole(bench, { role: 'viewer' });
   try {
     const asked = await questions(database);
     const times = asked.map(() => /** @type {number[]} */ ([]));
@@ -62,7 +47,7 @@ export async function measureSeries({ plan, servers, leadgate, say }) {
         const url = `${app.url}/api/series?${new URLSearchParams({ ...search, workspaceId: database.workspaceId }).toString()}`;
         const before = performance.now();
         const { statusCode, body } = await request(url, {
-          headers: { authorization: `Bearer ${created.secret}` },
+          headers: { authorization: `Bearer ${app.token}` },
         });
         const text = await body.text();
         if (statusCode !== 200) throw new Error(`${url}: ${statusCode.toString()} ${text}`);

@@ -5,12 +5,11 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { createGzip } from 'node:zlib';
-import { createToken } from '@leadgate/store';
 import { strToU8, zipSync } from 'fflate';
 import { request } from 'undici';
 import { emailOf, phoneOf } from '../people.js';
-import { here, startLeadgate } from '../processes.js';
-import { startWorker } from './bench.js';
+import { here } from '../processes.js';
+import { startConsole, startWorker } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 /** @typedef {{ cpuMs: number, rssMiB: number, liveMiB: number }} Slices */
@@ -26,27 +25,14 @@ const slices = pathToFileURL(here('services/slices.js')).href;
  * @param {Bench} bench
  */
 export async function measureUploads(bench) {
-  const { plan, servers, leadgate, say } = bench;
+  const { plan, leadgate, say } = bench;
   const { database } = leadgate;
   const folder = mkdtempSync(join(tmpdir(), 'leadgate-uploads-'));
   const file = join(folder, 'slices');
-  const created = await createToken(database.store, {
-    ...{ name: 'uploads', role: 'operator', workspaceId: null, days: 1 },
-    createdBy: { name: 'bench', operatorId: null },
-  });
-  if (created.kind !== 'created') throw new Error(created.kind);
   const worker = await startWorker(bench);
-  const app = await startLeadgate('console', {
-    log: servers.log,
-    profiles: plan.profiles,
+  const app = await startConsole(bench, {
+    role: 'operator',
     flags: ['--import', `${slices}?${new URLSearchParams({ to: file }).toString()}`],
-    env: {
-      DATABASE_URL: database.url,
-      REDIS_URL: leadgate.redisUrl,
-      RECEIVER_URL: 'http://127.0.0.1',
-      CONSOLE_SECRET: 'of a benchmark, and of no other use at all',
-      SECRETS_KEY: 'the key of the benchmark, 32 characters or more',
-    },
   });
   const lines = () => (existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []);
   /** What was seen since it was asked last. @returns {Promise<Slices>} */
@@ -63,7 +49,7 @@ export async function measureUploads(bench) {
       {
         ...{ method: 'POST', body, headersTimeout: 0, bodyTimeout: 0 },
         headers: {
-          authorization: `Bearer ${created.secret}`,
+          authorization: `Bearer ${app.token}`,
           'content-type': 'application/octet-stream',
         },
       },
