@@ -1,3 +1,4 @@
+import { cutText } from '@leadgate/leads';
 import { readRetryAfter } from './pacing.ts';
 
 /** What came of one send. */
@@ -41,11 +42,11 @@ export function keptAnswer(answer: string, values: readonly string[]): string {
     .toSorted((a, b) => b.length - a.length);
   let text = answer.slice(0, 4 * KEPT_CHARACTERS);
   for (const value of longestFirst) text = withoutValue(text, value);
-  return text
+  const clean = text
     .replaceAll(/(?<![^\s@<>"',;:()[\]{}])[^\s@<>"',;:()[\]{}]+@[^\s@<>"',;:()[\]{}]+/g, '…')
     .replaceAll(/\d(?:[ ().-]*\d){5,}/g, '…')
-    .replaceAll(/\p{C}+/gu, ' ')
-    .slice(0, KEPT_CHARACTERS);
+    .replaceAll(/\p{C}+/gu, ' ');
+  return cutText(clean, KEPT_CHARACTERS);
 }
 
 function withoutValue(text: string, value: string): string {

@@ -27,4 +27,4 @@ export { PRESET_NAMES, presetMapping, presetProof, PRESETS } from './presets/ind
 export { BODY_KEY, takeSigns, type Signs } from './signs.ts';
 export { suggestRules } from './suggest.ts';
 export { isPhoneCountry } from './telephone.ts';
-export { customFieldKey, normalized } from './text.ts';
+export { customFieldKey, cutText, normalized } from './text.ts';

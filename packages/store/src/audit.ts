@@ -1,5 +1,6 @@
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
+import { storableTexts } from './text.ts';
 
 /** Who did something: an operator or a token by name, the one-time code, or the command line. */
 export interface AuditActor {
@@ -32,7 +33,7 @@ export async function recordAction(
 ): Promise<number> {
   const [row] = await store.prisma.$queryRaw<{ id: number }[]>`
     INSERT INTO audit_entry (actor_kind, actor_name, action, subject, request_id)
-    VALUES (${actor.kind}, ${actor.name}, ${action}, ${JSON.stringify(subject)}::jsonb, ${requestId})
+    VALUES (${actor.kind}, ${actor.name}, ${action}, ${JSON.stringify(storableTexts(subject))}::jsonb, ${requestId})
     RETURNING id::float8 AS id`;
   if (row === undefined) throw new Error('Postgres returned no id of the audit entry');
   return row.id;

@@ -1,5 +1,5 @@
 import { Lead, type Note, type NoteCode, type Submission } from '@leadgate/contract';
-import { jsonPointer, type LeadState } from '@leadgate/leads';
+import { cutText, jsonPointer, type LeadState } from '@leadgate/leads';
 import { Prisma } from './generated/client.ts';
 import { displayText } from './text.ts';
 
@@ -194,12 +194,12 @@ const CAMPAIGN_CHARACTERS = 100;
 
 /** Whoever builds an address or a form may write a person in it: what looks like one is not kept in counts. */
 export function campaignText(text: string | undefined): string {
-  return displayText((text ?? '').slice(0, 4 * CAMPAIGN_CHARACTERS))
+  const clean = displayText((text ?? '').slice(0, 4 * CAMPAIGN_CHARACTERS))
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')
     .replace(/[^\s@]{1,100}@[^\s@]{1,100}/g, '…')
     .replace(/\d(?:[\s().-]{0,2}\d){7,}/g, '…')
-    .trim()
-    .slice(0, CAMPAIGN_CHARACTERS);
+    .trim();
+  return cutText(clean, CAMPAIGN_CHARACTERS);
 }
 
 /** The same few texts come with every group. */
