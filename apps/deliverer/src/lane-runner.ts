@@ -265,7 +265,7 @@ export class LaneRunner {
     this.#underWay -= 1;
     if (!this.#givenUp) {
       const { verdict, remoteId } = request.read(result, Date.now());
-      const retryMs = this.#judge(verdict, result, due, startedAt);
+      const retryMs = this.#noteResult(verdict, result, due, startedAt);
       const facts = factsOf(result, verdict, () => valuesOf(due));
       // One by one: as spreads they would cost more than the signature.
       this.#finish({
@@ -294,7 +294,7 @@ export class LaneRunner {
   }
 
   /** What a result is to the endpoint; how long the delivery waits if it was not taken. */
-  #judge(
+  #noteResult(
     verdict: Verdict,
     result: SendResult,
     { attempts }: DueDelivery,

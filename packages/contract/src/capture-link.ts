@@ -158,7 +158,7 @@ export const LinkSettings = Type.Object({
 export type LinkSettings = Static<typeof LinkSettings>;
 
 /** The settings of a link of which nothing was chosen. */
-export const LINK_DEFAULTS: LinkSettings = {
+export const LINK_DEFAULTS: Omit<LinkSettings, 'mapping'> = {
   label: '',
   mode: 'strict',
   requireIdentity: false,

@@ -56,7 +56,7 @@ const SecurityKeyView = Type.Object({
 const base64url = Type.String({ maxLength: 20_000 });
 
 /** `RegistrationResponseJSON` of WebAuthn, level 3: what a browser's key answered. */
-const KeyAnswer = Type.Object({
+const RegistrationAnswer = Type.Object({
   id: base64url,
   rawId: base64url,
   type: Type.Literal('public-key'),
@@ -229,7 +229,7 @@ export const me = {
     role: 'viewer',
     scope: 'own',
     subject: ['name'],
-    input: Type.Object({ name: Type.String({ maxLength: 300 }), answer: KeyAnswer }),
+    input: Type.Object({ name: Type.String({ maxLength: 300 }), answer: RegistrationAnswer }),
     output: SecurityKeyView,
     status: 201,
     run: async ({ name, answer }, { store }, call) => {

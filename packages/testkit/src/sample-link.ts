@@ -1,4 +1,6 @@
-import type { CaptureLink } from '@leadgate/contract';
+import { type CaptureLink, LINK_DEFAULTS } from '@leadgate/contract';
+
+const { label: _, ...RULES } = LINK_DEFAULTS;
 
 /** An open capture link without rules of its own; of the workspace and link of `sampleSubmission`. */
 export function sampleLink(change: Partial<CaptureLink> = {}): CaptureLink {
@@ -9,13 +11,7 @@ export function sampleLink(change: Partial<CaptureLink> = {}): CaptureLink {
     dummyPhones: [],
     state: 'open',
     expiresAt: null,
-    mode: 'strict',
-    requireIdentity: false,
-    origins: [],
-    allowServers: true,
-    redirectUrl: null,
-    linkLimit: null,
-    addressLimit: null,
+    ...RULES,
     ...change,
   };
 }

@@ -41,7 +41,7 @@ const OVERLOAD_SHARE = 0.8;
 async function durability(redis: RedisConnection): Promise<Finding[]> {
   const nodes = await inspectRedis(redis);
   const check = (name: string, show: (node: RedisDurability) => string, ...keys: Setting[]) =>
-    judge(name, nodes, show, keys);
+    findingOf(name, nodes, show, keys);
   return [
     check('redis version', ({ version }) => version, 'version', 'isPartOfCluster'),
     check('eviction', (node) => `maxmemory-policy ${node.evictionPolicy}`, 'evictionPolicy'),
@@ -78,7 +78,7 @@ const FLAWLESS: RedisDurability = {
 type Setting = Exclude<keyof RedisDurability, 'node'>;
 
 /** What the rules say of these settings alone, all others being right. */
-function judge(
+function findingOf(
   check: string,
   nodes: readonly RedisDurability[],
   show: (node: RedisDurability) => string,

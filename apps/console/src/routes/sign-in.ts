@@ -33,7 +33,7 @@ const Form = Type.Object({
 const base64url = Type.String({ maxLength: 10_000 });
 
 /** `AuthenticationResponseJSON` of WebAuthn, level 3: what a browser's key answered. */
-const KeyAnswer = Type.Object({
+const AuthenticationAnswer = Type.Object({
   id: base64url,
   rawId: base64url,
   type: Type.Literal('public-key'),
@@ -145,7 +145,7 @@ export const signInRoutes: FastifyPluginAsyncTypebox<ConsoleServices> = async (a
 function keyAnswerOf(text: string): AuthenticationResponseJSON | null {
   try {
     const answer: unknown = JSON.parse(text);
-    return Value.Check(KeyAnswer, answer) ? answer : null;
+    return Value.Check(AuthenticationAnswer, answer) ? answer : null;
   } catch {
     return null;
   }

@@ -27,11 +27,11 @@ const ANSWER_TIMEOUT_MS = 1_000;
  * servers let it work.
  */
 export function createHealthChecks(sources: HealthSources): HealthChecks {
-  const judges = new Map<number, ReturnType<typeof createLiveness>>();
-  const judgeOf = (shard: number) => {
-    const judge = judges.get(shard) ?? createLiveness(sources);
-    judges.set(shard, judge);
-    return judge;
+  const ofShards = new Map<number, ReturnType<typeof createLiveness>>();
+  const livenessOf = (shard: number) => {
+    const liveness = ofShards.get(shard) ?? createLiveness(sources);
+    ofShards.set(shard, liveness);
+    return liveness;
   };
   const askShards = async () => (sources.redisIsReady() ? answerOf(sources.shards()) : null);
   const postgresAnswers = async () => (await answerOf(sources.askPostgres())) !== null;
@@ -52,17 +52,17 @@ export function createHealthChecks(sources: HealthSources): HealthChecks {
       const holding =
         sources.postgresIsAway() && !(await postgresAnswers()) && !(await postgresAnswersAnew());
       const now = Date.now();
-      const judged = progress.shards.map((one): Liveness => {
+      const all = progress.shards.map((one): Liveness => {
         const standing = shards?.find(({ shard }) => shard === one.shard);
         const waiting = standing === undefined || standing.paused ? 0 : standing.waiting;
-        return judgeOf(one.shard)({
+        return livenessOf(one.shard)({
           now,
           progress: one,
           waiting: cutOff ? Infinity : shards === null ? null : waiting,
           holding,
         });
       });
-      const liveness = judged.find(({ kind }) => kind === 'stuck') ?? { kind: 'alive' };
+      const liveness = all.find(({ kind }) => kind === 'stuck') ?? { kind: 'alive' };
       return { ok: liveness.kind === 'alive', body: { ...liveness, ...progress } };
     },
     async ready() {
@@ -112,7 +112,7 @@ export interface LivenessFacts {
 export type Liveness = { kind: 'alive' } | { kind: 'stuck'; forMs: number };
 
 /**
- * Judges by progress: a worker is stuck when there was work it could have done for `stuckAfterMs`
+ * A worker is stuck when there was work it could have done for `stuckAfterMs`
  * and none got done. Time without work, without Redis or without Postgres does not count, as
  * starting the process again would not help.
  */
