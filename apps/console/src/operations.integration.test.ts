@@ -4,6 +4,7 @@ import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { consoleUnderTest, type Ask, type ConsoleUnderTest } from '../test/console.ts';
 
@@ -256,6 +257,40 @@ test('leads are exported to operators, on record, and to no viewer', async () =>
   const [refused, entry] = await listAudit(console_.store, { limit: 2 });
   expect(refused).toMatchObject({ action: 'lead.export', outcome: 'refused' });
   expect(entry).toMatchObject({ action: 'lead.export', subject: { workspaceId }, outcome: 'done' });
+});
+
+test('lists are sent packed to who takes that, and what shows persons is not: its length would tell of them', async () => {
+  const submissions = Array.from({ length: 4 }, (_, n) =>
+    sampleSubmission(40 + n, { workspaceId, linkId }),
+  );
+  await applyGroup(
+    console_.store,
+    submissions.map((submission) => ({ submission, replay: false })),
+  );
+  const label = 'A landing page. '.repeat(10);
+  for (let n = 0; n < 5; n += 1)
+    await operator('POST', `/api/workspaces/${workspaceId}/links`, { payload: { label } });
+  const read = async (url: string, encodings?: string) => {
+    const headers = encodings === undefined ? {} : { 'accept-encoding': encodings };
+    const answer = await operator('GET', url, { headers });
+    expect(answer.statusCode).toBe(200);
+    return { encoding: answer.headers['content-encoding'], bytes: answer.rawPayload };
+  };
+  const links = `/api/links?workspaceId=${workspaceId}`;
+  const plain = await read(links);
+  expect(plain.encoding).toBeUndefined();
+  for (const [encoding, unpack] of [
+    ['br', brotliDecompressSync],
+    ['gzip', gunzipSync],
+  ] as const) {
+    const packed = await read(links, `${encoding}, deflate`);
+    expect(packed.encoding).toBe(encoding);
+    expect(unpack(packed.bytes).equals(plain.bytes)).toBe(true);
+    expect(packed.bytes.length).toBeLessThan(plain.bytes.length / 2);
+  }
+  const persons = await read(`/api/submissions?workspaceId=${workspaceId}`, 'br, gzip');
+  expect(persons.bytes.length).toBeGreaterThan(1_024);
+  expect(persons.encoding).toBeUndefined();
 });
 
 test('two leads are merged, and the id of the other stands for the one', async () => {

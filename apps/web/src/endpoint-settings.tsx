@@ -7,7 +7,7 @@ import { useSession } from './session.tsx';
 import { FormEnd } from './parts/form-end.tsx';
 
 /** What an administrator may change of an endpoint. */
-export default function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
+export function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
   const t = useTranslations('endpoint');
   const { may } = useSession();
   const queries = useQueryClient();

@@ -6,7 +6,8 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiProblem } from './api.ts';
 import { App } from './app.tsx';
-import { Texts } from './texts.tsx';
+import { bringPage } from './pages.ts';
+import { loadTexts, Texts } from './texts.tsx';
 import { theme } from './theme.ts';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '';
@@ -26,14 +27,17 @@ const queries = new QueryClient({
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');
-createRoot(root).render(
-  <StrictMode>
-    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
-      <QueryClientProvider client={queries}>
-        <Texts>
-          <App />
-        </Texts>
-      </QueryClientProvider>
-    </MantineProvider>
-  </StrictMode>,
+// All of it is on its way already: what is drawn without it would be drawn twice.
+void Promise.all([loadTexts(), bringPage(location.href)]).then(([texts]) =>
+  createRoot(root).render(
+    <StrictMode>
+      <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+        <QueryClientProvider client={queries}>
+          <Texts first={texts}>
+            <App />
+          </Texts>
+        </QueryClientProvider>
+      </MantineProvider>
+    </StrictMode>,
+  ),
 );

@@ -1,4 +1,4 @@
-import { type ComponentType, lazy } from 'react';
+import { type ComponentType, createElement, lazy, useState } from 'react';
 import type { Place } from './shell.tsx';
 
 /** A page by its address. */
@@ -74,9 +74,28 @@ const PAGES: readonly Page[] = [
 ];
 
 /** What the app shows at an address. */
-export const ROUTES = PAGES.flatMap(({ path, load }) =>
-  load === null ? [] : [{ path, Page: lazy(load) }],
-);
+export const ROUTES = PAGES.flatMap(({ path, load }) => {
+  if (load === null) return [];
+  let There: ComponentType | null = null;
+  const bring = async () => {
+    const module = await load();
+    There = module.default;
+    return module;
+  };
+  const Later = lazy(bring);
+  // React would show that a page is on its way, and then hold it back for the rest of 300 ms.
+  const Page = () => createElement(useState(() => There ?? Later)[0]);
+  return [{ path, Page, bring, isThere: () => There !== null }];
+});
+
+/** Brings the code of the page of an address, before it is shown; null if it is there. */
+export function bringPage(address: string): Promise<unknown> | null {
+  const { pathname } = new URL(address, location.origin);
+  const route = ROUTES.find(({ path }) =>
+    new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`).test(pathname),
+  );
+  return route === undefined || route.isThere() ? null : route.bring();
+}
 
 /** What the menu leads to. */
 export const PLACES: readonly Place[] = PAGES.flatMap(({ path, load, place }) =>

@@ -23,6 +23,11 @@ const TAGS = { en: 'en-GB', pt: 'pt-BR' } as const satisfies Record<Locale, stri
 
 const KEPT = 'leadgate.language';
 
+interface LoadedTexts {
+  locale: Locale;
+  messages: typeof en;
+}
+
 const Language = createContext<{ locale: Locale; choose: (locale: Locale) => void }>({
   locale: 'en',
   choose: () => {},
@@ -39,18 +44,21 @@ function firstLocale(): Locale {
   return wanted.map((tag) => LOCALES.find((one) => tag.startsWith(one))).find(Boolean) ?? 'en';
 }
 
+/** Brings the texts of the reader's language, without which nothing is shown. */
+export async function loadTexts(locale = firstLocale()): Promise<LoadedTexts> {
+  const { default: messages } = await MESSAGES[locale]();
+  return { locale, messages };
+}
+
 /** Gives all below it the texts of the reader's language. */
-export function Texts({ children }: { children: ReactNode }) {
-  const [locale, setLocale] = useState(firstLocale);
-  const [loaded, setLoaded] = useState<{ locale: Locale; messages: typeof en } | null>(null);
+export function Texts({ first, children }: { first: LoadedTexts; children: ReactNode }) {
+  const [loaded, setLoaded] = useState(first);
   useEffect(() => {
-    document.documentElement.lang = TAGS[locale];
-    void MESSAGES[locale]().then((module) => setLoaded({ locale, messages: module.default }));
-  }, [locale]);
-  if (loaded === null) return null;
+    document.documentElement.lang = TAGS[loaded.locale];
+  }, [loaded]);
   const choose = (wanted: Locale) => {
     localStorage.setItem(KEPT, wanted);
-    setLocale(wanted);
+    void loadTexts(wanted).then(setLoaded);
   };
   return (
     <Language value={{ locale: loaded.locale, choose }}>

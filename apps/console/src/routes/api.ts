@@ -1,3 +1,4 @@
+import compress from '@fastify/compress';
 import swagger from '@fastify/swagger';
 import {
   allOperations,
@@ -20,6 +21,8 @@ import { tailRoutes } from './tail.ts';
 /** The operators' API, described by /api/openapi.json: operations, and what streams. */
 export async function addApiRoutes(app: FastifyInstance, services: ApiServices): Promise<void> {
   await collectOpenapi(app);
+  // Of requests none is unpacked: a small one could become a large one.
+  await app.register(compress, { global: false });
   await addOperations(app, services.connections);
   for (const routes of [importRoutes, tailRoutes])
     await app.register(routes, { ...services, prefix: '/api' });
@@ -34,6 +37,7 @@ async function addOperations(app: FastifyInstance, connections: Connections): Pr
       url: `/api${operation.path}`,
       config: { operation },
       schema: schemaOf(operation),
+      ...(isCompressed(operation) && { compress: { encodings: ['br', 'gzip'] } }),
       preValidation: readForm,
       handler: async (request, reply) => {
         const input = inputOf(request);
@@ -41,6 +45,13 @@ async function addOperations(app: FastifyInstance, connections: Connections): Pr
       },
     });
 }
+
+/**
+ * Counts and lists are. What shows persons is not, as its length would tell of them (BREACH): strangers post what
+ * stands beside; nor is what was just made, which may be a secret.
+ */
+const isCompressed = ({ method, personal }: Operation): boolean =>
+  method === 'GET' && personal === false;
 
 /** Members in the address are its parameters; the others are the query of a GET, else the body. */
 function schemaOf({ input, ...operation }: Operation) {

@@ -9,12 +9,13 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { Fragment, lazy, Suspense, useState } from 'react';
+import { Fragment, useState } from 'react';
 import { useFormatter, useNow, useTranslations } from 'use-intl';
 import { Link, useParams, useSearchParams } from 'wouter';
 import { api, dataOf } from '../api.ts';
 import { EndpointActions, useTook } from '../endpoint-actions.tsx';
 import type { Endpoint } from '../endpoint-form.tsx';
+import { EndpointSettings } from '../endpoint-settings.tsx';
 import { AnswerBadge, useOutcome } from '../parts/answer.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { RunProgress } from '../parts/run.tsx';
@@ -22,6 +23,7 @@ import { Failure, Nothing, NotYours, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
+import { Verify } from '../verify.tsx';
 import { Health, type Try, useBacklog, useRate } from './deliveries.tsx';
 
 export default function EndpointPage() {
@@ -42,10 +44,6 @@ export default function EndpointPage() {
   if (isPending) return <Waiting />;
   return may('operator', data.workspaceId) ? <EndpointView endpoint={data} /> : <NotYours />;
 }
-
-/** With the documentation's programs in it. */
-const Verify = lazy(() => import('../verify.tsx'));
-const Settings = lazy(() => import('../endpoint-settings.tsx'));
 
 const TABS = ['tries', 'verify', 'settings'] as const;
 
@@ -87,14 +85,10 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
             <Tries endpoint={endpoint} />
           </Tabs.Panel>
           <Tabs.Panel value="verify" className="narrow">
-            <Suspense fallback={<Waiting />}>
-              <Verify />
-            </Suspense>
+            <Verify />
           </Tabs.Panel>
           <Tabs.Panel value="settings">
-            <Suspense fallback={<Waiting />}>
-              <Settings endpoint={endpoint} />
-            </Suspense>
+            <EndpointSettings endpoint={endpoint} />
           </Tabs.Panel>
         </Tabs>
       </div>

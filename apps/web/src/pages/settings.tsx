@@ -1,18 +1,23 @@
 import { Tabs } from '@mantine/core';
-import { type ComponentType, lazy, Suspense } from 'react';
+import type { ComponentType } from 'react';
 import { useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
-import { Nothing, Waiting } from '../parts/standing.tsx';
+import { Nothing } from '../parts/standing.tsx';
 import { useSession, type Workspace } from '../session.tsx';
+import { Fields } from '../settings/fields.tsx';
+import { Operators } from '../settings/operators.tsx';
+import { Retention } from '../settings/retention.tsx';
+import { Tokens } from '../settings/tokens.tsx';
+import { WorkspaceSettings } from '../settings/workspace.tsx';
 import { PageHead } from '../shell.tsx';
 
 /** Its settings, by the address; those of all workspaces are an administrator's. */
 const TABS = [
-  ['workspace', false, lazy(() => import('../settings/workspace.tsx'))],
-  ['fields', false, lazy(() => import('../settings/fields.tsx'))],
-  ['retention', false, lazy(() => import('../settings/retention.tsx'))],
-  ['operators', true, lazy(() => import('../settings/operators.tsx'))],
-  ['tokens', true, lazy(() => import('../settings/tokens.tsx'))],
+  ['workspace', false, WorkspaceSettings],
+  ['fields', false, Fields],
+  ['retention', false, Retention],
+  ['operators', true, Operators],
+  ['tokens', true, Tokens],
 ] as const satisfies readonly (readonly [
   string,
   boolean,
@@ -45,9 +50,7 @@ export default function SettingsPage() {
         </Tabs.List>
         {tabs.map(([name, , Panel]) => (
           <Tabs.Panel key={name} value={name}>
-            <Suspense fallback={<Waiting />}>
-              <Panel key={workspace.id} workspace={workspace} />
-            </Suspense>
+            <Panel key={workspace.id} workspace={workspace} />
           </Tabs.Panel>
         ))}
       </Tabs>

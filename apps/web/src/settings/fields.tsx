@@ -21,7 +21,7 @@ const TYPES = [
 const hasOptions = (type: string): boolean => type.endsWith('select');
 
 /** What a workspace keeps of a lead beside the fields that every lead has. */
-export default function Fields({ workspace }: { workspace: Workspace }) {
+export function Fields({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('settings.fields');
   const { may } = useSession();
   const fields = useFields(workspace.id);

@@ -24,7 +24,7 @@ type Operator = Answer<'/api/operators', 'get'>[number];
 type Asked = 'access' | 'password' | 'factor' | 'remove';
 
 /** Who may sign in, and what they may do where. */
-export default function Operators() {
+export function Operators() {
   const t = useTranslations('settings.operators');
   const { me, workspaces } = useSession();
   const [asked, setAsked] = useState<{ what: Asked; operator: Operator } | 'add' | null>(null);

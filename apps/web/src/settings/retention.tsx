@@ -11,7 +11,7 @@ import { useSession, type Workspace } from '../session.tsx';
 type Policy = Answer<'/api/workspaces/{workspaceId}/retention', 'get'>[number];
 
 /** For how long a workspace keeps what. */
-export default function Retention({ workspace }: { workspace: Workspace }) {
+export function Retention({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('settings.retention');
   const format = useFormatter();
   const { may } = useSession();

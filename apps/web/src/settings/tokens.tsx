@@ -14,7 +14,7 @@ import { RoleFields } from './operators.tsx';
 type Token = Answer<'/api/tokens', 'get'>[number];
 
 /** What programs sign in with: whose, for what, until when. */
-export default function Tokens() {
+export function Tokens() {
   const t = useTranslations('settings.tokens');
   const roles = useTranslations('settings.operators.role');
   const { workspaces } = useSession();

@@ -14,7 +14,7 @@ import { FormEnd } from '../parts/form-end.tsx';
 const CLASSES = ['repeated', 'impossible'] as const satisfies Workspace['dummyClasses'];
 
 /** The zone of a workspace, and which telephones identify nobody there. */
-export default function WorkspaceSettings({ workspace }: { workspace: Workspace }) {
+export function WorkspaceSettings({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('settings.workspace');
   const { may } = useSession();
   const queries = useQueryClient();
