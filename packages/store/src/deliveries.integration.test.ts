@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { applyGroup } from './apply/apply-group.ts';
 import { mergeLeads } from './apply/merge-leads.ts';
-import { leadEvents } from './lead-events.ts';
+import { leadEvents } from './lead-details.ts';
 import { splitLead } from './apply/split-lead.ts';
 import {
   dueDeliveries,
@@ -21,14 +21,17 @@ import {
   sweepDeliveries,
   takeLanes,
 } from './deliveries.ts';
-import { deliveryFigures, endpointBacklog, listDeliveries, listTries } from './delivery-list.ts';
 import {
   askEndpointTest,
   createEndpoint,
+  deliveryFigures,
   type Endpoint,
+  endpointBacklog,
   type EndpointSettings,
   findEndpoint,
+  listDeliveries,
   listEndpoints,
+  listTries,
   removeEndpoint,
   rotateEndpointSecret,
   setEndpointState,

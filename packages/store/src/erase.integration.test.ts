@@ -6,12 +6,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { applyGroup } from './apply/apply-group.ts';
 import { mergeLeads } from './apply/merge-leads.ts';
 import { successorOf } from './apply/plan-workspace.ts';
-import { erasePerson, type Erasure } from './erase.ts';
+import { erasePerson, type Erasure, knownOfPerson } from './erase.ts';
 import { saveHeld } from './held.ts';
 import { showLead } from './lead-details.ts';
 import { openStore, type Store } from './open-store.ts';
-import { makePartitions } from './partitions.ts';
-import { knownOfPerson } from './person.ts';
+import { makePartitions } from './retention.ts';
 import { saveRejected } from './rejected.ts';
 import { keepDiscarded } from './submissions.ts';
 import { erasureKeyOf, erasureKeyState } from './tombstones.ts';

@@ -3,9 +3,8 @@ import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { minuteOfId } from './tally.ts';
-import { storable } from './text.ts';
+import { isoTime, storable } from './text.ts';
 import { keepUnlessErased } from './tombstones.ts';
-import { isoTime } from './time.ts';
 
 /** What became of a held submission. */
 export type HeldState = 'held' | 'released' | 'discarded';

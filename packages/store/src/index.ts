@@ -7,15 +7,25 @@ export {
   actionsOf,
   type AuditActor,
   type AuditEntry,
+  keepReads,
   listAudit,
+  listReads,
+  type PersonRead,
   recordAction,
   recordOutcome,
+  recordRead,
 } from './audit.ts';
 export {
+  type AuthenticationResponseJSON,
   beginSecondFactor,
+  beginSecurityKey,
   confirmSecondFactor,
+  confirmSecurityKey,
+  listSecurityKeys,
   removeAuthenticator,
   removeSecondFactor,
+  removeSecurityKey,
+  type SecurityKey,
 } from './credentials.ts';
 export {
   type ErasedCounts,
@@ -25,9 +35,28 @@ export {
   type ErasureRequest,
   erasuresThere,
   identitiesOfHashes,
+  knownOfPerson,
+  type KnownOfPerson,
   matcherOf,
 } from './erase.ts';
-export { countPast, endDemo, findDemo } from './demo.ts';
+export {
+  beginRemoval,
+  countPast,
+  countWorkspace,
+  createWorkspace,
+  doubtfulPhones,
+  type DoubtfulPhones,
+  endDemo,
+  findDemo,
+  findWorkspace,
+  listWorkspaces,
+  REMOVED_FROM,
+  removeWorkspace,
+  updateWorkspace,
+  type Workspace,
+  type WorkspaceCounts,
+  workspaceOf,
+} from './workspaces.ts';
 export {
   type DeliveryTry,
   type DueDelivery,
@@ -48,15 +77,26 @@ export {
   takeLanes,
 } from './deliveries.ts';
 export {
+  askEndpointTest,
+  createEndpoint,
   DELIVERY_STATES,
-  type DeliveryState,
   deliveryFigures,
   type DeliveryFigures,
+  type DeliveryState,
+  type Endpoint,
   endpointBacklog,
+  type EndpointSettings,
+  findEndpoint,
   listDeliveries,
   type ListedDelivery,
+  listEndpoints,
   listTries,
-} from './delivery-list.ts';
+  removeEndpoint,
+  rotateEndpointSecret,
+  setEndpointState,
+  setEndpointToken,
+  updateEndpoint,
+} from './endpoints.ts';
 export {
   type ChangesPage,
   CursorError,
@@ -64,19 +104,6 @@ export {
   leadChanges,
   sweepChanges,
 } from './changes.ts';
-export {
-  askEndpointTest,
-  createEndpoint,
-  type Endpoint,
-  type EndpointSettings,
-  findEndpoint,
-  listEndpoints,
-  removeEndpoint,
-  rotateEndpointSecret,
-  setEndpointState,
-  setEndpointToken,
-  updateEndpoint,
-} from './endpoints.ts';
 export { type Failure, failureOf, StoreError } from './failure-of.ts';
 export { archiveField, createField, listFields, renameField } from './fields.ts';
 export {
@@ -91,14 +118,14 @@ export {
   searchHeld,
 } from './held.ts';
 export {
+  erasureOf,
   type HistoryEntry,
   type LeadDetails,
-  erasureOf,
   type LeadErasure,
+  leadEvents,
   showLead,
   type SourcedTouch,
 } from './lead-details.ts';
-export { leadEvents } from './lead-events.ts';
 export {
   type DuplicatePair,
   type DuplicateSide,
@@ -113,7 +140,6 @@ export {
   listLeads,
   recentLeads,
 } from './leads.ts';
-export { wholeGuard } from './link-settings.ts';
 export {
   createLink,
   expireLink,
@@ -123,23 +149,45 @@ export {
   rotateLink,
   setLinkState,
   updateLink,
+  wholeGuard,
 } from './links.ts';
 export { migrate, MigrationError, migrationState } from './migrate.ts';
-export { requirePostgres } from './require-postgres.ts';
-export { openStore, requireWritable, type Store } from './open-store.ts';
+export { openStore, requirePostgres, requireWritable, type Store } from './open-store.ts';
 export {
   addOperator,
+  type ApiToken,
   changeAccess,
   changePassword,
+  createToken,
   findOperator,
+  findToken,
   keepViews,
   listOperators,
+  listTokens,
   listViews,
+  LONGEST_TOKEN_DAYS,
   type Operator,
   removeOperator,
+  revokeToken,
 } from './operators.ts';
-export { makePartitions } from './partitions.ts';
-export { knownOfPerson, type KnownOfPerson } from './person.ts';
+export {
+  allowRetention,
+  dropAcceptedBefore,
+  dropConsents,
+  dueRetention,
+  makePartitions,
+  previewRetention,
+  RETENTION_KINDS,
+  retentionDone,
+  type RetentionKind,
+  retentionOf,
+  type RetentionOfKind,
+  type RetentionStanding,
+  retentionStandings,
+  setRetention,
+  tellDefaultDays,
+  untouchedLeads,
+} from './retention.ts';
 export {
   directoryRevision,
   linkEntries,
@@ -161,12 +209,6 @@ export {
   trimRejected,
 } from './rejected.ts';
 export {
-  allowRetention,
-  dropAcceptedBefore,
-  type RetentionStanding,
-  retentionStandings,
-} from './retention.ts';
-export {
   beginRun,
   endRun,
   fileOfRun,
@@ -183,25 +225,15 @@ export {
   takeFilesOfRuns,
 } from './runs.ts';
 export {
-  type AuthenticationResponseJSON,
-  beginSecurityKey,
-  confirmSecurityKey,
-  listSecurityKeys,
-  removeSecurityKey,
-  type SecurityKey,
-} from './security-keys.ts';
-export {
   endSession,
   endSessionById,
   findSession,
-  listSessions,
-  type SessionSummary,
-} from './sessions.ts';
-export {
   type FirstSignIn,
   hasOperators,
   issueFirstCode,
+  listSessions,
   provePassword,
+  type SessionSummary,
   signIn,
   signInFirst,
   signInWithKey,
@@ -226,21 +258,7 @@ export {
   type ConsentRecord,
   fillConsents,
 } from './consents.ts';
-export {
-  dropConsents,
-  dueRetention,
-  previewRetention,
-  RETENTION_KINDS,
-  retentionDone,
-  type RetentionKind,
-  retentionOf,
-  type RetentionOfKind,
-  setRetention,
-  tellDefaultDays,
-  untouchedLeads,
-} from './retention-policy.ts';
-export { keepReads, listReads, type PersonRead, recordRead } from './reads.ts';
-export { displayText, isUuid } from './text.ts';
+export { databaseTime, displayText, isUuid } from './text.ts';
 export {
   ALARM_KINDS,
   endedSilences,
@@ -282,32 +300,6 @@ export {
 export { driftedLinks } from './shapes.ts';
 export { minuteOf, minuteOfId, type Tally } from './tally.ts';
 export { erasureKeyOf, erasureKeyState, keyCheckOf } from './tombstones.ts';
-export {
-  type ApiToken,
-  createToken,
-  findToken,
-  listTokens,
-  LONGEST_TOKEN_DAYS,
-  revokeToken,
-} from './tokens.ts';
-export {
-  beginRemoval,
-  countWorkspace,
-  REMOVED_FROM,
-  removeWorkspace,
-  type WorkspaceCounts,
-} from './remove-workspace.ts';
-export {
-  doubtfulPhones,
-  type DoubtfulPhones,
-  createWorkspace,
-  findWorkspace,
-  listWorkspaces,
-  updateWorkspace,
-  type Workspace,
-  workspaceOf,
-} from './workspaces.ts';
-export { databaseTime } from './time.ts';
 export {
   BEFORE_ALL_IDS,
   renewSecrets,

@@ -1,6 +1,6 @@
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { firstIdAt } from './partitions.ts';
+import { firstIdAt } from './retention.ts';
 import { minuteOf } from './tally.ts';
 
 /** A submission that was accepted. */

@@ -1,7 +1,6 @@
 import { LINK_DEFAULTS, type LinkSettings } from '@leadgate/contract';
 import { describe, expect, test } from 'vitest';
-import { checkLinkGuard, checkLinkSettings } from './link-settings.ts';
-import type { LinkGuardSettings } from './links.ts';
+import { checkLinkGuard, checkLinkSettings, type LinkGuardSettings } from './links.ts';
 
 const settings: LinkSettings = {
   ...LINK_DEFAULTS,

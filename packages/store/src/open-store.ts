@@ -1,10 +1,12 @@
+import { errorFacts, StartError } from '@leadgate/boot';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { hash } from 'node:crypto';
 import { Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { StoreError, withoutValues } from './failure-of.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { failureOf, StoreError, withoutValues } from './failure-of.ts';
 import { type Prisma, PrismaClient } from './generated/client.ts';
+import { directoryRevision } from './refill-source.ts';
 import { inTransaction, type Statements, statementsOf } from './statements.ts';
 
 export interface StoreOptions {
@@ -174,4 +176,31 @@ function createStatementNames(): (query: { sql: string }) => string {
     names.set(sql, name);
     return name;
   };
+}
+
+/**
+ * Makes sure that Postgres answers and has its tables. Throws a StartError that says what to do
+ * otherwise: a wrong address should not look like an outage that will pass.
+ */
+export async function requirePostgres(store: Store, url: string): Promise<void> {
+  try {
+    await directoryRevision(store);
+  } catch (error) {
+    if (failureOf(error) !== 'unavailable') throw error;
+    const { code, message } = errorFacts(error);
+    if (code === '42P01')
+      throw new StartError(
+        'Postgres has no tables of Leadgate yet: apply the migrations first (npm start does).',
+        { cause: error },
+      );
+    throw new StartError(
+      `Postgres cannot be used at ${placeOf(url)} (${code ?? message}): start it, or set DATABASE_URL to where it is.`,
+      { cause: error },
+    );
+  }
+}
+
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
 }

@@ -9,12 +9,24 @@ import {
   addOperator,
   changeAccess,
   changePassword,
+  createToken,
+  findToken,
   listOperators,
+  listTokens,
+  type NewToken,
   removeOperator,
+  revokeToken,
 } from './operators.ts';
-import { endSession, endSessionById, findSession, listSessions } from './sessions.ts';
-import { countAttempt, issueFirstCode, signIn, signInFirst } from './sign-in.ts';
-import { createToken, findToken, listTokens, type NewToken, revokeToken } from './tokens.ts';
+import {
+  countAttempt,
+  endSession,
+  endSessionById,
+  findSession,
+  issueFirstCode,
+  listSessions,
+  signIn,
+  signInFirst,
+} from './sign-in.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;

@@ -4,9 +4,15 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { applyGroup } from './apply/apply-group.ts';
 import { openStore, type Store } from './open-store.ts';
-import { firstIdAt, listPartitions, makePartitions } from './partitions.ts';
-import { allowRetention, dropAcceptedBefore, retentionStandings } from './retention.ts';
-import { keepReads, listReads, recordRead } from './reads.ts';
+import {
+  allowRetention,
+  dropAcceptedBefore,
+  firstIdAt,
+  listPartitions,
+  makePartitions,
+  retentionStandings,
+} from './retention.ts';
+import { keepReads, listReads, recordRead } from './audit.ts';
 import { submissionsThere } from './submissions.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { firstIdAt, monthOf, monthOfName, nameOfMonth, startOfMonth } from './partitions.ts';
+import { firstIdAt, monthOf, monthOfName, nameOfMonth, startOfMonth } from './retention.ts';
 
 test('a month is that of UTC, whatever the time zone of the machine', () => {
   const month = monthOf(new Date('2026-12-31T23:59:59.999Z'));

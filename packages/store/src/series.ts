@@ -5,8 +5,7 @@ import type { Store } from './open-store.ts';
 import { RANKED_DAYS } from './ranking.ts';
 import { seeShapes } from './shapes.ts';
 import { type Counted, insertOfTallies, SHAPE, type Tally, type Utm } from './tally.ts';
-import { transact } from './apply/transact.ts';
-import type { Statements } from './statements.ts';
+import { type Statements, transact } from './statements.ts';
 
 /** What is added up at once. */
 const BATCH = 20_000;

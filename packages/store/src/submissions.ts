@@ -16,9 +16,8 @@ import {
 } from './consents.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { storableTexts } from './text.ts';
+import { isoTime, microseconds, storableTexts } from './text.ts';
 import { keepUnlessErased } from './tombstones.ts';
-import { isoTime, microseconds } from './time.ts';
 
 /** What is read of a submission in a list; `submissionJoins` belongs to it. */
 const submissionColumns = Prisma.sql`

@@ -1,5 +1,7 @@
 import type { FieldError, Submission } from '@leadgate/contract';
 import { normalized } from '@leadgate/leads';
+import { createHash } from 'node:crypto';
+import type { Store } from './open-store.ts';
 
 const MAX_LENGTH = 200;
 
@@ -97,4 +99,31 @@ export function storable(submission: Submission): Submission {
       owner: owner === null ? null : owner.toLowerCase(),
     })),
   };
+}
+
+/** Microseconds since 1970 as an ISO 8601 time in UTC, to the millisecond. */
+export function isoTime(microseconds: number): string {
+  return new Date(microseconds / 1000).toISOString();
+}
+
+/** A time as stamps and orders count it: microseconds since 1970. */
+export const microseconds = (time: Date): number => time.getTime() * 1_000;
+
+/** The time by Postgres's clock. */
+export async function databaseTime(store: Store): Promise<Date> {
+  const [row] = await store.prisma.$queryRaw<[{ now: Date }]>`SELECT clock_timestamp() AS now`;
+  return row.now;
+}
+
+/** The UUIDv8 (RFC 9562) of a SHA-256 of the text: the same everywhere, and telling nothing of it. */
+export function hashedUuid(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  const variant = ((parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `${variant}${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
 }

@@ -3,7 +3,7 @@ import { bareSubmission, keysOf, testDatabase } from '@leadgate/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
-import type { StoredProvenance } from '../lead-row.ts';
+import type { StoredProvenance } from '../leads.ts';
 import { openStore, type Store } from '../open-store.ts';
 import { type AppliedSubmission, applyGroup, type GroupResult } from './apply-group.ts';
 import { mergeLeads } from './merge-leads.ts';

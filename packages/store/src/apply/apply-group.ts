@@ -9,7 +9,7 @@ import {
 } from '@leadgate/leads';
 import { isDeepStrictEqual } from 'node:util';
 import { fieldsOfWorkspaces } from '../fields.ts';
-import { type LeadRow, readState } from '../lead-row.ts';
+import { type LeadRow, readState } from '../leads.ts';
 import type { Store } from '../open-store.ts';
 import { Tallies, type Tally } from '../tally.ts';
 import { storable } from '../text.ts';
@@ -21,9 +21,8 @@ import { insertSubmissions } from './insert-submissions.ts';
 import { lockLeads } from './lock-leads.ts';
 import { type Known, type Move, planWorkspace, type Route } from './plan-workspace.ts';
 import { readKnown } from './read-known.ts';
-import { RetryTransaction, transact } from './transact.ts';
+import { RetryTransaction, type Statements, transact } from '../statements.ts';
 import { type ChangedLead, eventOf, updateLeads } from './update-leads.ts';
-import type { Statements } from '../statements.ts';
 
 export interface GroupItem {
   submission: Submission;

@@ -1,7 +1,7 @@
 import { isExternalKey, type Note, type Submission } from '@leadgate/contract';
 import { recordConsents } from '../consents.ts';
 import { Prisma } from '../generated/client.ts';
-import { hashedUuid } from '../hashed-uuid.ts';
+import { hashedUuid } from '../text.ts';
 import type { Statements } from '../statements.ts';
 
 /**

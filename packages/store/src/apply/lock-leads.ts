@@ -1,4 +1,4 @@
-import { leadColumns, type LeadRow } from '../lead-row.ts';
+import { leadColumns, type LeadRow } from '../leads.ts';
 import type { Statements } from '../statements.ts';
 
 export interface LeadRef {

@@ -1,12 +1,11 @@
 import { joinLeads } from '@leadgate/leads';
 import { Prisma } from '../generated/client.ts';
-import { type LeadRow, readState } from '../lead-row.ts';
+import { type LeadRow, readState } from '../leads.ts';
 import type { Store } from '../open-store.ts';
 import type { MovedIdentity } from './apply-group.ts';
 import { lockLeads } from './lock-leads.ts';
-import { RetryTransaction, transact } from './transact.ts';
+import { RetryTransaction, type Statements, transact } from '../statements.ts';
 import { moveDeliveries, noteChanges, updateLeads } from './update-leads.ts';
-import type { Statements } from '../statements.ts';
 
 export type Merge =
   /** `moved`: identities that are the kept lead's now. Redis is to follow. */

@@ -3,11 +3,10 @@ import { applySubmissions, emptyLead, joinLeads, leadWithout } from '@leadgate/l
 import { isDeepStrictEqual } from 'node:util';
 import { recordConsents } from '../consents.ts';
 import { Prisma } from '../generated/client.ts';
-import { hashedUuid } from '../hashed-uuid.ts';
-import { type LeadRow, readState } from '../lead-row.ts';
+import { hashedUuid, storable } from '../text.ts';
+import { type LeadRow, readState } from '../leads.ts';
 import type { Store } from '../open-store.ts';
 import { isUnrecognised, tallyOf } from '../tally.ts';
-import { storable } from '../text.ts';
 import { fieldsOfWorkspaces } from '../fields.ts';
 import { allNotes, lockAsPlanned, type MovedIdentity } from './apply-group.ts';
 import { blankSubmissions } from './correct-submissions.ts';
@@ -19,9 +18,8 @@ import { makeAlias, moveIdentities } from './merge-leads.ts';
 import { planWorkspace, type Route } from './plan-workspace.ts';
 import { readKnown } from './read-known.ts';
 import { MOST_SUBMISSIONS, submissionsOf, type Told } from './split-lead.ts';
-import { RetryTransaction, transact } from './transact.ts';
+import { RetryTransaction, type Statements, transact } from '../statements.ts';
 import { type ChangedLead, eventOf, moveDeliveries, updateLeads } from './update-leads.ts';
-import type { Statements } from '../statements.ts';
 
 /** What came of submissions that were read again. */
 export interface ReadAgain {

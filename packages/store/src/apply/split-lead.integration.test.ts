@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openStore, type Store } from '../open-store.ts';
 import { applyGroup } from './apply-group.ts';
-import { leadColumns, readState, type LeadRow } from '../lead-row.ts';
+import { leadColumns, readState, type LeadRow } from '../leads.ts';
 import { mergeLeads } from './merge-leads.ts';
 import { splitLead } from './split-lead.ts';
 

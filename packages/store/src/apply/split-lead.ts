@@ -5,11 +5,10 @@ import type { Store } from '../open-store.ts';
 import { idsOfLead } from '../submissions.ts';
 import type { MovedIdentity } from './apply-group.ts';
 import { insertLeads } from './insert-leads.ts';
-import { readState } from '../lead-row.ts';
+import { readState } from '../leads.ts';
 import { lockLeads } from './lock-leads.ts';
-import { RetryTransaction, transact } from './transact.ts';
+import { RetryTransaction, type Statements, transact } from '../statements.ts';
 import { shareDeliveries, updateLeads, type ChangedLead } from './update-leads.ts';
-import type { Statements } from '../statements.ts';
 
 /** A lead of this many submissions was not joined by mistake, and would be locked for long. */
 export const MOST_SUBMISSIONS = 5_000;

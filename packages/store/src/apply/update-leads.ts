@@ -3,7 +3,7 @@ import { LEAD_FIELDS, type LeadEventType } from '@leadgate/contract';
 import type { LeadState, TouchOfSubmission } from '@leadgate/leads';
 import { isDeepStrictEqual } from 'node:util';
 import { Prisma } from '../generated/client.ts';
-import { addressColumn, provenanceColumn } from '../lead-row.ts';
+import { addressColumn, provenanceColumn } from '../leads.ts';
 import { insertOfTallies, type Tally } from '../tally.ts';
 import type { LeadRef } from './lock-leads.ts';
 import type { Statements } from '../statements.ts';
