@@ -72,10 +72,10 @@ const UF_BY_NAME = new Map([
   ['tocantins', 'TO'],
 ]);
 
-const MARKS = /\p{M}+/gu;
+const ACCENTS = /\p{M}+/gu;
 const GAPS = /[\s-]+/g;
 const fold = (name: string) =>
-  normalized(name, 'NFD').replace(MARKS, '').replace(GAPS, ' ').toLowerCase();
+  normalized(name, 'NFD').replace(ACCENTS, '').replace(GAPS, ' ').toLowerCase();
 
 /**
  * A state: two letters in upper case; the name of a Brazilian state, in any case, with or without

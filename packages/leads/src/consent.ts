@@ -18,9 +18,9 @@ const TEXT_LIMIT = 10_000;
 
 const NOT_A_BOOLEAN: Refusal = { code: 'not-a-boolean', detail: 'Send true or false.' };
 
-const KNOWN = new Set(['given', 'text', 'textVersion', 'language']);
+const CONSENT_KEYS = new Set(['given', 'text', 'textVersion', 'language']);
 
-export const isConsentKey = (key: string): boolean => KNOWN.has(key);
+export const isConsentKey = (key: string): boolean => CONSENT_KEYS.has(key);
 
 /** The form of a BCP 47 tag (RFC 5646, 2.1), as long as any that is in use. */
 const LANGUAGE = /^[a-z]{2,8}(?:-[a-z0-9]{1,8}){0,4}$/i;
@@ -52,7 +52,7 @@ export function readConsent(value: unknown, findings: Findings): Consent | undef
     '/consent/textVersion',
   );
   const language = readLanguage(own(value, 'language'), findings);
-  for (const key of Object.keys(value)) if (!KNOWN.has(key)) findings.unknownKey(key, 'consent');
+  for (const key of Object.keys(value)) if (!CONSENT_KEYS.has(key)) findings.unknownKey(key, 'consent');
   if (given === undefined && text === undefined && textVersion === undefined) return undefined;
   return {
     given: given ?? false,

@@ -22,7 +22,7 @@ export function readEmail(value: unknown): Reading {
   return ADDRESS.test(email) ? email : NOT_AN_EMAIL;
 }
 
-const AROUND =
+const AROUND_EMAIL =
   /^[\s"'`<>()[\]\u2018-\u201f\u00ab\u00bb\u2039\u203a]+|(?<![\s"'`<>()[\]\u2018-\u201f\u00ab\u00bb\u2039\u203a.,;:!?/\\])[\s"'`<>()[\]\u2018-\u201f\u00ab\u00bb\u2039\u203a.,;:!?/\\]+$/g;
 /** What stands before an address: a scheme, or what it is; and after it, as whose. */
 const LABEL = /^(?:mailto|e-?mail)\s*:(?:\/\/)?([^?]*)(?:\?.*)?$/is;
@@ -33,9 +33,9 @@ function unwrapped(text: string): string {
   const inner = /<([^<>@]*@[^<>]*)>[\s.,;]*$/.exec(text)?.[1] ?? text;
   const bare = inner
     .replace(COMMENT, '$1')
-    .replace(AROUND, '')
+    .replace(AROUND_EMAIL, '')
     .replace(LABEL, '$1')
-    .replace(AROUND, '');
+    .replace(AROUND_EMAIL, '');
   return bare === text ? text : unwrapped(bare);
 }
 

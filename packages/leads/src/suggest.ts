@@ -82,7 +82,7 @@ const EMAIL = /^\s*[^\s@]+@[^\s@]+\.[a-z]{2,}\s*$/i;
 /** Members by which lists of answers tell a question, and its answer. */
 const QUESTIONS = ['label', 'title', 'name', 'key', 'column_id', 'id', 'field'];
 const ANSWERS = ['value', 'string_value', 'answer', 'text'];
-const DEEPEST = 5;
+const DEEPEST_ANSWER = 5;
 const MOST_VALUES = 500;
 
 const quoted = (key: string): string => JSON.stringify(key);
@@ -93,7 +93,7 @@ function* answersOf(
   path = '$',
   depth = 0,
 ): Generator<{ name: string; query: string; text: string }> {
-  if (depth === DEEPEST) return;
+  if (depth === DEEPEST_ANSWER) return;
   if (Array.isArray(value)) {
     for (const item of value.slice(0, 100)) {
       if (!isJsonObject(item)) continue;

@@ -1,7 +1,7 @@
 import type { Preset } from './preset.ts';
 import { byLabel, marksIn, withEither } from './preset.ts';
 
-const typed = (type: string) => `$.fields[?@.type == '${type}'].value`;
+const typed = (list: string, type: string) => `${list}[?@.type == '${type}'].value`;
 const [english, portuguese] = ['No Label ', 'Sem rótulo '];
 const advanced = byLabel('$.fields', '.value');
 const labels = withEither(
@@ -19,8 +19,8 @@ const labels = withEither(
 export const elementor: Preset = {
   rules: {
     ...withEither(advanced, labels),
-    email: [typed('email'), ...advanced.email, ...labels.email],
-    telephone: [typed('tel'), ...advanced.telephone, ...labels.telephone],
+    email: [typed('$.fields', 'email'), ...advanced.email, ...labels.email],
+    telephone: [typed('$.fields', 'tel'), ...advanced.telephone, ...labels.telephone],
     ...withEither(
       marksIn('$.fields', '.value'),
       withEither(marksIn('$'), withEither(marksIn('$', '', english), marksIn('$', '', portuguese))),

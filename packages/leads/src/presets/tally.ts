@@ -2,7 +2,6 @@ import type { Preset } from './preset.ts';
 import { byLabelIn, marksInList } from './preset.ts';
 
 const FIELDS = '$.data.fields';
-const typed = (type: string) => `${FIELDS}[?@.type == '${type}'].value`;
 /** The value of a choice is the ids of its options, which say nothing to a person. */
 const WORDS = ['INPUT_TEXT', 'INPUT_EMAIL', 'INPUT_PHONE_NUMBER', 'HIDDEN_FIELDS'];
 const labelled = byLabelIn(
@@ -19,8 +18,8 @@ const labelled = byLabelIn(
 export const tally: Preset = {
   rules: {
     ...labelled,
-    email: [typed('INPUT_EMAIL'), ...labelled.email],
-    telephone: [typed('INPUT_PHONE_NUMBER'), ...labelled.telephone],
+    email: [typed(FIELDS, 'INPUT_EMAIL'), ...labelled.email],
+    telephone: [typed(FIELDS, 'INPUT_PHONE_NUMBER'), ...labelled.telephone],
     ...marksInList(FIELDS, 'label', 'value'),
     externalId: ['$.data.responseId'],
   },
