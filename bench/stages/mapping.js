@@ -15,7 +15,7 @@ const BODIES = 10_000;
  * @returns {unknown}
  */
 function sampleOf(preset) {
-  const file = new URL(`../../packages/leads/src/presets/samples/${preset}.json`, import.meta.url);
+  const file = new URL(`../../packages/leads/src/samples/${preset}.json`, import.meta.url);
   const [{ body, form }] = /** @type {[{ body?: unknown, form?: string }]} */ (
     /** @type {unknown} */ (JSON.parse(readFileSync(file, 'utf8')))
   );

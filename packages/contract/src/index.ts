@@ -38,10 +38,17 @@ export {
   type CustomField,
   type CustomFieldType,
   type CustomValue,
+  ENDPOINT_EVENTS,
+  type EndpointEvent,
   type FieldPath,
   Lead,
+  LEAD_EVENTS,
   LEAD_FIELDS,
+  type LeadEventType,
   type LeadField,
+  type Note,
+  NOTE_CODES,
+  type NoteCode,
   type Touch,
   UTM_FIELDS,
   type UtmField,
@@ -56,10 +63,13 @@ export {
   isExternalKey,
   LONGEST_EXTERNAL_ID,
   type OwnedIdentity,
+  PACKED_LENGTH,
+  packUuid,
   readHeldReason,
   type RejectedBody,
   type Submission,
   type SubmissionSource,
+  unpackUuid,
 } from './submission.ts';
 export {
   decodeSubmission,
@@ -73,14 +83,6 @@ export {
   type JobPayload,
   type ReadMember,
 } from './job.ts';
-export {
-  ENDPOINT_EVENTS,
-  type EndpointEvent,
-  LEAD_EVENTS,
-  type LeadEventType,
-} from './lead-event.ts';
-export { NOTE_CODES, type Note, type NoteCode } from './note.ts';
-export { PACKED_LENGTH, packUuid, unpackUuid } from './packed-uuid.ts';
 export {
   PROBLEMS,
   Problem,

@@ -12,8 +12,14 @@ import {
   unpackJobSync,
   type JobPayload,
 } from './job.ts';
-import { ADDRESS_FIELDS, LEAD_FIELDS, UTM_FIELDS, type Lead } from './lead.ts';
-import { NOTE_CODES, type NoteCode } from './note.ts';
+import {
+  ADDRESS_FIELDS,
+  type Lead,
+  LEAD_FIELDS,
+  NOTE_CODES,
+  type NoteCode,
+  UTM_FIELDS,
+} from './lead.ts';
 
 const text = fc.oneof(fc.string({ unit: 'binary', minLength: 1 }), fc.constantFrom('x', 'y'));
 const key = fc.oneof(

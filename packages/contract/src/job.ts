@@ -1,8 +1,7 @@
 import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { Consent, Lead } from './lead.ts';
-import { Note } from './note.ts';
+import { Consent, Lead, Note } from './lead.ts';
 import { Held, type Submission } from './submission.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readState } from './address.ts';
+import { readState } from './values.ts';
 
 test.each([
   ['sp', 'SP'],

@@ -8,18 +8,18 @@ import {
   type Touch,
 } from '@leadgate/contract';
 import {
+  cutText,
   type Findings,
   isBlank,
   isJsonObject,
   isWholeNumber,
   type JsonObject,
   jsonPointer,
+  NOT_AN_OBJECT,
   opened,
   own,
-  NOT_AN_OBJECT,
   readText,
 } from './reading.ts';
-import { cutText } from './text.ts';
 
 /** What a touch says is cut, not refused: ad platforms write it, not the sender. */
 export const MARK_LIMIT = 2_048;

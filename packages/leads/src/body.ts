@@ -1,9 +1,12 @@
-import { isUtf8 } from 'node:buffer';
 import type { BodyType, Note } from '@leadgate/contract';
+import { isUtf8 } from 'node:buffer';
 import iconv from 'iconv-lite';
 import { parse } from 'qs';
-import { isLeadKey } from './lead.ts';
-import { exactJson } from './reading.ts';
+import { isAttributionKey } from './attribution.ts';
+import { phoneKeyOf } from './identity.ts';
+import { isConsentKey, isLeadKey } from './lead.ts';
+import { exactJson, isJsonObject, jsonText } from './reading.ts';
+import { foldDigits, isAddressKey, readEmail } from './values.ts';
 
 /** The encodings that bodies are read in. ISO-8859-1 means windows-1252, as in a browser. */
 export type Charset = 'utf-8' | 'windows-1252' | 'utf-16';
@@ -61,8 +64,7 @@ function parseJson(text: string): ParsedBody {
 }
 
 /** An object that was sent as a form, as `curl -d` does without a header: as it is, or percent-encoded. */
-export const isJsonInForm = (text: string): boolean =>
-  /^(?:\s|\+|%20|%EF%BB%BF)*(?:\{|%7b)/i.test(text);
+const isJsonInForm = (text: string): boolean => /^(?:\s|\+|%20|%EF%BB%BF)*(?:\{|%7b)/i.test(text);
 
 /** The JSON that a form is; null if it is none. What begins as an object is meant as one. */
 function jsonInForm(text: string): ParsedBody | null {
@@ -110,7 +112,7 @@ function parseForm(text: string): ParsedBody {
 }
 
 /** A name or value of a form. Old pages escape the bytes of windows-1252. */
-export function decodeFormText(text: string): Decoded {
+function decodeFormText(text: string): Decoded {
   let notes: Note[] = [];
   const decoded = text.replaceAll('+', ' ').replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
     const one = decodeUnsaid(Buffer.from(escapes.replaceAll('%', ''), 'hex'));
@@ -168,4 +170,152 @@ export function canonicalJson(value: unknown, depth = 0): string | null {
     parts.push(`${JSON.stringify(key)}:${part}`);
   }
   return `{${parts.join()}}`;
+}
+
+/** Characters of names and values of unknown keys that are kept of a body: several times what forms have. */
+const KEPT_OF_UNKNOWN = 8_192;
+
+/** Within these too, a sender may put keys of its own. */
+const INNER: Readonly<Record<string, (key: string) => boolean>> = {
+  address: isAddressKey,
+  attribution: isAttributionKey,
+  consent: isConsentKey,
+};
+
+interface BodyText {
+  text: string;
+  type: BodyType;
+}
+
+/**
+ * What is kept of a body that was read: all of it, unless its unknown keys say more than 8 KiB. Those
+ * that are beyond are left out, in the order they stand in. Fields, and custom fields by whatever
+ * name, always stay.
+ *
+ * @param value the body as it was parsed
+ */
+export function keptBody({ text, type }: BodyText, value: unknown): BodyText & { notes: Note[] } {
+  const whole = { text, type, notes: [] };
+  if (text.length <= KEPT_OF_UNKNOWN || !isJsonObject(value)) return whole;
+  const room = new Room();
+  const kept = type === 'form' && !isJsonInForm(text) ? ofForm(text, room) : ofObject(value, room);
+  if (room.dropped === 0) return whole;
+  const note: Note = {
+    field: '',
+    code: 'unknown-keys-dropped',
+    detail: `${room.dropped} of them`,
+  };
+  if (typeof kept === 'string') return { text: kept, type, notes: [note] };
+  const written = jsonText(kept);
+  return written === null ? whole : { text: written, type: 'json', notes: [note] };
+}
+
+class Room {
+  #left = KEPT_OF_UNKNOWN;
+  dropped = 0;
+
+  /** Whether there is room for so many characters; what there is none for is counted as dropped. */
+  take(characters: number): boolean {
+    const fits = characters <= this.#left;
+    if (fits) this.#left -= characters;
+    else this.dropped += 1;
+    return fits;
+  }
+}
+
+function ofObject(value: object, room: Room): object {
+  const fits = (key: string, inner: unknown): boolean =>
+    room.take(key.length + (jsonText(inner)?.length ?? Infinity));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]: [string, unknown]): [string, unknown][] => {
+      const isKnown = Object.hasOwn(INNER, key) ? INNER[key] : undefined;
+      if (isKnown !== undefined && isJsonObject(inner))
+        return [
+          [
+            key,
+            Object.fromEntries(Object.entries(inner).filter(([k, v]) => isKnown(k) || fits(k, v))),
+          ],
+        ];
+      return isField(key) || fits(key, inner) ? [[key, inner]] : [];
+    }),
+  );
+}
+
+/** Whether a key is that of a field: `email`, `address.city`, `address[city]`, any custom field. */
+function isField(key: string): boolean {
+  const [outer = '', inner = ''] = key.split(/[[\].]+/, 2);
+  const isKnown = Object.hasOwn(INNER, outer) ? INNER[outer] : undefined;
+  return isKnown !== undefined && inner !== '' ? isKnown(inner) : isLeadKey(outer);
+}
+
+function ofForm(text: string, room: Room): string {
+  return text
+    .split('&')
+    .filter((pair) => {
+      const name = decodeFormText(pair.split('=', 1)[0] ?? '').text;
+      return isField(name) || room.take(pair.length);
+    })
+    .join('&');
+}
+
+/** Parts of a text that may be an email, whatever stands around them: quotes, `=` and `&` of a URL. */
+const EMAILS =
+  /(?<![^\s@<>,;:"'()[\]{}\\=&?|])[^\s@<>,;:"'()[\]{}\\=&?|]+@[^\s@<>,;:"'()[\]{}\\=&?|#/%]+\.[^\s@<>,;:"'()[\]{}\\=&?|#/%]+/g;
+const PHONES = /[+(]?\d[\d\s().\-/]{6,24}\d/g;
+/** No field that is a contact is longer; a longer text is only looked through. */
+const LONGEST_CONTACT = 300;
+
+/**
+ * The identity keys of all emails and telephones that stand anywhere in a JSON value: in texts, keys,
+ * numbers, and within a text that is JSON or a form itself, as bodies are kept. Finds a person in what
+ * could not be read as a lead; a number that is none may be among them.
+ */
+export function contactsIn(value: unknown, country: string): string[] {
+  const keys = new Set<string>();
+  for (const text of textsOf(value, new Set())) {
+    for (const email of emailsOf(text)) keys.add(`email:${email}`);
+    for (const phone of phonesOf(text, country)) keys.add(`phone:${phone}`);
+  }
+  return [...keys];
+}
+
+/** Every text of a value, and what it says if it is written in an encoding. Each once. */
+function textsOf(value: unknown, texts: Set<string>): Set<string> {
+  if (typeof value === 'number') texts.add(String(value));
+  else if (typeof value === 'string') {
+    if (texts.has(value)) return texts;
+    texts.add(value);
+    if (/[%+]/.test(value)) textsOf(decodeFormText(value).text, texts);
+    if (/\\[u/]/.test(value)) textsOf(parsed(value), texts);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) {
+      textsOf(key, texts);
+      textsOf(item, texts);
+    }
+  }
+  return texts;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+function emailsOf(text: string): string[] {
+  if (!/[@\uff20]/.test(text)) return [];
+  const whole = text.length <= LONGEST_CONTACT ? [text] : [];
+  return [...whole, ...(text.match(EMAILS) ?? [])]
+    .map(readEmail)
+    .filter((email) => typeof email === 'string');
+}
+
+function phonesOf(text: string, country: string): string[] {
+  const digits = foldDigits(text);
+  const whole = text.length <= LONGEST_CONTACT ? [text] : [];
+  return [...whole, ...(digits.match(PHONES) ?? [])]
+    .map((part) => phoneKeyOf(part, country))
+    .filter((phone) => phone !== null);
 }

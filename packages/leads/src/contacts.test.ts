@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { contactsIn } from './contacts.ts';
+import { contactsIn } from './body.ts';
 
 const EMAIL = 'email:ana+tag@example.com';
 const PHONE = 'phone:+5511987654321';

@@ -2,7 +2,7 @@ import type { CustomField, CustomFieldType, CustomValue } from '@leadgate/contra
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { convertCustomValue, resolveCustomFields } from './custom-fields.ts';
-import { compareCodePoints } from './text.ts';
+import { compareCodePoints } from './reading.ts';
 
 function convert(sent: CustomValue, type: CustomFieldType, options: string[] = []) {
   const field: CustomField = {

@@ -6,18 +6,22 @@ import type {
   Note,
   NoteCode,
 } from '@leadgate/contract';
-import { isCalendarDate } from './date.ts';
+import { isCalendarDate } from './values.ts';
 import {
-  type Findings,
-  NOT_AN_OBJECT,
-  type Refusal,
   booleanOfWord,
+  cleanText,
+  compareCodePoints,
+  customFieldKey,
+  cutText,
+  type Findings,
   isBlank,
   isJsonObject,
   isMask,
+  isStorable,
   jsonPointer,
+  NOT_AN_OBJECT,
+  type Refusal,
 } from './reading.ts';
-import { cleanText, compareCodePoints, customFieldKey, cutText, isStorable } from './text.ts';
 
 const KEY_LIMIT = 100;
 const ITEM_LIMIT = 100;

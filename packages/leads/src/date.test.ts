@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readBirthday } from './date.ts';
+import { readBirthday } from './values.ts';
 
 const today = '2026-07-01';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasRightCheckDigits, readDocument } from './document.ts';
+import { hasRightCheckDigits, readDocument } from './values.ts';
 
 test.each([
   ['529.982.247-25', '52998224725'],

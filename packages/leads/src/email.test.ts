@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readEmail } from './email.ts';
+import { readEmail } from './values.ts';
 
 test.each([
   ['Ana@Example.COM', 'ana@example.com'],

@@ -1,6 +1,5 @@
 import type { CaptureLink, Lead, Note } from '@leadgate/contract';
-import { readEmail } from './email.ts';
-import { isInternational, phoneClasses, phoneKey, readTelephone } from './telephone.ts';
+import { isInternational, phoneClasses, phoneKey, readEmail, readTelephone } from './values.ts';
 
 /** How a workspace reads telephones: its country, and those that identify nobody. */
 export type PhoneRules = Pick<CaptureLink, 'country' | 'dummyPhones' | 'dummyClasses'>;

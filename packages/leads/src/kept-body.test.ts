@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseBody } from './body.ts';
-import { keptBody } from './kept-body.ts';
+import { keptBody, parseBody } from './body.ts';
 import { normalizeLead } from './lead.ts';
 
 const long = 'x'.repeat(3_000);

@@ -1,43 +1,55 @@
 import {
   type CaptureLink,
   type Consent,
-  type FieldError,
   externalKey,
-  LEAD_FIELDS,
-  LONGEST_EXTERNAL_ID,
+  type FieldError,
   type Lead,
+  LEAD_FIELDS,
   type LeadField,
   type LinkMapping,
+  LONGEST_EXTERNAL_ID,
   type Note,
   UTM_FIELDS,
   type UtmField,
 } from '@leadgate/contract';
-import { readAddress, readState } from './address.ts';
 import { CLICK_ID_KEYS, MARK_LIMIT, readAttribution } from './attribution.ts';
-import { readConsent } from './consent.ts';
 import { readCustomFields, readOtherKeys } from './custom-fields.ts';
-import { readBirthday } from './date.ts';
-import { hasRightCheckDigits, readDocument } from './document.ts';
-import { readEmail } from './email.ts';
-import { type PhoneRules, identityKeys } from './identity.ts';
+import { identityKeys, type PhoneRules } from './identity.ts';
 import { mapBody, rowsOf } from './mapping.ts';
 import {
+  BIDI_OVERRIDES,
+  booleanOfWord,
+  cleanText,
+  customFieldKey,
+  cutText,
   Findings,
-  type JsonObject,
-  NOT_AN_OBJECT,
-  type Reading,
+  INVISIBLE,
   isBlank,
   isJsonObject,
   isMask,
   isWholeNumber,
+  type JsonObject,
+  normalized,
+  NOT_AN_OBJECT,
   opened,
   own,
+  type Reading,
   readText,
+  readTextOrInteger,
+  type Refusal,
   withoutEntities,
 } from './reading.ts';
-import { BODY_KEY } from './signs.ts';
-import { isInternational, readTelephone, splitPhones } from './telephone.ts';
-import { BIDI_OVERRIDES, INVISIBLE, customFieldKey, cutText } from './text.ts';
+import {
+  hasRightCheckDigits,
+  isInternational,
+  readAddress,
+  readBirthday,
+  readDocument,
+  readEmail,
+  readState,
+  readTelephone,
+  splitPhones,
+} from './values.ts';
 
 export interface NormalizeOptions extends PhoneRules {
   /** `strict` refuses a lead with any bad field; `lenient` sets bad fields aside with a note. */
@@ -83,6 +95,9 @@ const UTM_NAMES: Record<UtmField, string> = {
   utmContent: 'utm_content',
   utmTerm: 'utm_term',
 };
+
+/** A beacon cannot set the Idempotency-Key header and sends this instead. */
+export const BODY_KEY = '_idempotencyKey';
 
 const KNOWN_KEYS = new Set<string>([
   ...LEAD_FIELDS,
@@ -367,4 +382,180 @@ const isNothingOf = (mapped: unknown, { rest }: LinkMapping): boolean =>
 /** The date where it is latest, UTC+14: nobody's birthday of today is in the future. */
 function latestDate(now: number): string {
   return new Date(now + 14 * 3_600_000).toISOString().slice(0, 10);
+}
+
+/** Room for a whole privacy notice. */
+const TEXT_LIMIT = 10_000;
+
+const NOT_A_BOOLEAN: Refusal = { code: 'not-a-boolean', detail: 'Send true or false.' };
+
+const CONSENT_KEYS = new Set(['given', 'text', 'textVersion', 'language']);
+
+export const isConsentKey = (key: string): boolean => CONSENT_KEYS.has(key);
+
+/** The form of a BCP 47 tag (RFC 5646, 2.1), as long as any that is in use. */
+const LANGUAGE = /^[a-z]{2,8}(?:-[a-z0-9]{1,8}){0,4}$/i;
+
+/**
+ * The consent of a body; absent if nothing of it was sent. It counts as given only if that is
+ * said: a checkbox that is not ticked sends nothing, and only the words beside it arrive. One whose
+ * value is these words says all by itself, be it named `consent` or `consent.given`.
+ */
+function readConsent(value: unknown, findings: Findings): Consent | undefined {
+  if (isNothing(value)) return undefined;
+  if (!isJsonObject(value)) {
+    const said = oneOf(value);
+    const given = booleanOf(said);
+    if (given !== undefined) return { given };
+    const text = wordsOf(said);
+    if (text !== undefined) return { given: !isRefusal(text), text };
+    findings.refuse(NOT_AN_OBJECT, '/consent');
+    return undefined;
+  }
+  const sent = oneOf(own(value, 'given'));
+  const agreed = isNothing(sent) ? undefined : (booleanOf(sent) ?? wordsOf(sent));
+  if (!isNothing(sent) && agreed === undefined) findings.refuse(NOT_A_BOOLEAN, '/consent/given');
+  const given = typeof agreed === 'string' ? !isRefusal(agreed) : agreed;
+  const words = typeof agreed === 'string' ? agreed : undefined;
+  const text = findings.accept(readText(own(value, 'text'), TEXT_LIMIT), '/consent/text') ?? words;
+  const textVersion = findings.accept(
+    readTextOrInteger(own(value, 'textVersion')),
+    '/consent/textVersion',
+  );
+  const language = readLanguage(own(value, 'language'), findings);
+  for (const key of Object.keys(value))
+    if (!CONSENT_KEYS.has(key)) findings.unknownKey(key, 'consent');
+  if (given === undefined && text === undefined && textVersion === undefined) return undefined;
+  return {
+    given: given ?? false,
+    ...(text !== undefined && { text }),
+    ...(textVersion !== undefined && { textVersion }),
+    ...(language !== undefined && { language }),
+  };
+}
+
+/** It proves nothing by itself: what is no tag is set aside. */
+function readLanguage(sent: unknown, findings: Findings): string | undefined {
+  if (isBlank(sent)) return undefined;
+  const tag = typeof sent === 'string' ? sent.trim() : '';
+  if (LANGUAGE.test(tag)) return tag;
+  findings.note('/consent/language', 'set-aside', 'Send a BCP 47 tag: pt-BR.');
+  return undefined;
+}
+
+function booleanOf(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  return typeof value === 'string' || typeof value === 'number'
+    ? booleanOfWord(String(value))
+    : undefined;
+}
+
+const isNothing = (value: unknown): boolean => isBlank(value) || isMask(value);
+
+/** Of a list, as several boxes of one name send: the last if they say yes or no, else their words. */
+function oneOf(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  const said: unknown[] = value.filter((one) => !isNothing(one));
+  const words = said.filter((one) => booleanOf(one) === undefined);
+  if (words.length === 0) return said.at(-1);
+  return words.every((one) => typeof one === 'string')
+    ? (words.find(isRefusal) ?? words.join('; '))
+    : value;
+}
+
+/** Whole texts that refuse, folded; `denied` is what consent tools say. */
+const REFUSALS =
+  /^(?:(?:nao|no)(?:,? (?:obrigad[oa]|gracias|thanks?|thank you))?|(?:eu |yo |i )?(?:recus|rejeit|rechaz|neg|discord|disagree|refuse|reject|decline|den[iy]|revo[gk]|withdr[ae]w)(?:o|a?do|e?d|n)?|denegado|desacuerdo|nunca|never|nenhum|none|nope|nein|non|unchecked|(?:opt(?:ed)?[ -]?out|unsubscribed?))$/;
+/** Sentences of an option to refuse, as \`Não aceito\` among radio buttons; a notice that begins so is none. */
+const REFUSING =
+  /^(?:(?:eu |yo )?(?:nao|no),? (?:aceito|autorizo|concordo|consinto|permito|desejo|dou|acepto|autorizo|consiento|deseo|doy|estoy de acuerdo)\b[^.;:!?]{0,200}|(?:eu |yo )?(?:nao|no),? (?:quero|quiero|gostaria)\b[^.;:!?]{0,40}|i (?:do not|don.?t) (?:accept|agree|authori[sz]e|consent|permit)\b[^.;:!?]{0,200}|i (?:do not|don.?t) want\b[^.;:!?]{0,40}|(?:i |eu |yo )?(?:recuso|rechazo|rejeito|decline|refuse|reject|disagree|discordo)\b[^.;:!?]{0,40})$/;
+
+function isRefusal(words: unknown): boolean {
+  const folded = normalized(String(words).toLowerCase(), 'NFD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/\s+/g, ' ')
+    .replace(/^[\s"'(]+|(?<![\s"').!])[\s"').!]+$/g, '');
+  return REFUSALS.test(folded) || REFUSING.test(folded);
+}
+
+/** The value of a ticked checkbox is the words beside it: what is no refusal was agreed to. */
+function wordsOf(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  return cutText(cleanText(value), TEXT_LIMIT).trimEnd() || undefined;
+}
+
+/** What a post says of who filled it in. Anyone can say anything: it catches what does not try hard. */
+export interface Signs {
+  /** Whether the field that no person sees was filled in. */
+  trapped: boolean;
+  /** Milliseconds from the page's opening to the sending of its form; null if it is not said. */
+  filledMs: number | null;
+  /** Milliseconds since it was filled in, of one that was kept by a browser; null: it is of now. */
+  ageMs: number | null;
+  captchaToken: string | null;
+}
+
+/** Beside the lead, and no part of it: it differs from one try to the next. */
+const FILLED_MS = '_filledMs';
+const AGE_MS = '_ageMs';
+/** As long as the snippet keeps what it could not send. */
+const LONGEST_AGE_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/** Where the widgets of Turnstile, hCaptcha and reCAPTCHA put their answer. */
+const CAPTCHA_FIELDS = ['cf-turnstile-response', 'h-captcha-response', 'g-recaptcha-response'];
+
+const SIGNS: ReadonlySet<string> = new Set([FILLED_MS, AGE_MS, BODY_KEY, ...CAPTCHA_FIELDS]);
+
+const LONGEST_TOKEN = 4_096;
+
+/**
+ * Takes the signs off a body: what is left is the lead, and is what a repeat is compared with. A
+ * snippet sends what it does not know as a custom field, so they are looked for there too.
+ */
+export function takeSigns(body: unknown, honeypot: string | null): { body: unknown; signs: Signs } {
+  const none: Signs = { trapped: false, filledMs: null, ageMs: null, captchaToken: null };
+  if (!isJsonObject(body)) return { body, signs: none };
+  const custom = body['customFields'];
+  const names = honeypot === null ? SIGNS : new Set([...SIGNS, honeypot]);
+  // Most posts have none, and are left as they are.
+  if (!hasAny(body, names) && !(isJsonObject(custom) && hasAny(custom, names)))
+    return { body, signs: none };
+  const sent = (name: string): unknown[] =>
+    [body, custom].flatMap((fields) =>
+      isJsonObject(fields) && Object.hasOwn(fields, name) ? [fields[name]] : [],
+    );
+  const ageMs = readMilliseconds(sent(AGE_MS)[0]);
+  const signs: Signs = {
+    trapped: honeypot !== null && sent(honeypot).flat().some(isFilledIn),
+    filledMs: readMilliseconds(sent(FILLED_MS)[0]),
+    ageMs: ageMs === null ? null : Math.min(Math.floor(ageMs), LONGEST_AGE_MS),
+    captchaToken: CAPTCHA_FIELDS.flatMap(sent).find(isToken) ?? null,
+  };
+  return { body: { ...without(body, names), ...customWithout(custom, names) }, signs };
+}
+
+function hasAny(fields: JsonObject, names: ReadonlySet<string>): boolean {
+  for (const name of names) if (Object.hasOwn(fields, name)) return true;
+  return false;
+}
+
+function customWithout(custom: unknown, names: ReadonlySet<string>): JsonObject {
+  return isJsonObject(custom) ? { customFields: without(custom, names) } : {};
+}
+
+/** fromEntries defines each key as its own, `__proto__` too. */
+function without(fields: JsonObject, names: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)));
+}
+
+function isFilledIn(value: unknown): boolean {
+  return typeof value === 'string' ? value.trim() !== '' : value !== null && value !== undefined;
+}
+
+const isToken = (value: unknown): value is string =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= LONGEST_TOKEN;
+
+function readMilliseconds(value: unknown): number | null {
+  const text = typeof value === 'number' ? String(value) : value;
+  return typeof text === 'string' && /^\d{1,12}(\.\d+)?$/.test(text.trim()) ? Number(text) : null;
 }

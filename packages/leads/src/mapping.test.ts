@@ -7,7 +7,7 @@ import { jsonpath, type JSONValue } from 'json-p3';
 import { finderOf, mapBody, mappingFaults, rowsOf } from './mapping.ts';
 import { readLead, readSent, soleItem, type ReadingRules } from './lead.ts';
 import { parseBody } from './body.ts';
-import { PRESETS, PRESET_NAMES, presetMapping } from './presets/index.ts';
+import { PRESETS, PRESET_NAMES, presetMapping } from './presets.ts';
 
 const mapping = (rules: LinkMapping['rules']): LinkMapping => ({ preset: null, rules });
 const map = (rules: LinkMapping['rules'], body: unknown) => mapBody(body, mapping(rules));
@@ -27,7 +27,7 @@ interface Sample {
 
 describe('a preset', () => {
   test.each(PRESET_NAMES)('%s reads what its sender documents', (name) => {
-    const file = new URL(`presets/samples/${name}.json`, import.meta.url);
+    const file = new URL(`samples/${name}.json`, import.meta.url);
     for (const { body, form, externalId, lead } of JSON.parse(
       readFileSync(file, 'utf8'),
     ) as Sample[]) {

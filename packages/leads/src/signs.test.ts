@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { takeSigns } from './signs.ts';
+import { takeSigns } from './lead.ts';
 
 describe('the signs of a post', () => {
   test('are taken off the lead, wherever a form or the snippet put them', () => {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mapBody, mappingFaults } from './mapping.ts';
-import { suggestRules } from './suggest.ts';
+import { mapBody, mappingFaults, suggestRules } from './mapping.ts';
 
 test.each([
   [

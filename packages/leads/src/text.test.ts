@@ -7,7 +7,7 @@ import {
   customFieldKey,
   cutText,
   normalized,
-} from './text.ts';
+} from './reading.ts';
 
 test('two ways to write an accent become one', () => {
   expect(cleanText('Joa\u0303o')).toBe('João');

@@ -421,7 +421,7 @@ const PAGE = 200;
 export type Person = Pick<Erasure, 'workspaceId' | 'leadId' | 'aliases' | 'hashes' | 'order'>;
 
 /** What was kept and not applied, of all that a workspace keeps, that is of a person. */
-export async function findKept(
+async function findKept(
   store: Store,
   { workspaceId, leadId, aliases }: Pick<Person, 'workspaceId' | 'leadId' | 'aliases'>,
   /** `became`: it is a submission of theirs now. */
@@ -457,7 +457,7 @@ export async function matcherOf(
 }
 
 /** The lead ids in what was kept. */
-export function answeredIds(content: unknown): string[] {
+function answeredIds(content: unknown): string[] {
   if (typeof content !== 'object' || content === null) return [];
   return ['leadId', 'answeredLeadId'].flatMap((name) => {
     const id: unknown = Reflect.get(content, name);

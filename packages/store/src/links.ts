@@ -433,7 +433,7 @@ export function checkLinkGuard(guard: LinkGuardSettings): FieldError[] {
 }
 
 /** Everything that is wrong with the proof that a link asks for. Pure. */
-export function checkLinkProof(proof: LinkProof | null): FieldError[] {
+function checkLinkProof(proof: LinkProof | null): FieldError[] {
   if (proof === null) return [];
   const { by, secret } = proof;
   const isText = /^[\x20-\x7e]{1,512}$/.test(secret);
@@ -465,7 +465,7 @@ export function wholeGuard(asked: LinkGuardChanges = {}): LinkGuardSettings {
 }
 
 /** The columns of a guard; of what is left out, none. */
-export function guardColumns({ honeypot, minFillSeconds, captcha }: Partial<LinkGuardSettings>) {
+function guardColumns({ honeypot, minFillSeconds, captcha }: Partial<LinkGuardSettings>) {
   return {
     ...(honeypot !== undefined && { honeypot }),
     ...(minFillSeconds !== undefined && {

@@ -79,7 +79,7 @@ function monthsOf(table: Partitioned, first: Month, last: Month): Partition[] {
  * the table, all who come later wait behind it: so it gives up soon, to be tried again (a
  * StoreError of the code 55P03), and everything it does is bounded in time. Processes take turns.
  */
-export async function withTableLock<T>(
+async function withTableLock<T>(
   store: Store,
   run: (tx: Prisma.TransactionClient) => Promise<T>,
 ): Promise<T> {
@@ -124,7 +124,7 @@ export function firstIdAt(moment: Date): string {
 const DAY_MS = 86_400_000;
 
 /** How far one run may go beyond the last one. More needs the word of an operator. */
-export const LEAP_MS = 31 * DAY_MS;
+const LEAP_MS = 31 * DAY_MS;
 
 /** Rows a statement: deleting should not hold the table or the log of Postgres for long. */
 const BATCH = 5_000;

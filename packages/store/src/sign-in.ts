@@ -308,7 +308,7 @@ export interface SessionSummary {
 }
 
 /** Opens a session of an operator, and clears away what has ended, by Postgres's clock. */
-export async function openSession(
+async function openSession(
   { prisma }: { prisma: Pick<Store['prisma'], '$executeRaw' | '$queryRaw'> },
   operatorId: string,
   browser: string,
