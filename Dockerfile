@@ -25,7 +25,7 @@ RUN --mount=type=cache,target=/root/.npm npm ci --no-progress
 COPY . .
 RUN node scripts/build.js \
  && mkdir /out \
- && cp -r --parents apps/*/dist apps/cli/bin packages/*/dist prisma/migrations deploy/image/healthy.js /out
+ && cp -r --parents apps/*/dist apps/cli/bin packages/capture/dist prisma/migrations deploy/image/healthy.js /out
 
 # What the apps need when they run. By app, as test servers are a workspace too.
 FROM ${NODE_IMAGE} AS production

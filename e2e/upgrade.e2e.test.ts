@@ -1,13 +1,4 @@
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,25 +17,20 @@ afterEach(async () => {
 function buildNextRelease(): string {
   const folder = mkdtempSync(join(tmpdir(), 'leadgate-next-'));
   closers.push(() => rmSync(folder, { recursive: true }));
-  const copied = (path: string): boolean => !/[/](src|node_modules)$/.test(path);
-  for (const part of ['apps', 'packages'])
-    cpSync(join(root, part), join(folder, part), { recursive: true, filter: copied });
-  const modules = join(folder, 'node_modules');
-  mkdirSync(modules);
-  for (const name of readdirSync(join(root, 'node_modules')))
-    if (name !== '@leadgate') symlinkSync(join(root, 'node_modules', name), join(modules, name));
-  mkdirSync(join(modules, '@leadgate'));
-  for (const part of ['apps', 'packages'])
-    for (const name of readdirSync(join(folder, part)))
-      symlinkSync(join(folder, part, name), join(modules, '@leadgate', name));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  const payload = join(folder, 'packages/contract/dist/job.js');
-  const text = readFileSync(payload, 'utf8');
-  const next = text
-    .replace('WRITTEN_VERSION = 2;', 'WRITTEN_VERSION = 3;')
-    .replace('READ_VERSIONS = [2];', 'READ_VERSIONS = [2, 3];');
-  if (next.match(/= (3|\[2, 3\]);/g)?.length !== 2) throw new Error('the versions were not found');
-  writeFileSync(payload, next);
+  // A receiver's build has only what writes.
+  for (const [app, places] of Object.entries({ receiver: 1, worker: 2 })) {
+    const dist = join(folder, 'apps', app, 'dist');
+    cpSync(join(root, 'apps', app, 'dist'), dist, { recursive: true });
+    const main = join(dist, 'main.js');
+    const next = readFileSync(main, 'utf8')
+      .replace('WRITTEN_VERSION = 2;', 'WRITTEN_VERSION = 3;')
+      .replace('READ_VERSIONS = [2];', 'READ_VERSIONS = [2, 3];');
+    if (next.match(/_VERSIONS? = (3|\[2, 3\]);/g)?.length !== places)
+      throw new Error('the versions were not found');
+    writeFileSync(main, next);
+  }
   return folder;
 }
 

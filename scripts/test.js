@@ -27,8 +27,9 @@ missing installed.
                             tests named *.cluster.test.ts, which kill a master, move slots under load and
                             restart every process behind HAProxy, and those of npm test that say what a
                             Cluster could break
-  npm run test:lts          packages and apps on the Node that is recommended, which npm brings
+  npm run test:lts          all tests on the Node that is recommended, which npm brings
   npm run test:pgbouncer    the store's tests through a PgBouncer that pools transactions
+  npm run openapi           writes apps/*/openapi.json from the schemas of the routes
   npm run test:redis -- valkey-server
                             what runs in Redis, on another Redis or Valkey: a program on the PATH, or where
                             it is
@@ -68,8 +69,6 @@ const SUITES = {
     return {
       node,
       env: { PATH: [dirname(node), process.env.PATH].join(delimiter) },
-      // Not whole systems (e2e, chaos, the launcher), which take longest.
-      tests: ['packages/', 'apps/'],
     };
   },
   pgbouncer: () => {
@@ -80,6 +79,7 @@ const SUITES = {
       tests: ['packages/store/src/apply/apply-group.integration', 'packages/store/src/partitions'],
     };
   },
+  openapi: () => ({ tests: ['apps/receiver/src/openapi', 'apps/console/src/openapi', '--update'] }),
   redis: (args) => {
     const program = args.shift();
     if (program === undefined || program.startsWith('-'))
