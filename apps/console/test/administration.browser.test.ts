@@ -2,6 +2,7 @@ import { openWorkspace } from '@leadgate/intake';
 import { queueCounts } from '@leadgate/queue';
 import { applyGroup, endpointBacklog, listEndpoints, recordTries } from '@leadgate/store';
 import { sampleSubmission } from '@leadgate/testkit';
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import {
@@ -263,6 +264,37 @@ test.each(SIZES)(
   },
   60_000,
 );
+
+test('a workspace is made, and removed by its name when it was said what goes; the form behind is not sent', async () => {
+  const { page, faults } = await pages.openAs('administrator');
+  const changes: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'PATCH') changes.push(request.url());
+  });
+  const dialog = page.getByRole('dialog');
+  const name = `Passageira ${randomUUID().slice(0, 4)}`;
+  const shown = page.getByRole('combobox', { name: 'Workspace' });
+  await page.goto('/settings');
+  await page.getByRole('button', { name: 'New workspace' }).click();
+  await dialog.getByLabel('Name').fill(name);
+  await dialog.getByLabel('Name').press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await expect.poll(() => shown.inputValue()).toBe(name);
+
+  await page.getByRole('button', { name: 'Remove this workspace' }).click();
+  await dialog.getByText('No lead, no post, no capture link and no endpoint go').waitFor();
+  const remove = dialog.getByRole('button', { name: 'Remove this workspace' });
+  await dialog.getByLabel('Type its name').fill(name.slice(0, -1));
+  expect(await remove.isDisabled()).toBe(true);
+  await dialog.getByLabel('Type its name').fill(name);
+  await expectUsable(page);
+  await remove.click();
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  await expect.poll(() => shown.inputValue()).toBe('Agência');
+  expect(await pages.console.store.prisma.workspace.count({ where: { name } })).toBe(0);
+  expect(changes).toEqual([]);
+  expect(faults).toEqual([]);
+}, 60_000);
 
 test.each(SIZES)(
   'a viewer is told what needs another role, at %s',

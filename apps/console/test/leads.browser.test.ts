@@ -78,6 +78,27 @@ test('leads are filtered by the address, exported as filtered, and one is opened
   await page.reload();
   await page.getByText('All 65 leads').waitFor();
 
+  const views = page.getByRole('button', { name: 'Views' });
+  await views.click();
+  await page.getByLabel('Name of this view').fill('To write to');
+  await page.getByRole('button', { name: 'Keep' }).click();
+  const view = page.getByRole('button', { name: 'To write to', exact: true });
+  await view.waitFor();
+  await expectUsable(page);
+  await page.goto('/leads');
+  await page.getByRole('link', { name: 'Pessoa 259', exact: true }).waitFor();
+  await views.click();
+  await view.click();
+  await page.getByText('All 65 leads').waitFor();
+  expect(page.url()).toContain('telephone=no');
+  await page.getByRole('button', { name: 'Remove the view To write to' }).click();
+  await view.waitFor({ state: 'detached' });
+  await page.reload();
+  await views.click();
+  await page.getByLabel('Name of this view').waitFor();
+  expect(await view.count()).toBe(0);
+  await page.keyboard.press('Escape');
+
   await page.getByRole('button', { name: 'Export' }).click();
   const [download] = await Promise.all([
     page.waitForEvent('download'),

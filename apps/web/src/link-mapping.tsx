@@ -77,12 +77,13 @@ export function Mapping({ link }: { link: Link }) {
   const [list, setList] = useState(link.mapping?.rows ?? '');
   const [read, setRead] = useState<object | null>(null);
   const acts = may('operator', link.workspaceId);
+  const mapping = mappingOf(rules, list, link);
   const save = useMutation({
     mutationFn: () =>
       dataOf(
         api.PATCH('/api/links/{linkId}', {
           params: { path: { linkId: link.id } },
-          body: { mapping: mappingOf(rules, list, link) },
+          body: { mapping },
         }),
       ),
     onSuccess: (saved) => {
@@ -99,6 +100,7 @@ export function Mapping({ link }: { link: Link }) {
   const change = (at: number, changes: Partial<Rule>) =>
     setRules(rules.map((rule, index) => (index === at ? { ...rule, ...changes } : rule)));
   const fault = faultsOf(save.error);
+  const isListAlone = mapping === null && list.trim() !== '';
   return (
     <div className="lead">
       <form
@@ -151,7 +153,7 @@ export function Mapping({ link }: { link: Link }) {
               placeholder="$.leads"
               spellCheck={false}
               value={list}
-              error={fault('/mapping/rows')}
+              error={isListAlone ? t('rowsAlone') : fault('/mapping/rows')}
               onChange={({ currentTarget: { value } }) => setList(value)}
             />
           </Stack>
@@ -174,7 +176,7 @@ export function Mapping({ link }: { link: Link }) {
               >
                 {t('propose')}
               </Button>
-              <Button type="submit" loading={save.isPending}>
+              <Button type="submit" loading={save.isPending} disabled={isListAlone}>
                 {t('save')}
               </Button>
               {propose.isSuccess && (
@@ -191,7 +193,7 @@ export function Mapping({ link }: { link: Link }) {
           )}
         </fieldset>
       </form>
-      <Try link={link} mapping={mappingOf(rules, list, link)} tell={setRead} />
+      <Try link={link} mapping={mapping} tell={setRead} />
     </div>
   );
 }

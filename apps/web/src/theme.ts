@@ -14,13 +14,27 @@ const pine: MantineColorsTuple = [
   '#03543d',
 ];
 
+/** Of what cannot be undone: Mantine's, but for its dark end, on which white is not read. */
+const red: MantineColorsTuple = [
+  '#fff5f5',
+  '#ffe3e3',
+  '#ffc9c9',
+  '#ffa8a8',
+  '#ff8787',
+  '#ff6b6b',
+  '#fa5252',
+  '#c92a2a',
+  '#b32424',
+  '#9c1e1e',
+];
+
 /** Dense and calm: small text, thin lines, one colour that acts. */
 export const theme = createTheme({
   primaryColor: 'pine',
   // One for both: white on it is read in the dark too.
   primaryShade: 7,
   autoContrast: true,
-  colors: { pine },
+  colors: { pine, red },
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, monospace',
   fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.25rem' },
