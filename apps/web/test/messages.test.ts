@@ -32,6 +32,13 @@ test('each text stands in both languages, with the same holes', () => {
     ]);
 });
 
+test('none is not said as one: to Portuguese “one” is zero too', () => {
+  expect([...pt].filter(([, text]) => /\bone \{/.test(text))).toEqual([]);
+  const plurals = [...pt.values()].filter((text) => text.includes(', plural,'));
+  expect(plurals.length).toBeGreaterThan(20);
+  for (const text of plurals) expect(text).toMatch(/=1 \{/);
+});
+
 /** Texts that codes of the API choose, so that no page names them. */
 const CHOSEN = [
   ...['note.', 'code.', 'held.', 'overview.alarm.', 'shell.language.', 'settings.retention.'],

@@ -159,7 +159,6 @@ function RunTable({
   describe: RunText;
 }) {
   const t = useTranslations('imports');
-  const { may } = useSession();
   return (
     <table className="list" aria-busy={isPending}>
       <thead>
@@ -184,25 +183,17 @@ function RunTable({
           ))}
         {runs.map((run) => (
           <tr key={run.id}>
-            <td>
+            <td className="wraps">
               {describe.what(run)}
-              <span className="under">
-                {describe.counts(run)} · <Time at={run.begunAt} near />
+              <span className="under wraps">
+                <Came run={run} describe={describe} /> · <Time at={run.begunAt} near />
               </span>
             </td>
             <td data-keep>
               <RunState run={run} />
             </td>
-            <td>
-              {describe.counts(run)}
-              {run.file !== null && may('operator', run.workspaceId) && (
-                <>
-                  {' '}
-                  <a href={`/api/imports/${run.id}/refused`} download>
-                    {t('refusedRows')}
-                  </a>
-                </>
-              )}
+            <td className="wraps">
+              <Came run={run} describe={describe} />
             </td>
             <td>{run.begunBy.name}</td>
             <td>
@@ -212,5 +203,24 @@ function RunTable({
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** What came of it, and the rows that were refused. */
+function Came({ run, describe }: { run: Run; describe: RunText }) {
+  const t = useTranslations('imports');
+  const { may } = useSession();
+  return (
+    <>
+      {describe.counts(run)}
+      {run.file !== null && may('operator', run.workspaceId) && (
+        <>
+          {' '}
+          <a href={`/api/imports/${run.id}/refused`} download>
+            {t('refusedRows')}
+          </a>
+        </>
+      )}
+    </>
   );
 }

@@ -30,7 +30,7 @@ export default function InboxPage() {
             aria-label={t('search')}
             placeholder={t('search')}
             leftSection={<Icon name="search" size={14} />}
-            w={{ base: '100%', xs: 280 }}
+            w={{ base: '100%', xs: 380 }}
             value={typed}
             onChange={({ currentTarget: { value } }) => {
               setTyped(value);
@@ -106,7 +106,9 @@ function Causes({ workspace }: { workspace: Workspace }) {
               </Link>
               <CauseUnder cause={one} />
             </span>
-            <span className="soft">{one.newest !== null && <Time at={one.newest} near />}</span>
+            <span className="soft when">
+              {one.newest !== null && <Time at={one.newest} near />}
+            </span>
           </li>
         ))}
       </ul>
