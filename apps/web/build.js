@@ -15,10 +15,10 @@ const WORTH_COMPRESSING = 1_024;
 const TARGET = ['chrome123', 'firefox120', 'safari17.5'];
 
 /** What pages may share. */
-const OURS = /node_modules|docs\/|src\/(?!pages\/)|rolldown\/runtime/;
+const OURS = /node_modules|src\/(?!pages\/)|rolldown\/runtime/;
 /** What pages with forms share, and those that are opened first need not load. */
 const OF_FORMS =
-  /(?:NumberInput|PasswordInput|Textarea|Radio|Tabs|Progress)|number-format|docs\/|src\/(?:[\w-]*(?:form|import)|endpoint|settings|verify|parts\/(?:form|run))/;
+  /(?:NumberInput|PasswordInput|Textarea|Radio|Tabs|Progress)|number-format|src\/(?:[\w-]*(?:form|import)|endpoint|settings|parts\/(?:form|run))/;
 
 /** @typedef {string | readonly unknown[] | { [name: string]: Messages }} Messages */
 

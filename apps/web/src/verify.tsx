@@ -21,7 +21,7 @@ const PROGRAMS = new Map(
 );
 
 /** What the receiver of messages checks them with, to copy. */
-export function Verify() {
+export default function Verify() {
   const t = useTranslations('endpoint');
   const [language, setLanguage] = useState<string>('js');
   const program = PROGRAMS.get(language) ?? '';

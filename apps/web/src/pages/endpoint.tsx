@@ -9,7 +9,7 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { Fragment, useState } from 'react';
+import { Fragment, lazy, Suspense, useState } from 'react';
 import { useFormatter, useNow, useTranslations } from 'use-intl';
 import { Link, useParams, useSearchParams } from 'wouter';
 import { api, dataOf } from '../api.ts';
@@ -23,7 +23,6 @@ import { Failure, Nothing, NotYours, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
-import { Verify } from '../verify.tsx';
 import { Health, type Try, useBacklog, useRate } from './deliveries.tsx';
 
 export default function EndpointPage() {
@@ -44,6 +43,9 @@ export default function EndpointPage() {
   if (isPending) return <Waiting />;
   return may('operator', data.workspaceId) ? <EndpointView endpoint={data} /> : <NotYours />;
 }
+
+/** With the documentation's programs in it. */
+const Verify = lazy(() => import('../verify.tsx'));
 
 const TABS = ['tries', 'verify', 'settings'] as const;
 
@@ -85,7 +87,9 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
             <Tries endpoint={endpoint} />
           </Tabs.Panel>
           <Tabs.Panel value="verify" className="narrow">
-            <Verify />
+            <Suspense fallback={<Waiting />}>
+              <Verify />
+            </Suspense>
           </Tabs.Panel>
           <Tabs.Panel value="settings">
             <EndpointSettings endpoint={endpoint} />

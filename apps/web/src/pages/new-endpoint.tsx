@@ -1,16 +1,17 @@
 import { Button, Group, Stack } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
 import { api, dataOf, faultsOf } from '../api.ts';
 import { EndpointFields, formOf, settingsOf } from '../endpoint-form.tsx';
 import { Secret } from '../parts/secret.tsx';
-import { Nothing, NotYours } from '../parts/standing.tsx';
+import { Nothing, NotYours, Waiting } from '../parts/standing.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
 import { FormEnd } from '../parts/form-end.tsx';
-import { Verify } from '../verify.tsx';
+
+const Verify = lazy(() => import('../verify.tsx'));
 
 export default function NewEndpointPage() {
   const t = useTranslations('endpoint');
@@ -42,7 +43,9 @@ export default function NewEndpointPage() {
         <PageHead title={made.name} before={head} />
         <Stack className="page-body narrow" gap="lg">
           <Secret title={t('secret')} text={made.secret} hint={t('secretHint')} />
-          <Verify />
+          <Suspense fallback={<Waiting />}>
+            <Verify />
+          </Suspense>
           <Group justify="flex-end">
             <Button component={Link} href={`/deliveries/${made.id}`}>
               {t('go')}
