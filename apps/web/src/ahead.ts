@@ -13,6 +13,10 @@ globalThis.leadgate = {
     ),
   })),
 };
-for (const { answer } of globalThis.leadgate.begun)
-  // Who takes it is told.
-  answer.catch(() => {});
+for (const one of globalThis.leadgate.begun)
+  one.answer
+    .then(async (answer) => {
+      if (answer.ok) one.data = await answer.clone().json();
+    })
+    // Who takes the answer is told.
+    .catch(() => {});

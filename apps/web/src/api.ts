@@ -16,6 +16,16 @@ async function begun(request: Request): Promise<Response | undefined> {
   return at < 0 ? undefined : all.splice(at, 1)[0]?.answer;
 }
 
+/**
+ * What came of what the page itself asked for, if it is there: it is drawn at once then. Each is taken once. `body`: of
+ * a POST, as text.
+ */
+export function answered<T>(url: string, body = ''): T | undefined {
+  const all = leadgate.begun;
+  const at = all.findIndex((one) => one.url === url && one.body === body && one.data !== undefined);
+  return at < 0 ? undefined : (all.splice(at, 1)[0]?.data as T);
+}
+
 export type Problem = components['schemas']['Problem'];
 
 type Method = 'get' | 'post' | 'patch' | 'delete';

@@ -56,6 +56,12 @@ export interface Asked {
   body: string;
 }
 
+/** An address of the API with its query, as the page itself asks for it. */
+export function addressOf(path: string, query: object): string {
+  const text = new URLSearchParams(Object.entries(query)).toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
 /** What the page of an address asks for before it is of use. */
 export function askedFirst(
   { pathname, search }: Pick<URL, 'pathname' | 'search'>,
@@ -64,10 +70,7 @@ export function askedFirst(
   const params = new URLSearchParams(search);
   const workspace = lookedAt(workspaces ?? [], params);
   if (me === undefined || workspace === undefined) return [];
-  const get = (path: string, query: object): Asked => {
-    const text = new URLSearchParams(Object.entries(query)).toString();
-    return { url: text === '' ? path : `${path}?${text}`, body: '' };
-  };
+  const get = (path: string, query: object): Asked => ({ url: addressOf(path, query), body: '' });
   if (pathname === '/')
     return [
       get('/api/series', seriesAsked(workspace.id, grainOf(params), Date.now())),
@@ -95,7 +98,13 @@ export interface Answered {
   first?: boolean;
 }
 
+/** A request that is on its way; `data`: what came of it, as soon as all of it is there. */
+interface Begun extends Asked {
+  answer: Promise<Response>;
+  data?: unknown;
+}
+
 declare global {
   /** What the page holds, and what it asked for before the application was there. */
-  var leadgate: { answered: Answered; begun: (Asked & { answer: Promise<Response> })[] };
+  var leadgate: { answered: Answered; begun: Begun[] };
 }

@@ -1,8 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
-import { type Answer, api, dataOf } from './api.ts';
-import { alarmsAsked, DAY_MS, type Grain, HOUR_MS, seriesAsked, SHOWN } from './asked.ts';
+import { type Answer, answered, api, dataOf } from './api.ts';
+import {
+  addressOf,
+  alarmsAsked,
+  DAY_MS,
+  type Grain,
+  HOUR_MS,
+  seriesAsked,
+  SHOWN,
+} from './asked.ts';
 
-type Row = Answer<'/api/series', 'get'>['rows'][number];
+type Series = Answer<'/api/series', 'get'>;
+type Row = Series['rows'][number];
 
 /** Counts again so often; what happens is shown at once beside them. */
 const LOOK_EVERY_MS = 15_000;
@@ -57,34 +66,38 @@ const sumOf = (all: readonly Counts[]): Counts =>
 export function useFigures(workspaceId: string, grain: Grain, linkId?: string) {
   return useQuery({
     queryKey: ['series', workspaceId, grain, linkId],
-    queryFn: async (): Promise<Figures> => {
-      const shown = SHOWN[grain];
+    queryFn: async () => {
       const now = Date.now();
-      const { rows, zone } = await dataOf(
-        api.GET('/api/series', {
-          params: {
-            query: {
-              ...seriesAsked(workspaceId, grain, now),
-              ...(linkId !== undefined && { linkId }),
-            },
-          },
-        }),
-      );
-      const byTime = new Map(rows.map((row) => [row.at, row]));
-      const key = (ago: number) => timeOf(grain, zone, now, ago);
-      const times = Array.from({ length: shown }, (_, n) => shown - 1 - n).map((ago) => ({
-        at: key(ago),
-        now: countsOf(byTime.get(key(ago))),
-        before: countsOf(byTime.get(key(ago + (grain === 'hour' ? 7 * 24 : 7)))),
-      }));
-      return {
-        ...{ times, zone },
-        now: sumOf(times.map((time) => time.now)),
-        before: sumOf(times.map((time) => time.before)),
+      const query = {
+        ...seriesAsked(workspaceId, grain, now),
+        ...(linkId !== undefined && { linkId }),
       };
+      return figuresOf(await dataOf(api.GET('/api/series', { params: { query } })), grain, now);
+    },
+    initialData() {
+      const now = Date.now();
+      const url = addressOf('/api/series', seriesAsked(workspaceId, grain, now));
+      const series = linkId === undefined ? answered<Series>(url) : undefined;
+      return series && figuresOf(series, grain, now);
     },
     refetchInterval: LOOK_EVERY_MS,
   });
+}
+
+function figuresOf({ rows, zone }: Series, grain: Grain, now: number): Figures {
+  const shown = SHOWN[grain];
+  const byTime = new Map(rows.map((row) => [row.at, row]));
+  const key = (ago: number) => timeOf(grain, zone, now, ago);
+  const times = Array.from({ length: shown }, (_, n) => shown - 1 - n).map((ago) => ({
+    at: key(ago),
+    now: countsOf(byTime.get(key(ago))),
+    before: countsOf(byTime.get(key(ago + (grain === 'hour' ? 7 * 24 : 7)))),
+  }));
+  return {
+    ...{ times, zone },
+    now: sumOf(times.map((time) => time.now)),
+    before: sumOf(times.map((time) => time.before)),
+  };
 }
 
 /** As the API names the time that was so many hours or days ago. */
@@ -124,9 +137,10 @@ export function useAlarms(workspaceId: string, ofAll: boolean) {
     queryKey: ['alarms', workspaceId, ofAll],
     queryFn: async () => {
       const query = alarmsAsked(workspaceId, ofAll);
-      const alarms = await dataOf(api.GET('/api/alarms', { params: { query } }));
-      return alarms.filter((one) => [workspaceId, null].includes(one.workspaceId));
+      return dataOf(api.GET('/api/alarms', { params: { query } }));
     },
+    initialData: () => answered<Alarm[]>(addressOf('/api/alarms', alarmsAsked(workspaceId, ofAll))),
+    select: (alarms) => alarms.filter((one) => [workspaceId, null].includes(one.workspaceId)),
     refetchInterval: LOOK_EVERY_MS,
   });
 }

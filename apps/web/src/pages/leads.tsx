@@ -21,7 +21,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
-import { type Answer, api, dataOf } from '../api.ts';
+import { type Answer, answered, api, dataOf } from '../api.ts';
 import { leadsAsked } from '../asked.ts';
 import { Caught } from '../caught.tsx';
 import {
@@ -39,7 +39,8 @@ import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { PageHead } from '../shell.tsx';
 
-type Lead = Answer<'/api/workspaces/{workspaceId}/leads/search', 'post'>['leads'][number];
+type LeadList = Answer<'/api/workspaces/{workspaceId}/leads/search', 'post'>;
+type Lead = LeadList['leads'][number];
 
 /** Columns beside the name, by the member of a lead. */
 const COLUMNS = [
@@ -137,6 +138,11 @@ function Filtered({ workspace, columns }: Shown) {
             body: leadsAsked(filter, pageParam),
           }),
         ),
+      initialData() {
+        const url = `/api/workspaces/${workspace.id}/leads/search`;
+        const first = answered<LeadList>(url, JSON.stringify(leadsAsked(filter, null)));
+        return first && { pages: [first], pageParams: [null] };
+      },
       initialPageParam: null as string | null,
       getNextPageParam: (last) => last.next,
     });
