@@ -420,6 +420,8 @@ const FOLLOW_FOCUS = `(() => {
   // Of radios with one name the arrow keys reach the others.
   walk.missed = () => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
     .filter((one) => one.tabIndex >= 0 && one.getClientRects().length > 0 && getComputedStyle(one).visibility === 'visible')
+    // What is folded away has its place as soon as axe has looked for it.
+    .filter((one) => one.checkVisibility())
     .filter((one) => !one.matches(':disabled, [type=radio]:not(:checked)'))
     // Of a long list only what is in sight is there: what comes back is another element.
     .filter((one) => !walk.reached.some((seen) => seen === one || (!seen.isConnected && seen.outerHTML === one.outerHTML)))
