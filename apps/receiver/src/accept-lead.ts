@@ -7,6 +7,7 @@ import {
   type FieldError,
   type HeldReason,
   type Lead,
+  type LinkProof,
   type Note,
   type ProblemCode,
   PROBLEMS,
@@ -17,6 +18,7 @@ import {
 import {
   acceptOrSpool,
   type AcceptFailure,
+  type AcceptRequest,
   type IntakeWithSpool,
   type LimitUse,
   MAX_WEIGHT,
@@ -34,7 +36,7 @@ import {
   takeSigns,
 } from '@leadgate/leads';
 import type { ProblemDetails } from './answer.ts';
-import { checkForSpam, type Verdict, type VerifyCaptcha } from './spam.ts';
+import { checkForSpam, TAKEN, type Verdict, type VerifyCaptcha } from './spam.ts';
 import { hashBody, takeIdempotencyKey } from './idempotency.ts';
 import type { BodyText } from './body.ts';
 import { provenBody } from './proof.ts';
@@ -115,13 +117,18 @@ interface Refusal {
  * Takes the lead of a post: reads it, reserves its lead id and order, and enqueues it. It is durable
  * when this says `accepted`, and only then. Never rejects because of the body or of Redis.
  */
-export async function acceptLead(
+export function acceptLead(intake: Intake, within: WithinDeadline, post: Post): Promise<Outcome> {
+  const { proof } = post.link;
+  if (proof === undefined) return acceptProven(intake, within, post);
+  return acceptSigned(intake, within, post, proof);
+}
+
+async function acceptSigned(
   intake: Intake,
   within: WithinDeadline,
   post: Post,
+  proof: LinkProof,
 ): Promise<Outcome> {
-  const { proof } = post.link;
-  if (proof === undefined) return acceptProven(intake, within, post);
   const secret = intake.openSecret(proof.secret);
   // Its sender tries again, and an operator is told.
   if (secret === null) return refused('unavailable');
@@ -138,7 +145,8 @@ async function acceptProven(intake: Intake, within: WithinDeadline, post: Post):
   if (parsed.kind === 'refused') return turnAway(intake, post, parsed);
   const rows = link.mapping === undefined ? null : rowsOf(parsed.value, link.mapping);
   if (rows !== null) return acceptRows(intake, within, post, { rows, notes: parsed.notes });
-  const reading = readFields(post, { ...parsed, value: soleItem(parsed.value, link) });
+  const { notes } = parsed;
+  const reading = readFields(post, { value: soleItem(parsed.value, link), notes });
   return reading.kind === 'read'
     ? store(intake, within, post, reading)
     : turnAway(intake, post, reading);
@@ -290,19 +298,28 @@ function readFields(
     isForm: received.type === 'form',
   });
   // What a mapping reads may stand under any key, and may be another mapping's tomorrow.
-  const kept = link.mapping === undefined ? keptBody(received, value) : { ...received, notes: [] };
+  const kept =
+    link.mapping === undefined
+      ? keptBody(received, value)
+      : { text, type: received.type, notes: [] };
   if (key.kind === 'invalid') {
     const errors = [key.error, ...(reading.kind === 'refused' ? reading.errors : [])];
     return { kind: 'refused', code: 'invalid-lead', errors, kept };
   }
   if (reading.kind === 'refused') return { ...reading, kept };
-  return {
-    ...reading,
-    kept,
-    notes: [...received.notes, ...notes, ...reading.notes, ...kept.notes],
+  // Member by member, here and in what follows: each post is made anew several times on its way.
+  const read: ReadPost = {
+    kind: 'read',
+    lead: reading.lead,
+    identities: reading.identities,
+    notes: received.notes.concat(notes, reading.notes, kept.notes),
     signs,
-    ...(key.kind === 'key' && { idempotency: { key: key.key, bodyHash: hashBody(body, text) } }),
+    kept,
   };
+  if (reading.consent !== undefined) read.consent = reading.consent;
+  if (reading.held !== undefined) read.held = reading.held;
+  if (key.kind === 'key') read.idempotency = { key: key.key, bodyHash: hashBody(body, text) };
+  return read;
 }
 
 async function store(
@@ -312,41 +329,44 @@ async function store(
   reading: ReadPost,
 ): Promise<Outcome> {
   const { linkId, workspaceId, guard } = post.link;
+  const { signs, held, kept, notes } = reading;
+  // Nothing is waited for if nothing is asked.
   const verdict: Verdict =
-    reading.held === undefined
-      ? await checkForSpam(guard, reading.signs, intake.verifyCaptcha)
-      : { kind: 'held', reason: reading.held };
-  const { ageMs } = reading.signs;
-  const notes = [...reading.notes];
+    held !== undefined
+      ? { kind: 'held', reason: held }
+      : guard === undefined
+        ? TAKEN
+        : await checkForSpam(guard, signs, intake.verifyCaptcha);
   if (verdict.kind === 'taken-unchecked') notes.push({ field: '', code: 'captcha-unchecked' });
-  const { lead, consent, idempotency, identities: identityKeys } = reading;
+  const submission: AcceptRequest['submission'] = {
+    id: post.submissionId,
+    workspaceId,
+    linkId,
+    source: 'post',
+    lead: reading.lead,
+    notes,
+    body: storable(kept.text),
+    bodyType: kept.type,
+  };
+  const { page, userAgent, address } = post.sender;
+  if (page !== undefined) submission.page = page;
+  if (userAgent !== undefined) submission.userAgent = userAgent;
+  if (address !== undefined) submission.address = address;
+  if (reading.consent !== undefined) submission.consent = reading.consent;
   const trace = traceparent();
-  const acceptance = await acceptOrSpool(
-    intake,
-    {
-      submission: {
-        id: post.submissionId,
-        workspaceId,
-        linkId,
-        source: 'post',
-        lead,
-        notes,
-        ...(consent && { consent }),
-        body: storable(reading.kept.text),
-        bodyType: reading.kept.type,
-        ...post.sender,
-        ...(trace !== undefined && { traceparent: trace }),
-      },
-      offeredLeadId: randomUUID(),
-      identityKeys,
-      ...(ageMs !== null && { stamp: (post.receivedAt - ageMs) * 1_000 }),
-      ...(verdict.kind === 'held' && { held: verdict.reason }),
-      ...(idempotency && { idempotency }),
-      limits: post.limits,
-      joinLimit: post.joinLimit,
-    },
-    { within, maySpool: () => intake.isOnDisk(post.code) },
-  );
+  if (trace !== undefined) submission.traceparent = trace;
+  const request: AcceptRequest = {
+    submission,
+    offeredLeadId: randomUUID(),
+    identityKeys: reading.identities,
+    limits: post.limits,
+    joinLimit: post.joinLimit,
+  };
+  if (signs.ageMs !== null) request.stamp = (post.receivedAt - signs.ageMs) * 1_000;
+  if (verdict.kind === 'held') request.held = verdict.reason;
+  if (reading.idempotency !== undefined) request.idempotency = reading.idempotency;
+  const maySpool = (): boolean => intake.isOnDisk(post.code);
+  const acceptance = await acceptOrSpool(intake, request, { within, maySpool });
   switch (acceptance.kind) {
     case 'accepted':
       return acceptance;
@@ -385,4 +405,5 @@ function keepRejected(
 }
 
 /** Postgres text cannot hold U+0000. In a JSON body it can only stand where it is an error. */
-const storable = (text: string): string => text.replaceAll('\0', '\ufffd');
+const storable = (text: string): string =>
+  text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;

@@ -12,28 +12,36 @@ export type Admission =
   /** The directory cannot say now whether there is such a link. */
   | { kind: 'not-known-yet' };
 
-/**
- * Whether a post to a code may go on to its body. Rejects when the directory had to ask Redis and
- * got no answer.
- */
-export async function admit(
-  directory: Pick<LinkDirectory, 'find' | 'peek'>,
-  within: WithinDeadline,
-  post: { code: string; origin: string | undefined; now: number },
-): Promise<Admission> {
+/** What a post to a code says of itself before its body. */
+export interface Arriving {
+  code: string;
+  origin: string | undefined;
+  now: number;
+}
+
+/** Whether a post to a code may go on to its body, if this process knows; null: the directory has to be asked. */
+export function admitKnown(
+  directory: Pick<LinkDirectory, 'peek'>,
+  post: Arriving,
+): Admission | null {
   if (!CODE.test(post.code)) return { kind: 'unknown-link' };
   const known = directory.peek(post.code);
-  if (known !== null) return admissionOf(known, post);
+  return known === null ? null : admissionOf(known, post);
+}
+
+/** The same of a code that is to be asked for. Rejects when Redis, which is asked then, gave no answer. */
+export async function admitAsked(
+  directory: Pick<LinkDirectory, 'find'>,
+  within: WithinDeadline,
+  post: Arriving,
+): Promise<Admission> {
   const finding = await within(directory.find(post.code));
   if (finding.kind === 'unknown') return { kind: 'unknown-link' };
   if (finding.kind === 'not-known-yet') return finding;
   return admissionOf(finding.link, post);
 }
 
-function admissionOf(
-  link: CaptureLink,
-  post: { origin: string | undefined; now: number },
-): Admission {
+function admissionOf(link: CaptureLink, post: Arriving): Admission {
   const isExpired = link.expiresAt !== null && link.expiresAt <= post.now;
   if (link.state !== 'open' || isExpired) return { kind: 'turned-away', code: 'link-closed', link };
   if (!mayPost(link, post.origin)) return { kind: 'turned-away', code: 'origin-not-allowed', link };

@@ -43,10 +43,10 @@ export async function receiverApp(app: FastifyInstance, services: ReceiverServic
 }
 
 // Ids only: the code is a capability, and query strings and bodies hold people.
-function logAnswer({ log, id, arrival, answer }: FastifyRequest, reply: FastifyReply): void {
+function logAnswer({ log, id, postedTo, answer }: FastifyRequest, reply: FastifyReply): void {
   log.debug({
     submissionId: id,
-    linkId: arrival?.link.linkId,
+    linkId: postedTo?.linkId,
     answer,
     status: reply.statusCode,
     ms: Math.round(reply.elapsedTime * 10) / 10,

@@ -107,11 +107,14 @@ export async function receiveBody(
     else chunks.length = 0;
   });
   if (length > BODY_LIMIT_BYTES) return { kind: 'too-large', drained };
-  const bytes = Buffer.concat(chunks, length);
+  const [first = NO_BYTES, ...others] = chunks;
+  const bytes = others.length === 0 ? first : Buffer.concat(chunks, length);
   const { text, notes } = decodeText(bytes, charset);
-  const looks = /^\s*[{[]/.test(text) ? 'json' : 'form';
-  return { kind: 'read', text, type: format === 'unsaid' ? looks : format, notes, bytes };
+  const type = format === 'unsaid' ? (/^\s*[{[]/.test(text) ? 'json' : 'form') : format;
+  return { kind: 'read', text, type, notes, bytes };
 }
+
+const NO_BYTES = Buffer.alloc(0);
 
 /** A multipart form as the urlencoded form of the same fields. */
 async function receiveForm(

@@ -47,7 +47,7 @@ export const consentRoutes: FastifyPluginAsync<ReceiverServices> = (app, service
         ...withdrawalOf(asked.consenter, {
           submissionId: request.id,
           language: languageOf(request),
-          ...senderOf(request, config.KEEP_ADDRESS),
+          ...senderOf(request.headers, addressOf(request), config.KEEP_ADDRESS),
         }),
         limits: [asked.use],
       },

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { CaptureLink } from '@leadgate/contract';
+import type { CaptureLink, ProblemCode } from '@leadgate/contract';
 import {
   createRedisDeadline,
   MAX_WEIGHT,
@@ -10,9 +10,15 @@ import {
   type WithinDeadline,
 } from '@leadgate/intake';
 import { acceptLead, type Outcome } from './accept-lead.ts';
-import { type Admission, admit, nameOrigin, setPreflightHeaders } from './admit.ts';
+import {
+  type Admission,
+  admitAsked,
+  admitKnown,
+  nameOrigin,
+  setPreflightHeaders,
+} from './admit.ts';
 import { sendThanksPage, wantsPage } from './answer-page.ts';
-import { sendProblem } from './answer.ts';
+import { type ProblemDetails, sendProblem } from './answer.ts';
 import type { ReceiverServices } from './app.ts';
 import {
   type BodyText,
@@ -85,7 +91,7 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
     {
       schema: ingestSchema,
       validatorCompiler: () => () => true,
-      onRequest: [findLink, limit, checkMediaType],
+      onRequest: arrive,
     },
     async (request, reply) => {
       const arrival = arrivalOf(request);
@@ -108,7 +114,7 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
         idempotencyKey: request.headers['idempotency-key'],
         lenient,
         receivedAt: arrival.receivedAt,
-        sender: senderOf(request, services.config.KEEP_ADDRESS),
+        sender: senderOf(request.headers, arrival.address, services.config.KEEP_ADDRESS),
       });
       if (outcome.kind === 'refused' && outcome.code !== 'rate-limited')
         for (const { key, weight = 1 } of limits) {
@@ -120,68 +126,78 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
     },
   );
 
-  async function findLink(request: IngestRequest, reply: FastifyReply): Promise<unknown> {
+  // Before the body is read, and without a promise unless the code has to be asked for.
+  function arrive(request: IngestRequest, reply: FastifyReply, next: () => void): void {
     const within = createRedisDeadline(REDIS_ALLOWANCE_MS);
     const receivedAt = services.clock();
-    let admission: Admission;
-    try {
-      admission = await admit(services.directory, within, {
-        code: request.params.code,
-        origin: request.headers.origin,
-        now: receivedAt,
-      });
-    } catch (error) {
+    const post = {
+      code: request.params.code,
+      origin: request.headers.origin,
+      now: receivedAt,
+    };
+    const go = (admission: Admission): void => {
+      const refusal = goOn(request, reply, admission, { within, receivedAt });
+      if (refusal === null) next();
+      else sendProblem(reply, ...refusal);
+    };
+    const known = admitKnown(services.directory, post);
+    if (known !== null) return go(known);
+    admitAsked(services.directory, within, post).then(go, (error: unknown) => {
       services.onFailure('link-not-looked-up', error);
-      return sendProblem(reply, 'unavailable');
-    }
+      sendProblem(reply, 'unavailable');
+    });
+  }
+
+  /** Sets what is known of a post that may go on; else why it may not. */
+  function goOn(
+    request: IngestRequest,
+    reply: FastifyReply,
+    admission: Admission,
+    { within, receivedAt }: Pick<Arrival, 'within' | 'receivedAt'>,
+  ): Refusal | null {
     switch (admission.kind) {
       case 'not-known-yet':
-        return sendProblem(reply, 'unavailable');
+        return ['unavailable'];
       case 'unknown-link': {
         const retryAfterSeconds = overGuessLimit(request);
         return retryAfterSeconds === null
-          ? sendProblem(reply, 'unknown-link')
-          : sendProblem(reply, 'rate-limited', { retryAfterSeconds });
+          ? ['unknown-link']
+          : ['rate-limited', { retryAfterSeconds }];
       }
       case 'turned-away':
         request.postedTo = admission.link;
         nameOrigin(reply, admission.link, request.headers.origin);
-        return sendProblem(reply, admission.code);
-      case 'admitted': {
-        const { link } = admission;
-        request.postedTo = link;
-        const address = addressOf(request);
-        nameOrigin(reply, link, request.headers.origin);
-        request.arrival = {
-          within,
-          receivedAt,
-          address,
-          link,
-          linkUse: {
-            key: `link:${link.linkId}`,
-            max: link.linkLimit ?? services.config.RATE_LIMIT_LINK,
-          },
-          addressUse: {
-            key: addressLimitKey(address),
-            max: link.addressLimit ?? services.config.RATE_LIMIT_ADDRESS,
-          },
-          mediaType: { format: 'unsaid', charset: undefined },
-        };
-        return undefined;
-      }
+        return [admission.code];
+      case 'admitted':
+        break;
     }
-  }
-
-  async function limit(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const { link } = admission;
+    request.postedTo = link;
+    nameOrigin(reply, link, request.headers.origin);
+    const address = addressOf(request);
+    const linkUse = {
+      key: `link:${link.linkId}`,
+      max: link.linkLimit ?? services.config.RATE_LIMIT_LINK,
+    };
+    const addressUse = {
+      key: addressLimitKey(address),
+      max: link.addressLimit ?? services.config.RATE_LIMIT_ADDRESS,
+    };
     // The address first: what is over its limit must not use up the link's.
-    const { link, linkUse, addressUse } = arrivalOf(request);
-    const over = (use: LimitUse) =>
-      secondsToWait(services.limits, { workspaceId: link.workspaceId, ...use });
+    const { workspaceId } = link;
+    const over = ({ key, max }: LimitUse) =>
+      secondsToWait(services.limits, { workspaceId, key, max });
     const retryAfterSeconds = over(addressUse) ?? over(linkUse);
-    if (retryAfterSeconds === null) return undefined;
-    return sendProblem(reply, 'rate-limited', { retryAfterSeconds });
+    if (retryAfterSeconds !== null) return ['rate-limited', { retryAfterSeconds }];
+    const mediaType = readMediaType(request.headers);
+    if (mediaType === null) return ['unsupported-media-type'];
+    request.arrival = { within, receivedAt, address, link, linkUse, addressUse, mediaType };
+    return null;
   }
 };
+
+/** Of `sendProblem`. */
+type Refusal = [code: ProblemCode, details?: ProblemDetails];
 
 const NOTHING: BodyText = { kind: 'read', text: '', type: 'json', notes: [] };
 
@@ -189,14 +205,6 @@ const NOTHING: BodyText = { kind: 'read', text: '', type: 'json', notes: [] };
 function arrivalOf({ arrival }: FastifyRequest): Arrival {
   if (arrival === null) throw new Error('a post was handled before its link was found');
   return arrival;
-}
-
-// Before the body is read.
-async function checkMediaType(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const mediaType = readMediaType(request.headers);
-  if (mediaType === null) return sendProblem(reply, 'unsupported-media-type');
-  arrivalOf(request).mediaType = mediaType;
-  return undefined;
 }
 
 function answer(request: FastifyRequest, reply: FastifyReply, outcome: Outcome): FastifyReply {
@@ -210,7 +218,7 @@ function answer(request: FastifyRequest, reply: FastifyReply, outcome: Outcome):
     return sendThanksPage(reply.code(202));
   }
   const { leadId, leads } = outcome;
-  return reply.code(202).send({ leadId, ...(leads !== undefined && { leads }) });
+  return reply.code(202).send(leads === undefined ? { leadId } : { leadId, leads });
 }
 
 /** One limit that a request falls under: within a workspace, or in this process only. */

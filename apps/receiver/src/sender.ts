@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { Submission } from '@leadgate/contract';
@@ -30,9 +31,13 @@ export function trustedProxies(proxies: string[]): (entry: string, hop: number) 
  * is what one subscriber gets. Hashed, so that no address stands in Redis; 22 characters.
  */
 export function addressLimitKey(address: string | null): string {
-  const sender = address === null ? 'unknown' : normalizeIP(address, 64);
+  const sender = address === null ? 'unknown' : normalized(address, 64);
   return `address:${hash('sha256', sender, 'base64url').slice(0, 22)}`;
 }
+
+/** Only one of IPv6 has more than one spelling. */
+const normalized = (address: string, bits: number): string =>
+  address.includes(':') ? normalizeIP(address, bits) : address;
 
 /** As much of an address as is kept with a submission. */
 export function keptAddress(
@@ -40,9 +45,9 @@ export function keptAddress(
   keep: ReceiverConfig['KEEP_ADDRESS'],
 ): string | undefined {
   if (address === null || keep === 'none') return undefined;
-  const whole = normalizeIP(address, 128);
+  const whole = normalized(address, 128);
   if (keep === 'full') return whole;
-  return isIP(whole) === 4 ? whole.replace(/(?<!\d)\d+$/, '0') : normalizeIP(whole, 48);
+  return isIP(whole) === 4 ? whole.replace(/(?<!\d)\d+$/, '0') : normalized(whole, 48);
 }
 
 /** A header as kept with a submission: without control characters, cut, absent if blank. */
@@ -58,18 +63,18 @@ export function addressOf(request: Pick<FastifyRequest, 'ip' | 'socket'>): strin
   return readAddress(request.ip) ?? readAddress(request.socket.remoteAddress ?? '');
 }
 
-/** What is kept of who sent a request. */
+/** What is kept of who sent a request, by its headers and `addressOf`. */
 export function senderOf(
-  request: Pick<FastifyRequest, 'ip' | 'socket' | 'headers'>,
+  headers: IncomingHttpHeaders,
+  address: string | null,
   keep: ReceiverConfig['KEEP_ADDRESS'],
 ): Pick<Submission, 'page' | 'userAgent' | 'address'> {
-  const { headers } = request;
+  const sender: Pick<Submission, 'page' | 'userAgent' | 'address'> = {};
   const page = keptText(headers.referer ?? headers.origin, 2_048);
   const userAgent = keptText(headers['user-agent'], 512);
-  const address = keptAddress(addressOf(request), keep);
-  return {
-    ...(page !== undefined && { page }),
-    ...(userAgent !== undefined && { userAgent }),
-    ...(address !== undefined && { address }),
-  };
+  const kept = keptAddress(address, keep);
+  if (page !== undefined) sender.page = page;
+  if (userAgent !== undefined) sender.userAgent = userAgent;
+  if (kept !== undefined) sender.address = kept;
+  return sender;
 }

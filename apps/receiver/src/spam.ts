@@ -6,7 +6,7 @@ import type { OpenSecret } from './secrets.ts';
 export type Verdict =
   { kind: 'taken' } | { kind: 'taken-unchecked' } | { kind: 'held'; reason: HeldReason };
 
-const TAKEN: Verdict = { kind: 'taken' };
+export const TAKEN: Verdict = { kind: 'taken' };
 const held = (reason: HeldReason): Verdict => ({ kind: 'held', reason });
 
 /**

@@ -39,31 +39,33 @@ export type EncodedSubmission = Static<typeof EncodedSubmission>;
 const compiledSubmission = Compile(EncodedSubmission);
 const compiledLead = Compile(Lead);
 
-/** A submission in its short form. */
+/** A submission in its short form. Member by member: it is made for every post. */
 export function encodeSubmission(submission: Submission): EncodedSubmission {
-  const { lead, notes, identities } = submission;
-  return {
+  const { leadId, order, stamp, source, body, lead, notes } = submission;
+  const isForm = submission.bodyType === 'form';
+  const encoded: EncodedSubmission = {
     id: submission.id,
     w: submission.workspaceId,
     k: submission.linkId,
-    l: submission.leadId,
-    ...(submission.answeredLeadId !== undefined && { a: submission.answeredLeadId }),
-    i: identities.map(({ key, owner }) => [key, owner === submission.leadId ? 0 : owner]),
-    o: submission.order,
-    ...(submission.stamp !== submission.order && { s: submission.stamp }),
-    ...(submission.source !== 'post' && { src: submission.source }),
-    b: submission.body,
-    ...(submission.bodyType === 'form' && { f: 1 as const }),
-    p: diffMergePatch(baseOf(submission.body, submission.bodyType === 'form'), lead),
-    ...(notes.length > 0 && { n: notes }),
-    ...(submission.consent !== undefined && { c: submission.consent }),
-    ...(submission.held !== undefined && { h: submission.held }),
-    ...(submission.page !== undefined && { pg: submission.page }),
-    ...(submission.userAgent !== undefined && { ua: submission.userAgent }),
-    ...(submission.address !== undefined && { ip: submission.address }),
-    ...(submission.requestId !== undefined && { r: submission.requestId }),
-    ...(submission.traceparent !== undefined && { t: submission.traceparent }),
+    l: leadId,
+    i: submission.identities.map(({ key, owner }) => [key, owner === leadId ? 0 : owner]),
+    o: order,
+    b: body,
+    p: diffMergePatch(baseOf(body, isForm), lead),
   };
+  if (submission.answeredLeadId !== undefined) encoded.a = submission.answeredLeadId;
+  if (stamp !== order) encoded.s = stamp;
+  if (source !== 'post') encoded.src = source;
+  if (isForm) encoded.f = 1;
+  if (notes.length > 0) encoded.n = notes;
+  if (submission.consent !== undefined) encoded.c = submission.consent;
+  if (submission.held !== undefined) encoded.h = submission.held;
+  if (submission.page !== undefined) encoded.pg = submission.page;
+  if (submission.userAgent !== undefined) encoded.ua = submission.userAgent;
+  if (submission.address !== undefined) encoded.ip = submission.address;
+  if (submission.requestId !== undefined) encoded.r = submission.requestId;
+  if (submission.traceparent !== undefined) encoded.t = submission.traceparent;
+  return encoded;
 }
 
 /**
@@ -292,16 +294,34 @@ export function diffMergePatch(
   to: { [key: string]: Json },
 ): { [key: string]: Json } {
   const source = isObject(from) ? from : {};
-  const patch: { [key: string]: Json } = Object.create(null) as { [key: string]: Json };
-  for (const key of Object.keys(source)) if (!has(to, key)) patch[key] = null;
-  for (const [key, value] of Object.entries(to)) {
+  const patch: { [key: string]: Json } = {};
+  for (const key of Object.keys(source)) if (!has(to, key)) define(patch, key, null);
+  for (const key of Object.keys(to)) {
+    const value = to[key] as Json;
     const old = has(source, key) ? source[key] : undefined;
     if (isObject(value)) {
       const inner = diffMergePatch(old, value);
-      if (!isObject(old) || Object.keys(inner).length > 0) patch[key] = inner;
-    } else if (!equal(old, value)) patch[key] = value;
+      if (!isObject(old) || hasAny(inner)) define(patch, key, inner);
+    } else if (!equal(old, value)) define(patch, key, value);
   }
   return patch;
+}
+
+function hasAny(object: object): boolean {
+  for (const _ in object) return true;
+  return false;
+}
+
+/** As a member of its own, `__proto__` too. */
+function define(object: { [key: string]: Json }, key: string, value: Json): void {
+  if (key === '__proto__')
+    Object.defineProperty(object, key, {
+      value,
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
+  else object[key] = value;
 }
 
 /** Applies a JSON Merge Patch (RFC 7396). Neither argument is changed. */

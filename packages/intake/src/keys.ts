@@ -71,7 +71,7 @@ export function identityRef(key: string): IdentityRef {
   return { bucket: digest.toString('hex', 0, 2), field: digest.toString('base64url', 2, 16) };
 }
 
-/** 128 bits of SHA-256 over the parts, in base64url (22 characters). */
+/** 132 bits of SHA-256 over the parts, in base64url (22 characters). */
 export function shortDigest(...parts: string[]): string {
-  return hash('sha256', parts.join('\0'), 'buffer').toString('base64url', 0, 16);
+  return hash('sha256', parts.join('\0'), 'base64url').slice(0, 22);
 }

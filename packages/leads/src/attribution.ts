@@ -42,6 +42,7 @@ const PLACES = ATTRIBUTION_FIELDS.map((field) => {
 });
 type Place = (typeof PLACES)[number];
 
+const BESIDE = new Set<string>(CLICK_ID_KEYS);
 const KNOWN = new Set<string>(PLACES.flatMap(({ names }) => names));
 
 export const isAttributionKey = (key: string): boolean => KNOWN.has(key);
@@ -58,6 +59,7 @@ export function readAttribution(body: JsonObject, findings: Findings): Attributi
   for (const key of Object.keys(inside))
     if (!KNOWN.has(key)) findings.unknownKey(key, 'attribution');
 
+  if (inside !== sent && !Object.keys(body).some((key) => BESIDE.has(key))) return undefined;
   const attribution: Attribution = {};
   for (const place of PLACES) {
     const { field } = place;

@@ -23,8 +23,9 @@ interface Decoded {
  * windows-1252, with a note, unless it begins as UTF-16 does.
  */
 export function decodeText(bytes: Buffer, charset?: Charset): Decoded {
-  const isUtf16 =
-    charset === 'utf-16' || /^(?:\xff\xfe|\xfe\xff)/.test(bytes.toString('latin1', 0, 2));
+  const [first, second] = [bytes[0], bytes[1]];
+  const hasMark = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  const isUtf16 = charset === 'utf-16' || hasMark;
   if (isUtf16) return { text: iconv.decode(bytes, 'utf-16'), notes: [] };
   if (charset === 'windows-1252') return { text: iconv.decode(bytes, charset), notes: [] };
   const { text, notes } = decodeUnsaid(bytes);
@@ -152,25 +153,32 @@ const DEEPEST = 64;
  * however they were written. Null if it is too deep to be a lead.
  */
 export function canonicalJson(value: unknown, depth = 0): string | null {
+  if (typeof value === 'string') return jsonOfText(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (depth === DEEPEST) return null;
-  const parts: string[] = [];
+  let text = '';
   if (Array.isArray(value)) {
     for (const item of value) {
       const part = canonicalJson(item, depth + 1);
       if (part === null) return null;
-      parts.push(part);
+      text += text === '' ? part : `,${part}`;
     }
-    return `[${parts.join()}]`;
+    return `[${text}]`;
   }
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  for (const [key, inner] of entries) {
-    const part = canonicalJson(inner, depth + 1);
+  const object = value as Record<string, unknown>;
+  for (const key of Object.keys(object).sort()) {
+    const part = canonicalJson(object[key], depth + 1);
     if (part === null) return null;
-    parts.push(`${JSON.stringify(key)}:${part}`);
+    text += `${text === '' ? '' : ','}${jsonOfText(key)}:${part}`;
   }
-  return `{${parts.join()}}`;
+  return `{${text}}`;
 }
+
+/** Nothing in it that JSON escapes: most texts of most posts. */
+const UNESCAPED = /^[ !#-[\]-~\u00a0-\ud7ff\ue000-\uffff]*$/;
+
+const jsonOfText = (text: string): string =>
+  UNESCAPED.test(text) ? `"${text}"` : JSON.stringify(text);
 
 /** Characters of names and values of unknown keys that are kept of a body: several times what forms have. */
 const KEPT_OF_UNKNOWN = 8_192;

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readEmail } from './values.ts';
 
@@ -69,4 +70,20 @@ test('a domain in Unicode and in Punycode is one', () => {
   expect(readEmail('ana@S\u00e3oPaulo.example')).toBe('ana@xn--sopaulo-xwa.example');
   expect(readEmail('ana@xn--sopaulo-xwa.example')).toBe('ana@xn--sopaulo-xwa.example');
   expect(readEmail('ana@bu\u0308cher.example')).toBe(readEmail('ana@b\u00fccher.example'));
+});
+
+test('an address of plain characters is what it is with something around it', () => {
+  const part = fc.string({
+    unit: fc.constantFrom(...'ae1-_.+'),
+    minLength: 1,
+    maxLength: 12,
+  });
+  fc.assert(
+    fc.property(part, part, part, (local, domain, top) => {
+      const address = `${local}@${domain}.${top}`;
+      const read = readEmail(address);
+      if (typeof read === 'string') expect(readEmail(`"<${address}>"`)).toBe(read);
+      else expect(readEmail(`<${address}>`)).toEqual(read);
+    }),
+  );
 });

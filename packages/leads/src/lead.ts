@@ -145,19 +145,20 @@ export function normalizeLead(sent: unknown, options: NormalizeOptions): Normali
   if (options.mode === 'strict' && findings.errors.length > 0 && !isTest)
     return { kind: 'refused', errors: findings.errors };
 
-  const { keys, notes } = identityKeys(lead, {
-    ...options,
-    international: isInternational(own(body, 'telephone')),
-  });
-  return {
+  const { country, dummyPhones, dummyClasses = [] } = options;
+  const international = isInternational(own(body, 'telephone'));
+  const phones = { country, dummyPhones, dummyClasses, international };
+  const { keys, notes } = identityKeys(lead, phones);
+  const accepted: Extract<NormalizedLead, { kind: 'accepted' }> = {
     kind: 'accepted',
     lead,
     identities: keys,
-    notes: [...findings.notes(), ...notes],
-    ...(consent !== undefined && { consent }),
-    ...(externalId !== undefined && { externalId }),
-    ...(isTest && { isTest: true as const }),
+    notes: findings.notes().concat(notes),
   };
+  if (consent !== undefined) accepted.consent = consent;
+  if (externalId !== undefined) accepted.externalId = externalId;
+  if (isTest) accepted.isTest = true;
+  return accepted;
 }
 
 const SEVERAL = { code: 'several-leads', detail: 'Send one lead a post.' };
@@ -171,12 +172,13 @@ export function soleItem(body: unknown, { mapping }: Pick<CaptureLink, 'mapping'
 
 /** What Meta's tool for tests writes into the fields of a lead. */
 const DUMMY = /^<?test lead: dummy data/i;
+const MAY_BE_DUMMY: readonly string[] = [...LEAD_FIELDS, 'firstName', 'first_name'];
 
 /** Whether a lead says of itself that it is a test of its sender: it is read as far as it goes. */
 function isTestLead(body: JsonObject): boolean {
   const said = own(body, 'test');
   if (said === true || (typeof said === 'string' && /^\s*true\s*$/i.test(said))) return true;
-  return [...LEAD_FIELDS, 'firstName', 'first_name'].some((field) => {
+  return MAY_BE_DUMMY.some((field) => {
     const value = own(body, field);
     return typeof value === 'string' && DUMMY.test(value);
   });
@@ -266,11 +268,12 @@ export function wholeName(
 
 /** Objects whose keys may stand at the top level with a dot, as some pages name their inputs. */
 const DOTTED = /^(address|attribution|consent|customFields)\.(?=.)/s;
+const isDotted = (key: string): boolean => key.includes('.') && DOTTED.test(key);
 
 /** A body in which `address.city` is what it stands for, unless the object itself says it. */
 function undotted(body: JsonObject): JsonObject {
-  const dotted = Object.entries(body).filter(([key]) => DOTTED.test(key));
-  if (dotted.length === 0) return body;
+  if (!Object.keys(body).some(isDotted)) return body;
+  const dotted = Object.entries(body).filter(([key]) => isDotted(key));
   const plain = new Map(Object.entries(body));
   const inner = new Map<string, [string, unknown][]>();
   for (const [key, value] of dotted) {
@@ -337,7 +340,9 @@ export function readLead(
   { lenient, now, isForm = false }: { lenient: boolean; now: number; isForm?: boolean },
 ): LeadReading {
   const normalized = normalizeLead(body, {
-    ...link,
+    country: link.country,
+    dummyPhones: link.dummyPhones,
+    dummyClasses: link.dummyClasses ?? [],
     mode: lenient || link.mode === 'lenient' ? 'lenient' : 'strict',
     today: latestDate(now),
     isForm,
@@ -347,11 +352,10 @@ export function readLead(
   if (link.requireIdentity && identities.length === 0 && isTest !== true)
     return { kind: 'refused', code: 'identity-required', errors: [] };
   if (externalId !== undefined) identities.unshift(externalKey(link.linkId, externalId));
-  return {
-    ...{ kind: 'read', lead, identities, notes },
-    ...(consent !== undefined && { consent }),
-    ...(isTest === true && { held: 'test' as const }),
-  };
+  const read: Extract<LeadReading, { kind: 'read' }> = { kind: 'read', lead, identities, notes };
+  if (consent !== undefined) read.consent = consent;
+  if (isTest === true) read.held = 'test';
+  return read;
 }
 
 /**
@@ -381,8 +385,15 @@ const isNothingOf = (mapped: unknown, { rest }: LinkMapping): boolean =>
 
 /** The date where it is latest, UTC+14: nobody's birthday of today is in the future. */
 function latestDate(now: number): string {
-  return new Date(now + 14 * 3_600_000).toISOString().slice(0, 10);
+  const day = Math.floor((now + 14 * HOUR_MS) / (24 * HOUR_MS));
+  if (latest.day !== day)
+    latest = { day, date: new Date(day * 24 * HOUR_MS).toISOString().slice(0, 10) };
+  return latest.date;
 }
+
+const HOUR_MS = 3_600_000;
+/** Of the post before: nearly always the same. */
+let latest = { day: NaN, date: '' };
 
 /** Room for a whole privacy notice. */
 const TEXT_LIMIT = 10_000;

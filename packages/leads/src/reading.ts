@@ -1,8 +1,11 @@
 import type { FieldError, Note, NoteCode } from '@leadgate/contract';
 import { decodeHTMLStrict } from 'entities';
 
-/** Printable ASCII, which is most of what is sent: nothing in it to normalise or remove. */
-const PLAIN = /^[\x20-\x7e]*$/;
+/**
+ * Printable ASCII and the letters of Western and Central Europe, which is most of what is sent: nothing in it
+ * to normalise or remove. Without the space (U+00A0) and the hyphen (U+00AD) that cannot be seen.
+ */
+const PLAIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u017f]*$/;
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 const ALL_INVISIBLE = /^[\p{White_Space}\p{Cf}\p{Default_Ignorable_Code_Point}]*$/u;
@@ -278,12 +281,14 @@ export class Findings {
 }
 
 const MASK = /^[\s\-_./()*,;:+\u2013\u2014]*$/;
+/** Neither a mask nor one of `NOTHING`, by how it begins: a digit, a letter that none of them begins with. */
+const ANSWER = /^[0-9A-MO-Za-mo-tv-z]/;
 /** What JavaScript writes for nothing. */
 const NOTHING = new Set(['null', 'undefined', 'NaN', '[object Object]']);
 
 /** Whether a text is what a mask, a script or a careful hand leaves in an empty field: `__/__/____`. */
 export function isMask(value: unknown): boolean {
-  if (typeof value !== 'string') return false;
+  if (typeof value !== 'string' || ANSWER.test(value)) return false;
   const text = cleanText(value, INVISIBLE);
   return MASK.test(text) || NOTHING.has(text);
 }

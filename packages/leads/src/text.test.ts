@@ -87,3 +87,18 @@ test('a key of a key is that key, and upper case has the key of the text', () =>
     { numRuns: 1000 },
   );
 });
+
+test('a text of European letters is what it is beside a letter of another script', () => {
+  const letter = fc.integer({ min: 0x20, max: 0x17f }).map((code) => String.fromCharCode(code));
+  fc.assert(
+    fc.property(
+      fc.string({ unit: letter }),
+      fc.constantFrom(undefined, INVISIBLE),
+      (text, drop) => {
+        // With the other script it is cleaned step by step.
+        const cleaned = cleanText(`${text}漢`, drop).slice(0, -1).trim();
+        expect(cleanText(text, drop)).toBe(/[^\u00ad]/.test(cleaned) ? cleaned : '');
+      },
+    ),
+  );
+});

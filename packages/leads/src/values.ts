@@ -28,6 +28,9 @@ const EMAIL_LIMIT = 254;
 /** Of a domain, what host names are made of and some servers take; the local part is the server's affair. */
 const ADDRESS = /^[^\s@<>,;:\\]+@[\w-]+(?:\.[\w-]+)+$/;
 
+/** What nearly every address is: of these characters nothing stands around it, and nothing is folded. */
+const PLAIN_EMAIL = /^[a-z0-9][a-z0-9_.+-]*@[a-z0-9-]+(?:\.[a-z0-9-]+)+$/;
+
 const NOT_AN_EMAIL: Refusal = {
   code: 'not-an-email',
   detail: 'Send one address with one @ and a dotted domain, such as name@example.com.',
@@ -37,6 +40,7 @@ const NOT_AN_EMAIL: Refusal = {
 export function readEmail(value: unknown): Reading {
   const text = readText(value, EMAIL_LIMIT, INVISIBLE);
   if (typeof text !== 'string') return text;
+  if (PLAIN_EMAIL.test(text)) return text;
   const email = asciiDomain(unwrapped(text.replace('\uff20', '@')).toLowerCase());
   if (email === '') return undefined;
   // A capital İ is longer in lower case.
@@ -108,7 +112,20 @@ export function readTelephone(value: unknown): Reading {
  * The first of the numbers that a text holds, without what is no part of one: the placeholder of a
  * carrier (`0xx11`), a country code that is written twice (`+55+5511…`), the `.0` of a spreadsheet.
  */
-export function splitPhones(text: string): { first: string; isOneOfSeveral: boolean } {
+export function splitPhones(text: string): SplitPhones {
+  if (split.text !== text) split = { text, ...firstOf(text) };
+  return split;
+}
+
+interface SplitPhones {
+  first: string;
+  isOneOfSeveral: boolean;
+}
+
+/** The last one: each lead asks it of its telephone several times. */
+let split = { text: '', first: '', isOneOfSeveral: false };
+
+function firstOf(text: string): SplitPhones {
   const folded = foldDigits(text);
   const [part = '', ...others] = folded.split(/[/;,|\n]|\s(?:ou|or|e|y|o)\s/i);
   const isOneOfSeveral = others.length > 0 && countDigits(part) >= 8;

@@ -1,5 +1,5 @@
 import type { HeldReason, Note, Submission } from '@leadgate/contract';
-import type { LimitUse, Reservation } from '../reservation/reservation.ts';
+import type { LimitUse, Reservation, ReservationRequest } from '../reservation/reservation.ts';
 import type { Reserver } from '../reservation/reserver.ts';
 
 /** The two ends of Redis that a submission is handed to. */
@@ -103,7 +103,8 @@ export async function accept(
     case 'repeated': {
       const submission = reservedAs(request, reservation);
       const repeat = reservation.kind === 'repeated' || reservation.isKnown === true;
-      await enqueueReserved(intake, submission, { ...request, repeat, wait });
+      const { background = false } = request;
+      await enqueueReserved(intake, submission, { background, repeat, wait });
       return { kind: 'accepted', submissionId: submission.id, leadId: submission.leadId };
     }
   }
@@ -182,20 +183,21 @@ export function requestAgain(submission: Submission): AcceptRequest {
 
 function reserve(
   { reserver }: Pick<Intake, 'reserver'>,
-  { submission, offeredLeadId, identityKeys, ...request }: AcceptRequest,
+  request: AcceptRequest,
 ): Promise<Reservation> {
-  const { held, idempotency, limits = [], joinLimit } = request;
-  return reserver.reserve({
+  const { submission } = request;
+  const asked: ReservationRequest = {
     submissionId: submission.id,
     workspaceId: submission.workspaceId,
     linkId: submission.linkId,
-    offeredLeadId,
-    identityKeys,
-    ...(held !== undefined && { held }),
-    ...(idempotency !== undefined && { idempotency }),
-    limits,
-    ...(joinLimit !== undefined && { joinLimit }),
-  });
+    offeredLeadId: request.offeredLeadId,
+    identityKeys: request.identityKeys,
+    limits: request.limits ?? [],
+  };
+  if (request.held !== undefined) asked.held = request.held;
+  if (request.idempotency !== undefined) asked.idempotency = request.idempotency;
+  if (request.joinLimit !== undefined) asked.joinLimit = request.joinLimit;
+  return reserver.reserve(asked);
 }
 
 function withoutKey({ idempotency: _, submission, ...rest }: AcceptRequest): AcceptRequest {
@@ -207,32 +209,49 @@ const KEY_OF_ANOTHER_BODY: Note = { field: '', code: 'key-of-another-body' };
 
 /** A repeat is what it was judged to be the first time, held or taken, whatever it looks like now. */
 function reservedAs(
-  { submission, offeredLeadId, isAnswered, identityKeys, stamp, ...request }: AcceptRequest,
+  request: AcceptRequest,
   reservation: Extract<Reservation, { kind: 'reserved' | 'repeated' }>,
 ): Submission {
+  const { submission, offeredLeadId, identityKeys } = request;
   const { leadId, identities, order } = reservation;
   const isRepeat = reservation.kind === 'repeated';
-  const id = isRepeat ? reservation.submissionId : submission.id;
   const held = isRepeat ? reservation.held : request.held;
-  const code = 'joinLimited' in reservation ? 'not-matched' : 'too-many-identities';
-  const unowned = identities.flatMap(({ key, owner }): Note[] =>
-    // A key that was left to nobody is told, or the lead would seem to have it.
-    owner === null ? [{ field: fieldOf(key), code }] : [],
-  );
-  return {
-    ...submission,
-    id,
-    // The id itself follows a post through the logs; a repeat has one of its own.
-    ...(id !== submission.id && { requestId: submission.id }),
+  // Member by member, as the codec of jobs is: a spread with members after it takes as long as a hash.
+  const reserved: Submission = {
+    id: isRepeat ? reservation.submissionId : submission.id,
+    workspaceId: submission.workspaceId,
+    linkId: submission.linkId,
     leadId,
-    ...(isAnswered === true && leadId !== offeredLeadId && { answeredLeadId: offeredLeadId }),
     identities,
     order,
     // A receiver's clock may be ahead of Redis's.
-    stamp: Math.min(stamp ?? order, order),
-    notes: [...submission.notes, ...unowned],
-    ...(held !== undefined && { held: { reason: held, keys: [...identityKeys] } }),
+    stamp: Math.min(request.stamp ?? order, order),
+    source: submission.source,
+    lead: submission.lead,
+    notes: submission.notes,
+    body: submission.body,
+    bodyType: submission.bodyType,
   };
+  if (submission.page !== undefined) reserved.page = submission.page;
+  if (submission.userAgent !== undefined) reserved.userAgent = submission.userAgent;
+  if (submission.address !== undefined) reserved.address = submission.address;
+  if (submission.consent !== undefined) reserved.consent = submission.consent;
+  if (submission.traceparent !== undefined) reserved.traceparent = submission.traceparent;
+  // The id itself follows a post through the logs; a repeat has one of its own.
+  if (reserved.id !== submission.id) reserved.requestId = submission.id;
+  else if (submission.requestId !== undefined) reserved.requestId = submission.requestId;
+  if (request.isAnswered === true && leadId !== offeredLeadId)
+    reserved.answeredLeadId = offeredLeadId;
+  if (held !== undefined) reserved.held = { reason: held, keys: [...identityKeys] };
+  if (identities.some(({ owner }) => owner === null)) {
+    const code = 'joinLimited' in reservation ? 'not-matched' : 'too-many-identities';
+    const unowned = identities.flatMap(({ key, owner }): Note[] =>
+      // A key that was left to nobody is told, or the lead would seem to have it.
+      owner === null ? [{ field: fieldOf(key), code }] : [],
+    );
+    reserved.notes = [...submission.notes, ...unowned];
+  }
+  return reserved;
 }
 
 const fieldOf = (key: string): string => (key.startsWith('email:') ? '/email' : '/telephone');
