@@ -117,9 +117,30 @@ export interface RejectedBody {
   address?: string;
 }
 
+const PACKED = /^[\w-]{22}$/;
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 /** Characters of a packed UUID, and of a short digest. */
 export const PACKED_LENGTH = 22;
+
+const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+/** Twelve bits in base64url. */
+const PAIRS = Array.from(
+  { length: 4_096 },
+  (_, bits) => BASE64URL.charAt(bits >> 6) + BASE64URL.charAt(bits & 63),
+);
+/** Four bits, by the code of their digit. */
+const BITS = new Uint8Array(128);
+for (const [bits, digit] of Array.from('0123456789abcdef').entries())
+  BITS[digit.charCodeAt(0)] = bits;
+/** Six bits, by the code of their character; and twelve bits as three digits. */
+const SEXTETS = new Uint8Array(128);
+for (const [bits, character] of Array.from(BASE64URL).entries())
+  SEXTETS[character.charCodeAt(0)] = bits;
+const TRIPLES = PAIRS.map((_, bits) => bits.toString(16).padStart(3, '0'));
+/** Where a UUID has its digits. */
+const PLACES = Array.from({ length: 36 }, (_, at) => at).filter(
+  (at) => ![8, 13, 18, 23].includes(at),
+);
 
 /**
  * A UUID (lower case) in base64url: 22 characters, where Redis holds millions of them. Throws a
@@ -127,11 +148,18 @@ export const PACKED_LENGTH = 22;
  */
 export function packUuid(uuid: string): string {
   if (!UUID.test(uuid)) throw new TypeError('not a UUID');
-  return Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('base64url');
+  // Several a post: by a Buffer of its own each takes more than twice as long.
+  const bits = (n: number): number => BITS[uuid.charCodeAt(PLACES[n]!)]!;
+  let packed = '';
+  for (let n = 0; n < 33; n += 3)
+    packed += PAIRS[(bits(n) << 8) | (bits(n + 1) << 4) | (n < 30 ? bits(n + 2) : 0)]!;
+  return packed;
 }
 
 export function unpackUuid(packed: string): string {
-  const hex = Buffer.from(packed, 'base64url').toString('hex');
-  if (hex.length !== 32) throw new TypeError('not a packed UUID');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  if (!PACKED.test(packed)) throw new TypeError('not a packed UUID');
+  const bits = (at: number): number => SEXTETS[packed.charCodeAt(at)]!;
+  let hex = '';
+  for (let at = 0; at < PACKED_LENGTH; at += 2) hex += TRIPLES[(bits(at) << 6) | bits(at + 1)]!;
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
 }

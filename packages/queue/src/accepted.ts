@@ -40,13 +40,24 @@ export function acceptedOf(
  * kind's letter and the ids of the submissions, packed.
  */
 export function acceptedEntry(accepted: readonly Accepted[]): string {
-  const groups = new Map<string, string>();
-  for (const { workspaceId, linkId, submissionId, kind } of accepted) {
-    const of = `${workspaceId} ${linkId} ${kind}`;
-    const head = () => `${packUuid(workspaceId)}${packUuid(linkId)}${LETTERS[kind]}`;
-    groups.set(of, (groups.get(of) ?? head()) + packUuid(submissionId));
+  const groups = new Map<string, { of: Accepted; text: string }>();
+  let group: { of: Accepted; text: string } | undefined;
+  for (const one of accepted) {
+    const { workspaceId, linkId, submissionId, kind } = one;
+    // Most are of the same link as the one before.
+    if (
+      group?.of.linkId !== linkId ||
+      group.of.kind !== kind ||
+      group.of.workspaceId !== workspaceId
+    ) {
+      const key = `${workspaceId} ${linkId} ${kind}`;
+      const head = () => `${packUuid(workspaceId)}${packUuid(linkId)}${LETTERS[kind]}`;
+      group = groups.get(key) ?? { of: one, text: head() };
+      groups.set(key, group);
+    }
+    group.text += packUuid(submissionId);
   }
-  return [...groups.values()].join(',');
+  return Array.from(groups.values(), ({ text }) => text).join(',');
 }
 
 /** An entry of the stream of a shard. */

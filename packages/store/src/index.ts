@@ -278,6 +278,7 @@ export {
   linkSums,
   listOpen,
   type MissingRows,
+  deletedSubmissions,
   missingRows,
   moveVerified,
   type OpenEntry,

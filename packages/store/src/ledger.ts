@@ -1,7 +1,7 @@
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { firstIdAt } from './retention.ts';
-import { minuteOf } from './tally.ts';
+import { minuteOf, talliesOfGroups } from './tally.ts';
 
 /** A submission that was accepted. */
 export interface LedgerEntry {
@@ -28,7 +28,7 @@ export async function unsettled(
   entries: readonly Pick<LedgerEntry, 'id' | 'workspaceId'>[],
 ): Promise<Set<string>> {
   if (entries.length === 0) return new Set();
-  const rows = await store.prisma.$queryRaw<{ id: string }[]>`
+  const rows = await store.query<{ id: string }>(Prisma.sql`
     SELECT DISTINCT asked.id
     FROM unnest(${entries.map(({ id }) => id)}::uuid[],
                 ${entries.map(({ workspaceId }) => workspaceId)}::uuid[]) AS asked (id, workspace_id)
@@ -37,7 +37,7 @@ export async function unsettled(
       AND NOT EXISTS (SELECT FROM imported_row r WHERE r.id = asked.id)
       AND NOT EXISTS (SELECT FROM held_submission h WHERE h.id = asked.id)
       AND NOT EXISTS (SELECT FROM discarded_submission d WHERE d.job_id = asked.id::text)
-      AND NOT EXISTS (SELECT FROM discarded_submission d WHERE d.submission_id = asked.id)`;
+      AND NOT EXISTS (SELECT FROM discarded_submission d WHERE d.submission_id = asked.id)`);
   return new Set(rows.map(({ id }) => id));
 }
 
@@ -108,6 +108,9 @@ export async function missingRows(store: Store, now: Date): Promise<MissingRows[
       SELECT subject AS link_id, what, n FROM series_minute WHERE at >= ${from}
       UNION ALL
       SELECT link_id, what, n FROM tally WHERE at >= ${from}
+      UNION ALL
+      SELECT link_id, what, n FROM (${talliesOfGroups(Prisma.sql`tally_group`)}) AS groups
+      WHERE at >= ${from}
     ), stored AS (
       SELECT link_id, sum(CASE what WHEN 'imported' THEN -n ELSE n END) AS n
       FROM counted WHERE what IN ('created', 'updated', 'erased', 'imported') GROUP BY link_id
@@ -120,6 +123,14 @@ export async function missingRows(store: Store, now: Date): Promise<MissingRows[
     FROM stored JOIN capture_link k ON k.id = stored.link_id LEFT JOIN there USING (link_id)
     WHERE stored.n > coalesce(there.n, 0)
     ORDER BY 3 DESC LIMIT ${MOST_OPEN}`;
+}
+
+/** How many rows of submissions Postgres says were deleted, ever: seconds old, and another number after a crash. */
+export async function deletedSubmissions(store: Store): Promise<number> {
+  const [row] = await store.query<{ rows: number }>(Prisma.sql`
+    SELECT coalesce(sum(n_tup_del), 0)::float8 AS rows FROM pg_stat_all_tables
+    WHERE relid IN (SELECT relid FROM pg_partition_tree('submission'))`);
+  return row?.rows ?? 0;
 }
 
 /** What was counted of a link since a moment. */

@@ -49,6 +49,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'Retention.*': 'days and moments of tables',
   'RetentionPolicy.*': 'settings of the controller',
   'Tally.*': 'counts of links and campaigns',
+  'TallyGroup.*': 'counts of links and campaigns',
   'LedgerCursor.*': 'how far counts were taken',
   'LedgerOpen.*': 'ids',
   'Alarm.*': 'counts, ids and names of fields',

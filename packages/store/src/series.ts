@@ -4,11 +4,19 @@ import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { RANKED_DAYS } from './ranking.ts';
 import { seeShapes } from './shapes.ts';
-import { type Counted, insertOfTallies, SHAPE, type Tally, type Utm } from './tally.ts';
 import { type Statements, transact } from './statements.ts';
+import {
+  type Counted,
+  insertOfTallies,
+  SHAPE,
+  talliesOfGroups,
+  type Tally,
+  type Utm,
+} from './tally.ts';
 
-/** What is added up at once. */
+/** What is added up at once: counts, and groups of them. */
 const BATCH = 20_000;
+const GROUPS = 1_000;
 
 /** How many campaigns a workspace has by name: whoever posts may write any. The others are one. */
 const MOST_CAMPAIGNS = 5_000;
@@ -29,9 +37,9 @@ export interface Campaign {
   utm: string[];
 }
 
-/** The id of what is called so in a workspace. */
-function campaignId(workspaceId: string, kind: Campaign['kind'], utm: readonly string[]): string {
-  const hex = hash('sha256', JSON.stringify([workspaceId, kind, utm]));
+/** The id of what is called so in a workspace: `name` is its id, the kind and the names, as JSON. */
+function campaignId(name: string): string {
+  const hex = hash('sha256', name);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
@@ -44,15 +52,23 @@ interface TallyRow extends Omit<Tally, 'at'> {
  * many counts there were. In one transaction: what fails is added up the next time.
  */
 export async function addUpTallies(store: Store): Promise<number> {
-  const [{ there } = { there: false }] = await store.prisma.$queryRaw<{ there: boolean }[]>`
-    SELECT EXISTS (SELECT FROM tally) AS there`;
-  if (!there) return 0;
+  const [one] = await store.query<{ there: boolean }>(
+    Prisma.sql`SELECT EXISTS (SELECT FROM tally) OR EXISTS (SELECT FROM tally_group) AS there`,
+  );
+  if (one?.there !== true) return 0;
   return transact(store, async (tx) => {
     const tallies = await tx.$queryRaw<TallyRow[]>`
-      WITH taken AS (
+      WITH ones AS (
         DELETE FROM tally WHERE id IN (
           SELECT id FROM tally ORDER BY id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
         RETURNING *
+      ), groups AS (
+        DELETE FROM tally_group WHERE id IN (
+          SELECT id FROM tally_group ORDER BY id LIMIT ${GROUPS} FOR UPDATE SKIP LOCKED)
+        RETURNING *
+      ), taken AS (
+        SELECT id, workspace_id, link_id, at, what, utm, n FROM ones
+        UNION ALL ${talliesOfGroups(Prisma.sql`groups`)}
       )
       SELECT workspace_id AS "workspaceId", link_id AS "linkId", at, what, utm, sum(n)::integer AS n
       FROM taken GROUP BY workspace_id, link_id, at, what, utm ORDER BY min(id)`;
@@ -94,8 +110,11 @@ async function nameCampaigns(
   tallies: readonly TallyRow[],
 ): Promise<(workspaceId: string, utm: Utm) => Campaign[]> {
   const all = new Map<string, Campaign>();
+  const ids = new Map<string, string>();
   const named = (workspaceId: string, kind: Campaign['kind'], utm: string[]): Campaign => {
-    const id = campaignId(workspaceId, kind, utm);
+    const name = JSON.stringify([workspaceId, kind, utm]);
+    const id = ids.get(name) ?? campaignId(name);
+    ids.set(name, id);
     const campaign = all.get(id) ?? { id, workspaceId, kind, utm };
     all.set(id, campaign);
     return campaign;
@@ -130,6 +149,7 @@ async function nameCampaigns(
       );
   }
   const rowsToAdd = [...all.values()].filter(({ id }) => !known.has(id));
+  if (rowsToAdd.length === 0) return both;
   await db.$executeRaw`
     INSERT INTO campaign (id, workspace_id, kind, utm)
     SELECT DISTINCT ON (id) id, "workspaceId", kind, utm
@@ -222,7 +242,7 @@ export async function countEntries(
   tallies: readonly Tally[],
 ): Promise<boolean> {
   try {
-    const moved = await store.prisma.$executeRaw`
+    const counted = await store.query(Prisma.sql`
       WITH moved AS (
         INSERT INTO ledger_cursor (stream, counted) VALUES (${stream}, ${to})
         ON CONFLICT (stream) DO UPDATE SET counted = excluded.counted
@@ -230,8 +250,9 @@ export async function countEntries(
         RETURNING 1
       )
       ${insertOfTallies(addUp(tallies))} WHERE EXISTS (SELECT FROM moved)
-        AND "workspaceId" NOT IN (SELECT id FROM removed_workspace)`;
-    return moved > 0 || tallies.length === 0;
+        AND workspace_id::uuid NOT IN (SELECT id FROM removed_workspace)
+      RETURNING true AS counted`);
+    return counted.length > 0 || tallies.length === 0;
   } catch (error) {
     throw withoutValues(error);
   }
@@ -240,11 +261,15 @@ export async function countEntries(
 /** Those that differ in nothing but their number, as one: none of a stream is of a campaign. */
 function addUp(tallies: readonly Tally[]): Tally[] {
   const sums = new Map<string, Tally>();
+  let sum: Tally | undefined;
   for (const tally of tallies) {
-    const key = `${tally.linkId} ${tally.at} ${tally.what}`;
-    const sum = sums.get(key);
-    if (sum === undefined) sums.set(key, { ...tally });
-    else sum.n += tally.n;
+    const { linkId, at, what, n } = tally;
+    if (sum?.linkId !== linkId || sum.at !== at || sum.what !== what) {
+      const key = `${linkId} ${at} ${what}`;
+      sum = sums.get(key) ?? { ...tally, n: 0 };
+      sums.set(key, sum);
+    }
+    sum.n += n;
   }
   return [...sums.values()];
 }

@@ -70,11 +70,23 @@ export function tallyOf(submission: Submission, what: Counted): Tally {
   return { workspaceId, linkId, at: minuteOfSubmission(submission), what, utm: null, n: 1 };
 }
 
-/** What is counted of a link in a minute. */
+/** What is counted of a link in a minute, by what it is and then by what parts it: found without a text of all. */
+class Branch extends Map<string, Branch> {
+  row: Tally | null = null;
+
+  to(next: string): Branch {
+    const known = this.get(next);
+    if (known !== undefined) return known;
+    const made = new Branch();
+    this.set(next, made);
+    return made;
+  }
+}
+
 interface Place {
   of: Pick<Tally, 'workspaceId' | 'linkId' | 'at'>;
-  /** By what is counted and, if it is counted by campaign, which. */
-  rows: Map<string | number, Tally>;
+  root: Branch;
+  rows: Tally[];
 }
 
 /**
@@ -88,7 +100,7 @@ export class Tallies {
 
   /** Counts one that is no campaign's. */
   add(submission: Submission, what: Counted): void {
-    count(this.#placeOf(submission), what, what, null);
+    countIn(this.#placeOf(submission), what);
   }
 
   /** Counts one that was stored, in each way. */
@@ -100,24 +112,21 @@ export class Tallies {
   ): void {
     const place = this.#placeOf(submission);
     const { source } = submission;
-    if (source === 'import') count(place, 'imported', 'imported', null);
-    if (what === 'erased') return count(place, what, what, null);
-    const utm = utmOf(lead);
-    const campaign = utm.join('\0');
-    count(place, `${what}\0${campaign}`, what, utm);
+    if (source === 'import') countIn(place, 'imported');
+    if (what === 'erased') return countIn(place, what);
+    countUtm(place, what, lead);
     const speed = speedOf(submission);
-    if (speed !== null) count(place, `${speed}\0${campaign}`, `speed:${speed}`, utm);
-    if (isUnrecognised(notes)) count(place, 'unrecognised', 'unrecognised', null);
+    if (speed !== null) countUtm(place, `speed:${speed}`, lead);
+    if (notes.length > 0 && isUnrecognised(notes)) countIn(place, 'unrecognised');
     if (source !== 'post') return;
-    const shape = shapeKey(submission.lead, notes);
-    const known = place.rows.get(shape);
+    const shape = shapeOf(place.root.to(SHAPE), submission.lead, notes);
     // Its text is made once.
-    if (known !== undefined) known.n += 1;
-    else count(place, shape, `${SHAPE}${fieldsOf(submission.lead, notes)}`, null);
+    if (shape.row !== null) shape.row.n += 1;
+    else begin(place, shape, `${SHAPE}${fieldsOf(submission.lead, notes)}`, null);
   }
 
   rows(): Tally[] {
-    return [...this.#places.values()].flatMap(({ rows }) => [...rows.values()]);
+    return [...this.#places.values()].flatMap(({ rows }) => rows);
   }
 
   #placeOf(submission: Submission): Place {
@@ -125,17 +134,33 @@ export class Tallies {
     const at = minuteOfSubmission(submission);
     if (this.#place?.of.linkId === linkId && this.#place.of.at === at) return this.#place;
     const key = `${linkId} ${at}`;
-    const place = this.#places.get(key) ?? { of: { workspaceId, linkId, at }, rows: new Map() };
+    const place = this.#places.get(key) ?? {
+      ...{ of: { workspaceId, linkId, at }, root: new Branch(), rows: [] },
+    };
     this.#places.set(key, place);
     this.#place = place;
     return place;
   }
 }
 
-function count({ of, rows }: Place, key: string | number, what: Counted, utm: Utm | null): void {
-  const row = rows.get(key);
-  if (row === undefined) rows.set(key, { ...of, what, utm, n: 1 });
-  else row.n += 1;
+function countIn(place: Place, what: Counted): void {
+  const branch = place.root.to(what);
+  if (branch.row !== null) branch.row.n += 1;
+  else begin(place, branch, what, null);
+}
+
+/** By the campaign of a lead's last touch. */
+function countUtm(place: Place, what: Counted, lead: LeadState | undefined): void {
+  const { utmSource = '', utmMedium = '', utmCampaign = '' } = lead?.lastTouch?.values ?? {};
+  const branch = place.root.to(what).to(utmSource).to(utmMedium).to(utmCampaign);
+  if (branch.row !== null) branch.row.n += 1;
+  else begin(place, branch, what, [utmSource, utmMedium, utmCampaign]);
+}
+
+function begin({ of, rows }: Place, branch: Branch, what: Counted, utm: Utm | null): void {
+  const { workspaceId, linkId, at } = of;
+  branch.row = { workspaceId, linkId, at, what, utm, n: 1 };
+  rows.push(branch.row);
 }
 
 /** Whether nothing of a post was recognised. */
@@ -160,20 +185,20 @@ function fieldsOf({ customFields, otherKeys, ...lead }: Lead, notes: readonly No
     .join('\n');
 }
 
-/** The place of each field of a lead in a number: what posts of a link have in common is cheap to tell. */
-const FIELD_BITS: ReadonlyMap<string, number> = new Map(
-  Object.keys(Lead.properties).map((field, n) => [field, 2 ** n]),
-);
+/** Parts keys: none has it, as Postgres holds none. */
+const NUL = '\0';
 
-/** Tells posts with other fields apart. */
-function shapeKey(lead: Lead, notes: readonly Note[]): string | number {
-  let fields = 0;
-  for (const field in lead) fields += FIELD_BITS.get(field) ?? 0;
-  const { customFields, otherKeys } = lead;
-  if (customFields === undefined && otherKeys === undefined && notes.length === 0) return fields;
-  const names = [...Object.keys(customFields ?? {}), '', ...Object.keys(otherKeys ?? {}), ''];
-  for (const { code, field } of notes) if (UNKNOWN_CODES.has(code)) names.push(field);
-  return `${fields}\n${names.join('\n')}`;
+/** Where posts with the same fields are counted. */
+function shapeOf(root: Branch, lead: Lead, notes: readonly Note[]): Branch {
+  let branch = root;
+  for (const field in lead) branch = branch.to(field);
+  const { customFields = {}, otherKeys = {} } = lead;
+  for (const key in customFields) branch = branch.to(key);
+  branch = branch.to(NUL);
+  for (const key in otherKeys) branch = branch.to(key);
+  branch = branch.to(NUL);
+  for (const { code, field } of notes) if (UNKNOWN_CODES.has(code)) branch = branch.to(field);
+  return branch;
 }
 
 function speedOf({ lead, stamp }: Submission): Speed | null {
@@ -183,11 +208,6 @@ function speedOf({ lead, stamp }: Submission): Speed | null {
   if (!(seconds >= 0)) return null;
   const found = Object.entries(SPEEDS).find(([, limit]) => seconds < limit);
   return found === undefined ? 'more' : (found[0] as Speed);
-}
-
-function utmOf(lead: LeadState | undefined): Utm {
-  const { utmSource, utmMedium, utmCampaign } = lead?.lastTouch?.values ?? {};
-  return [utmSource ?? '', utmMedium ?? '', utmCampaign ?? ''];
 }
 
 const CAMPAIGN_CHARACTERS = 100;
@@ -215,17 +235,31 @@ function fitText(text: string): string {
   return made;
 }
 
-/** The INSERT of tallies, to stand in a WITH of the statement that stores what they count. */
+/** As `tally_group` holds them: of each link and minute what was counted, of which campaign if of one, and how often. */
+type Counts = [linkId: string, at: number, counts: [what: string, n: number, ...utm: string[]][]][];
+
+/** The INSERT of tallies, a row for each workspace, to stand in a WITH of the statement that stores what they count. */
 export function insertOfTallies(tallies: readonly Tally[]): Prisma.Sql {
-  const rows = tallies.map(({ at, what, utm, ...row }) => ({
-    ...row,
-    at: new Date(at),
-    what: what.startsWith(SHAPE) ? what.split('\n').map(fitText).join('\n') : what,
-    utm: utm && [fitText(utm[0]), fitText(utm[1]), fitText(utm[2])],
-  }));
+  const rows = new Map<string, Counts>();
+  for (const { workspaceId, linkId, at, what, utm, n } of tallies) {
+    const counts = rows.get(workspaceId) ?? [];
+    rows.set(workspaceId, counts);
+    let last = counts.at(-1);
+    if (last?.[0] !== linkId || last[1] !== at) counts.push((last = [linkId, at, []]));
+    const text = what.startsWith(SHAPE) ? what.split('\n').map(fitText).join('\n') : what;
+    last[2].push(utm === null ? [text, n] : [text, n, ...utm.map(fitText)]);
+  }
   return Prisma.sql`
-    INSERT INTO tally (workspace_id, link_id, at, what, utm, n)
-    SELECT "workspaceId", "linkId", at, what, utm, n
-    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS new (
-      "workspaceId" uuid, "linkId" uuid, at timestamptz, what text, utm text[], n integer)`;
+    INSERT INTO tally_group (workspace_id, counts)
+    SELECT workspace_id::uuid, counts
+    FROM json_each(${JSON.stringify(Object.fromEntries(rows))}::json) AS new (workspace_id, counts)`;
 }
+
+/** The rows of `tally` that rows of `tally_group`, as `groups`, stand for. */
+export const talliesOfGroups = (groups: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  SELECT id, workspace_id, (place ->> 0)::uuid AS link_id,
+    to_timestamp((place ->> 1)::float8 / 1000) AS at, one ->> 0 AS what,
+    CASE WHEN jsonb_array_length(one) > 2 THEN ARRAY[one ->> 2, one ->> 3, one ->> 4] END AS utm,
+    (one ->> 1)::integer AS n
+  FROM ${groups} AS groups, jsonb_array_elements(counts::jsonb) AS place,
+    jsonb_array_elements(place -> 2) AS one`;

@@ -192,6 +192,7 @@ const ofSubjects: Condition = (id) => Prisma.sql`subject IN (
 /** Tables that name no other of these by a foreign key, what is told by another's rows before it. */
 const ROWS: readonly (readonly [table: string, rows: Condition])[] = [
   ['tally', own],
+  ['tally_group', own],
   ['consent', own],
   ['submission', own],
   ['rejected_submission', own],
@@ -239,7 +240,7 @@ export const REMOVED_FROM: readonly string[] = [
 /** Tables of processes that may have begun to write before they could see the removal. */
 const WRITTEN = [
   ...(['submission', 'lead', 'rejected_submission', 'held_submission'] as const),
-  ...(['discarded_submission', 'tally', 'alarm', 'delivery_attempt'] as const),
+  ...(['discarded_submission', 'tally', 'tally_group', 'alarm', 'delivery_attempt'] as const),
 ];
 
 const PARTITIONED = ['submission', 'rejected_submission'] as const;
@@ -286,7 +287,7 @@ export async function removeWorkspace(store: Store, workspaceId: string): Promis
   const { prisma } = store;
   try {
     // What adds it up took it before, or finds none.
-    await removeRows(store, 'tally', own(workspaceId));
+    for (const table of ['tally', 'tally_group']) await removeRows(store, table, own(workspaceId));
     for (const table of WRITTEN)
       await prisma.$transaction(
         (tx) => tx.$executeRaw`LOCK TABLE ${Prisma.raw(table)} IN SHARE MODE`,

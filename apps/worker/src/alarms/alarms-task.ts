@@ -4,11 +4,13 @@ import { acceptedStreams, oldestWaiting } from '@leadgate/queue';
 import {
   ALARM_KINDS,
   databaseTime,
+  deletedSubmissions,
   endpointsNearTheirEnd,
   listOpen,
   missingRows,
   settleAlarms,
   type FoundAlarm,
+  type MissingRows,
   type Store,
 } from '@leadgate/store';
 import type { MaintenanceTask } from '../maintenance/maintenance.ts';
@@ -20,6 +22,12 @@ const EVERY_MS = 20_000;
 
 /** What is missing may be found in the next look: the books are said to be open after this. */
 const MISSING_MS = 15_000;
+
+/**
+ * Each look at the rows of an hour reads them all, so it is taken when Postgres says that rows were deleted, for as
+ * long as some are missing, and from time to time all the same.
+ */
+const ROWS_EVERY_MS = 600_000;
 
 /** Refusals are of so long. Of a flood, what so many reads give is enough to tell a share. */
 const QUARTER_MS = 900_000;
@@ -40,6 +48,18 @@ export function createAlarmsTask(
   const links = watchLinks(store);
   /** What was found at the last look: the log has it. */
   let known = new Map<string, FoundAlarm>();
+  let rows = { deleted: NaN, missing: [] as MissingRows[], lookedAt: -Infinity };
+
+  async function rowsMissing(now: number): Promise<MissingRows[]> {
+    const deleted = await deletedSubmissions(store);
+    const isDue = performance.now() - rows.lookedAt > ROWS_EVERY_MS;
+    if (isDue || deleted !== rows.deleted || rows.missing.length > 0)
+      rows = {
+        ...{ deleted, lookedAt: performance.now() },
+        missing: await missingRows(store, new Date(now)),
+      };
+    return rows.missing;
+  }
 
   async function ofBooks(now: number): Promise<FoundAlarm[]> {
     const open = (await listOpen(store)).filter(
@@ -51,7 +71,7 @@ export function createAlarmsTask(
       found.set(linkId, { workspaceId, missing: before + missing });
     };
     for (const { linkId, workspaceId } of open) add(linkId, workspaceId, 1);
-    for (const { linkId, workspaceId, rows } of await missingRows(store, new Date(now)))
+    for (const { linkId, workspaceId, rows } of await rowsMissing(now))
       add(linkId, workspaceId, rows);
     return [...found].map(([subject, { workspaceId, missing }]) => ({
       ...{ kind: 'ledger', subject, workspaceId, facts: { missing } },
