@@ -1,4 +1,4 @@
-import { Lead, type Note, type NoteCode, type Submission } from '@leadgate/contract';
+import type { Lead, Note, NoteCode, Submission } from '@leadgate/contract';
 import { cutText, jsonPointer, type LeadState } from '@leadgate/leads';
 import { Prisma } from './generated/client.ts';
 import { displayText } from './text.ts';
