@@ -86,6 +86,8 @@ function cleaned(value: unknown): unknown {
 /** The submission with texts that Postgres can hold, and with ids as Postgres gives them back. */
 export function storable(submission: Submission): Submission {
   const clean = storableTexts(submission);
+  // As almost all are: a copy of each would take longer than looking.
+  if (hasLowerIds(clean)) return clean;
   const { answeredLeadId } = clean;
   return {
     ...clean,
@@ -100,6 +102,16 @@ export function storable(submission: Submission): Submission {
     })),
   };
 }
+
+const isLower = (id: string): boolean => id === id.toLowerCase();
+
+const hasLowerIds = (one: Submission): boolean =>
+  isLower(one.id) &&
+  isLower(one.workspaceId) &&
+  isLower(one.linkId) &&
+  isLower(one.leadId) &&
+  (one.answeredLeadId === undefined || isLower(one.answeredLeadId)) &&
+  one.identities.every(({ owner }) => owner === null || isLower(owner));
 
 /** Microseconds since 1970 as an ISO 8601 time in UTC, to the millisecond. */
 export function isoTime(microseconds: number): string {

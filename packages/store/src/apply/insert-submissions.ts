@@ -18,15 +18,36 @@ export async function insertSubmissions(
 ): Promise<{ inserted: Set<string>; removedWorkspaces: Set<string> }> {
   const rows = submissions
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-    .map((submission) => ({
-      ...submission,
-      identities: submission.identities.map(({ key, owner }) => [key, owner]),
-      notes: notesOf(submission),
-      mark: markOf(
-        submission,
-        submission.identities.map(({ key }) => key),
-      ),
-    }));
+    .map((submission) => {
+      const { id, workspaceId, linkId, leadId, answeredLeadId, order, stamp, source } = submission;
+      const { identities, lead, consent, body, bodyType, page, userAgent, address, requestId } =
+        submission;
+      // Member by member: a spread of the submission takes ten times as long, and its text half as long again.
+      return {
+        id,
+        workspaceId,
+        linkId,
+        leadId,
+        answeredLeadId,
+        order,
+        stamp,
+        source,
+        identities: identities.map(({ key, owner }) => [key, owner]),
+        lead,
+        notes: notesOf(submission),
+        consent,
+        body,
+        bodyType,
+        page,
+        userAgent,
+        address,
+        requestId,
+        mark: markOf(
+          submission,
+          identities.map(({ key }) => key),
+        ),
+      };
+    });
   const workspaceIds = [...new Set(submissions.map(({ workspaceId }) => workspaceId))];
   // One JSON text instead of seventeen arrays, in which every text is escaped by itself.
   const found = await tx.$queryRaw<{ id: string; stored: boolean }[]>`
