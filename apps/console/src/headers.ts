@@ -32,7 +32,6 @@ const DASHBOARD = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Where the dashboard is. */
 export const DASHBOARD_PATH = '/queues';
 
 /** The headers of every answer, errors included. */

@@ -53,7 +53,6 @@ export class ProblemError extends Error {
   }
 }
 
-/** What a problem says of a refusal. */
 export function problemOf({ detail, errors, erasure }: Refusal): ProblemDetails {
   return {
     detail,

@@ -41,7 +41,6 @@ export function reaches(role: Role | null, needed: Role): boolean {
 
 const rankOf = (role: Role | null): number => (role === null ? -1 : ROLES.indexOf(role));
 
-/** What is wrong with a role. */
 export function roleErrors(role: string): FieldError[] {
   if (ROLES.some((known) => known === role)) return [];
   const detail = `The role is not one of ${ROLES.join(', ')}.`;

@@ -135,7 +135,6 @@ export interface JobPayload {
   d: string;
 }
 
-/** A submission of a job. */
 interface JobMember {
   /** The id of a job that carries it alone. */
   jobId: string;
@@ -152,7 +151,6 @@ export type JobReading =
   /** Nothing that any release has written. */
   | { kind: 'malformed' };
 
-/** A member as a line of a payload. */
 export function memberLine({ jobId, submission }: JobMember): string {
   const encoded = encodeSubmission(submission);
   return JSON.stringify(jobId === submission.id ? encoded : { ...encoded, j: jobId });
@@ -277,7 +275,6 @@ function inflate(packed: Buffer): Promise<Buffer> {
   });
 }
 
-/** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 const isObject = (value: unknown): value is { [key: string]: Json } =>

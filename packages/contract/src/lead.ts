@@ -28,7 +28,6 @@ export const LEAD_FIELDS = [
   'birthday',
 ] as const;
 
-/** Subfields of `address`. */
 export const ADDRESS_FIELDS = [
   'street',
   'number',
@@ -214,7 +213,6 @@ export const Note = Type.Object(
 );
 export type Note = Static<typeof Note>;
 
-/** What is told of leads. */
 export const LEAD_EVENTS = ['lead.created', 'lead.updated', 'lead.merged', 'lead.erased'] as const;
 export type LeadEventType = (typeof LEAD_EVENTS)[number];
 

@@ -23,7 +23,6 @@ export interface RefillSource {
   highestOrders(workspaceIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }
 
-/** What changed of the link directory in Postgres. */
 export interface LinkChangeSource {
   /**
    * What changed after a revision. Null if only reading all of it tells: too much, too long ago, or a

@@ -68,7 +68,6 @@ export interface Submission {
   id: string;
   workspaceId: string;
   linkId: string;
-  /** The lead it was reserved for. */
   leadId: string;
   /** The lead id that was answered, if it is not `leadId` (handed out while Redis was away). */
   answeredLeadId?: string;

@@ -23,7 +23,6 @@ export function messageId({ endpointId, leadId, version, resends }: MessageOf): 
   return `msg_${digest.slice(0, 24)}`;
 }
 
-/** The key of a secret. */
 export function signingKey(secret: string): KeyObject {
   return createSecretKey(secret.slice(PREFIX.length), 'base64');
 }

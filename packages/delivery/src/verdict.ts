@@ -1,7 +1,6 @@
 import { cutText } from '@leadgate/leads';
 import { readRetryAfter } from './pacing.ts';
 
-/** What came of one send. */
 export type SendResult = (
   | { kind: 'answered'; status: number; retryAfter: string | null; answer: string }
   /** `refused`: the guard let it go nowhere. */

@@ -39,7 +39,6 @@ export interface LeadState {
   lastTouch: TouchOfSubmission | null;
   /** The submission of the lowest order applied: it created the lead, and custom fields are its. */
   creator: { submissionId: string; order: number } | null;
-  /** By custom field id. */
   customFields: Record<string, CustomValue>;
 }
 
@@ -192,7 +191,6 @@ function compare(a: Provenance, b: Provenance): number {
 
 /** The submissions of one lead that named one email, in the order they were accepted in. */
 export interface Part<S extends Facts> {
-  /** The key of the email. */
   key: string;
   submissions: S[];
 }

@@ -208,7 +208,6 @@ interface FieldRule {
   queries: Compiled[];
 }
 
-/** A mapping with its queries compiled. */
 interface CompiledMapping {
   fields: FieldRule[];
   rows: Compiled['find'] | null;

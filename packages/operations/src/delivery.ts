@@ -42,7 +42,6 @@ export const TryView = Type.Object({
 
 const TRIES_SHOWN = 50;
 
-/** Of a lead, or of an alarm. */
 const LeadOrAlarm = Type.Unsafe<string>({ ...Uuid, description: 'Of a lead, or of an alarm.' });
 
 /** How endpoints stand with leads and alarms: one delivery an endpoint and lead. */

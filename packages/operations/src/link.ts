@@ -95,7 +95,6 @@ export interface LinkView extends Omit<Link, 'codes'> {
   codes: (Link['codes'][number] & { captureUrl: string | null; expired: boolean })[];
 }
 
-/** Links as they are shown. */
 async function viewLinks(
   { store, receiverUrl }: Pick<Connections, 'store' | 'receiverUrl'>,
   links: readonly Link[],
@@ -272,9 +271,9 @@ export const link = {
         return found && { mapping: null, ...viewLink(found, null) };
       },
       told: [
-        ...['label', 'mode', 'requireIdentity', 'origins', 'allowServers', 'linkLimit'],
-        ...['addressLimit', 'guard.honeypot', 'guard.minFillSeconds', 'guard.captcha.fail'],
-        ...['guard.captcha', 'guard.captcha.verifyUrl', 'guard', 'redirectUrl'],
+        ...Object.keys(LinkSettings.properties).filter((name) => name !== 'mapping'),
+        ...['guard.honeypot', 'guard.minFillSeconds', 'guard.captcha.fail'],
+        ...['guard.captcha', 'guard.captcha.verifyUrl', 'guard'],
       ],
     },
     input: Type.Object({ linkId: Uuid, ...changes }),

@@ -21,7 +21,6 @@ const Parts = Type.Array(open({}));
 
 const MOST_READS = 1_000;
 
-/** All that is known of a person. */
 export const exportPerson = operation({
   name: 'lead.person',
   id: 'exportPerson',

@@ -22,7 +22,6 @@ import type { submission } from './submission.ts';
 import type { token } from './token.ts';
 import type { workspace } from './workspace.ts';
 
-/** The operations of each noun. */
 export interface Nouns {
   workspace: typeof workspace;
   field: typeof field;
@@ -74,12 +73,10 @@ const LOADERS: { [N in keyof Nouns]: () => Promise<Nouns[N]> } = {
   audit: async () => (await import('./audit.ts')).audit,
 };
 
-/** The operations of a noun. */
 export function loadNoun<N extends keyof Nouns>(noun: N): Promise<Nouns[N]> {
   return LOADERS[noun]();
 }
 
-/** Every operation there is. */
 export async function allOperations(): Promise<Operation[]> {
   const nouns = await Promise.all(Object.values(LOADERS).map((load) => load()));
   return nouns.flatMap((noun) => Object.values<Operation>(noun));

@@ -10,6 +10,7 @@ import {
 import { Type } from 'typebox';
 import { HeldList } from './held.ts';
 import { MendParameters, mendWork, tryMending } from './mend-rejected.ts';
+import { mendRejected, replayAllRejected, replayRejected } from './rejected-bodies.ts';
 import { invalid, operation, Refusal, refilling, type Connections } from './operation.ts';
 import { UNKNOWN_WORKSPACE } from './operator.ts';
 import { runOf, RunView } from './runs.ts';
@@ -198,7 +199,6 @@ export const rejected = {
     }),
     run: async ({ rejectedId, set, body, bodyType = 'json' }, { store }) => {
       if ((set === undefined) === (body === undefined)) return invalid([SAY_HOW]);
-      const { mendRejected } = await import('./rejected-bodies.ts');
       const outcome = await mendRejected(
         store,
         rejectedId,
@@ -311,7 +311,6 @@ export const rejected = {
       leadId: Type.Optional(Uuid),
     }),
     run: async ({ rejectedId, ...options }, connections) => {
-      const { replayRejected } = await import('./rejected-bodies.ts');
       const now = Date.now();
       const outcome = await replayRejected(await serversOf(connections), rejectedId, {
         ...options,
@@ -342,7 +341,6 @@ export const rejected = {
       last: Type.Optional({ ...Uuid, description: 'To go on before it.' }),
     }),
     run: async ({ lenient = false, dryRun = false, ...asked }, connections) => {
-      const { replayAllRejected } = await import('./rejected-bodies.ts');
       const options = { lenient, dryRun, now: Date.now() };
       const servers = await serversOf(connections);
       const outcomes: Record<string, number> = {};

@@ -2,7 +2,6 @@ import { Type, type TSchema } from 'typebox';
 
 export const Uuid = Type.String({ format: 'uuid' });
 
-/** A time of an input. */
 export const Time = Type.String({ format: 'date-time' });
 
 /** A time of an output: a Date is written as ISO 8601. */

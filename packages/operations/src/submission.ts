@@ -74,7 +74,6 @@ const ReadAgainPreview = Type.Object({
   ),
 });
 
-/** Submissions that were applied. */
 export const submission = {
   list: operation({
     name: 'submission.list',

@@ -101,7 +101,6 @@ export async function listAlarms(
     ORDER BY a.opened_at DESC LIMIT ${limit}`;
 }
 
-/** How many alarms of each kind are open. */
 export async function openAlarms(store: Store): Promise<Record<AlarmKind, number>> {
   const rows = await store.prisma.$queryRaw<{ kind: AlarmKind; n: number }[]>`
     SELECT kind, count(*)::integer AS n FROM alarm WHERE closed_at IS NULL GROUP BY kind`;

@@ -120,7 +120,6 @@ export interface PersonRead {
   action: string;
   /** The workspace, if a whole one was read. */
   workspaceId: string | null;
-  /** The leads that were answered. */
   leadIds: string[];
   requestId: string | null;
 }

@@ -8,7 +8,6 @@ import { fieldsOfWorkspaces } from './fields.ts';
 import type { Store } from './open-store.ts';
 import { isUuid } from './text.ts';
 
-/** A lead as it stands since it changed. */
 export type LeadChange =
   /** `data`: as in a message to an endpoint. */
   | { kind: 'lead'; leadId: string; version: number; data: LeadContent }

@@ -258,7 +258,6 @@ const CHALLENGE_SECONDS = 300;
 
 const listed = { id: true, name: true, createdAt: true, lastUsedAt: true } as const;
 
-/** The keys of an operator, the oldest first. */
 export function listSecurityKeys(store: Store, operatorId: string): Promise<SecurityKey[]> {
   return store.prisma.securityKey.findMany({
     where: { operatorId },

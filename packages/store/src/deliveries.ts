@@ -33,7 +33,6 @@ export interface Lane {
   quietMs: number;
   /** Milliseconds until its next delivery is due; 0 or less: one is. Null: none waits. */
   dueMs: number | null;
-  /** A test that was asked for. */
   testId: string | null;
 }
 
@@ -144,7 +143,6 @@ export interface AlarmContent {
 type DueContent = { lead: LeadContent; alarm: null } | { lead: null; alarm: AlarmContent };
 
 export type DueDelivery = DueContent & {
-  /** The id of the lead, or of the alarm. */
   leadId: string;
   event: EndpointEvent;
   resends: number;
@@ -159,7 +157,6 @@ export type DueDelivery = DueContent & {
   changedAt: string;
 };
 
-/** A row of `contentColumns`. */
 export interface LeadContentRow extends ListedLeadRow {
   version: number;
   mergedLeads: LeadContent['mergedLeads'];
@@ -219,7 +216,6 @@ interface DueRow extends Omit<LeadContentRow, 'createdAt' | 'updatedAt'> {
 const iso = (column: Prisma.Sql) => Prisma.sql`
   to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** An `AlarmContent` of the table `alarm`. */
 const alarmContent = Prisma.sql`
   jsonb_build_object(
     'alarmId', alarm.id, 'kind', alarm.kind, 'subject', alarm.subject, 'facts', alarm.facts,
@@ -300,7 +296,6 @@ export interface DeliveryTry {
   durationMs: number;
 }
 
-/** A try of a delivery. */
 export interface SentDelivery extends DeliveryTry {
   leadId: string;
   version: number;

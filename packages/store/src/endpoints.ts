@@ -409,7 +409,6 @@ export async function listTries(
   }));
 }
 
-/** What of an endpoint waits. */
 export interface EndpointBacklog {
   waiting: number;
   setAside: number;

@@ -32,7 +32,6 @@ export interface ErasureRequest {
 /** What is known of an erasure when it is done: all that can be kept outside of the database. */
 export interface Erasure {
   workspaceId: string;
-  /** The erased lead. */
   leadId: string;
   /** The ids that stand for it. */
   aliases: string[];
@@ -534,7 +533,6 @@ export async function erasuresThere(
   return new Set(erasures.filter((_, n) => there.has(n)));
 }
 
-/** An identity that a hash is of. */
 export interface HashedIdentity {
   identity: string;
   /** Of the submission that created its lead: microseconds since 1970. */

@@ -161,7 +161,6 @@ async function findNameClash(
   return by === undefined ? { kind: 'free' } : { kind: 'name-taken', by: readField(by) };
 }
 
-/** A custom field from its row. */
 function readField(row: Omit<FieldRow, 'createdAt'>): CustomField {
   const { id, workspaceId, name, label, options, archivedAt } = row;
   // The table's check allows the types of the contract only.

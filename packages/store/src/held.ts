@@ -19,7 +19,6 @@ export interface HeldSummary {
   state: HeldState;
   /** When it was posted: ISO 8601, UTC. */
   at: string;
-  /** The lead id that was answered. */
   answeredLeadId: string;
   /** What it sent, normalised. */
   lead: Lead;

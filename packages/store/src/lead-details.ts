@@ -216,7 +216,6 @@ export interface HistoryEntry {
   page: string | null;
   /** The lead id it was reserved for, which may be an alias. */
   reservedFor: string;
-  /** What it sent, normalised. */
   sent: Lead;
   /**
    * What of it the lead still has: field paths, `utm` for the last touch, `customFields` for the

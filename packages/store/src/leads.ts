@@ -49,7 +49,6 @@ export const leadColumns = Prisma.sql`
   lead.creator_id AS "creatorId", lead.creator_order::float8 AS "creatorOrder",
   lead.custom_fields AS "customFields"`;
 
-/** What is known of the lead of a row. */
 export function readState(row: LeadRow): LeadState {
   const values: LeadState['values'] = {};
   for (const field of LEAD_FIELDS) if (row[field] !== null) values[field] = row[field];
@@ -130,7 +129,6 @@ export const listedColumns = Prisma.sql`
   ${leadColumns}, w.name AS "workspaceName", lead.created_at AS "createdAt",
   lead.updated_at AS "updatedAt"`;
 
-/** A row of `listedColumns`. */
 export interface ListedLeadRow extends LeadRow {
   workspaceName: string;
   createdAt: Date;
@@ -198,7 +196,6 @@ export function addTouch(into: Touch, values: Touch): void {
 
 /** What a lead is looked for by. A lead is found when any of it fits. */
 export interface LeadSearch {
-  /** Only in this workspace. */
   workspaceId?: string;
   /** An id of the lead, an alias included. */
   leadId?: string;

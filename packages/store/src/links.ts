@@ -269,7 +269,6 @@ const linkParts = {
 
 type LinkRow = Prisma.CaptureLinkGetPayload<{ include: typeof linkParts }>;
 
-/** A link from its row and those that belong to it. */
 function readLink(row: LinkRow): Link {
   const { minFillMs, captchaUrl } = row;
   // Field by field: secrets stay behind. They go to receivers, and to nobody else.

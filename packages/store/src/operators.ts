@@ -29,7 +29,6 @@ export const operatorColumns = {
   workspaces: { select: { workspaceId: true, role: true } },
 } satisfies Prisma.OperatorSelect;
 
-/** An operator from its row. */
 export function readOperator({
   totpSecret,
   _count,
@@ -96,7 +95,6 @@ export async function listOperators(store: Store): Promise<Operator[]> {
   return rows.map(readOperator);
 }
 
-/** An operator by id; null if there is none. */
 export async function findOperator(store: Store, id: string): Promise<Operator | null> {
   const row = await store.prisma.operator.findUnique({ where: { id }, select: operatorColumns });
   return row === null ? null : readOperator(row);
@@ -160,7 +158,6 @@ interface View {
   query: string;
 }
 
-/** The views that an operator keeps. */
 export async function listViews({ prisma }: Store, operatorId: string): Promise<View[]> {
   const [row] = await prisma.$queryRaw<{ views: View[] }[]>`
     SELECT views FROM operator WHERE id = ${operatorId}::uuid`;
@@ -244,7 +241,6 @@ const columns = {
   revokedAt: true,
 } satisfies Prisma.ApiTokenSelect;
 
-/** Creates an API token. */
 export async function createToken(store: Store, input: NewToken): Promise<TokenCreation> {
   const name = displayText(input.name);
   const errors = [...nameErrors(name), ...roleErrors(input.role), ...dayErrors(input.days)];

@@ -13,7 +13,6 @@ import { removedAmong } from './tombstones.ts';
 /** Rows a page: a page is held in memory, and one command of Redis away from the next. */
 const PAGE_SIZE = 5_000;
 
-/** Postgres as the source that Redis is refilled from. */
 export function refillSource(store: Store): RefillSource & LinkChangeSource & RemovalSource {
   return {
     directoryRevision: () => directoryRevision(store),
@@ -79,7 +78,6 @@ export async function directoryRevision(store: Store): Promise<number> {
   return row.revision;
 }
 
-/** One entry of the link directory. */
 export interface LinkEntry {
   code: string;
   link: CaptureLink;
@@ -90,7 +88,6 @@ export function linkEntries(store: Store, linkId: string): Promise<LinkEntry[]> 
   return selectEntries(store, Prisma.sql`WHERE k.link_id = ${linkId}::uuid`);
 }
 
-/** The entries of every link of a workspace. */
 export function workspaceLinkEntries(store: Store, workspaceId: string): Promise<LinkEntry[]> {
   return selectEntries(store, Prisma.sql`WHERE w.id = ${workspaceId}::uuid`);
 }

@@ -168,7 +168,6 @@ export interface RejectedDetails extends RejectedSummary {
   stamp: number;
   /** As sent. */
   body: string;
-  /** As an operator mended it. */
   mended: { body: string; bodyType: BodyType } | null;
   page: string | null;
   userAgent: string | null;

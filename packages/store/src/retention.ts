@@ -98,7 +98,6 @@ async function withTableLock<T>(
 /** A month of UTC, counted from January 1970. */
 type Month = number;
 
-/** The month that a moment is in. */
 export const monthOf = (moment: Date): Month =>
   (moment.getUTCFullYear() - 1970) * 12 + moment.getUTCMonth();
 

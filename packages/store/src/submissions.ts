@@ -29,7 +29,6 @@ const submissionJoins = Prisma.sql`
   LEFT JOIN capture_link k ON k.id = s.link_id
   LEFT JOIN lead l ON l.workspace_id = s.workspace_id AND l.id = s.lead_id`;
 
-/** A submission as it is listed. */
 export interface SubmissionSummary {
   submissionId: string;
   workspaceId: string;
@@ -53,7 +52,6 @@ type SubmissionRow = Omit<SubmissionSummary, 'acceptedAt' | 'at'> & {
   stamp: number;
 };
 
-/** A listed submission from its row. */
 function readSubmissionSummary<Row extends SubmissionRow>({
   order,
   stamp,
@@ -143,7 +141,6 @@ export interface SubmissionDetails extends SubmissionSummary {
   identities: [key: string, owner: string | null][];
   /** Null if it brought none. */
   consent: ConsentRecord | null;
-  /** The body as sent. */
   body: string;
   bodyType: BodyType;
   page: string | null;
@@ -202,7 +199,6 @@ export interface StoredSubmission {
 
 export interface StoredFilter {
   linkId?: string;
-  /** Any id of the lead. */
   leadId?: string;
   /** Only those accepted at this moment or later. */
   since?: Date;
@@ -210,7 +206,6 @@ export interface StoredFilter {
   until?: Date;
   /** Only those that created their lead, or only those that changed one. */
   outcome?: 'created' | 'updated';
-  /** Only those with a note of this code. */
   note?: NoteCode;
   /** Only those that came in this way. */
   source?: SubmissionSource;

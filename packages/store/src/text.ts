@@ -42,7 +42,6 @@ function nameFault(name: string): string | null {
   return INVISIBLE.test(name) ? 'holds an invisible character' : null;
 }
 
-/** What is wrong with a label. */
 export function labelErrors(label: string): FieldError[] {
   return errorsOf('label', displayTextFault(label));
 }

@@ -72,7 +72,6 @@ export async function createWorkspace(
 /** Most people of a country live in it; nothing is guessed for countries other than the default one. */
 const usualZone = (country: string): string => (country === 'BR' ? 'America/Sao_Paulo' : 'UTC');
 
-/** Every workspace, by name. */
 export async function listWorkspaces(store: Store): Promise<Workspace[]> {
   return selectWorkspaces(store, Prisma.sql`true`);
 }
@@ -245,7 +244,6 @@ const WRITTEN = [
 
 const PARTITIONED = ['submission', 'rejected_submission'] as const;
 
-/** Counts what a workspace holds. */
 export async function countWorkspace(
   { prisma }: Store,
   workspaceId: string,

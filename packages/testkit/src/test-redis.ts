@@ -7,7 +7,6 @@ import { inject } from 'vitest';
 const CLAIMS = 'leadgate-testkit:claims';
 const WAIT_MS = 60_000;
 
-/** A Redis of a test's own. */
 export interface TestRedis {
   /** As REDIS_URL takes it: of a Cluster, all nodes with commas between them. */
   url: string;

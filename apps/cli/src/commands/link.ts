@@ -363,7 +363,6 @@ async function suggest(context: Context, named: string, options: JsonOption): Pr
   );
 }
 
-/** As one word for a shell. */
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 async function prove(context: Context, named: string, options: ProveOptions): Promise<void> {

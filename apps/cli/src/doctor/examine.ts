@@ -7,7 +7,6 @@ export interface Finding {
   check: string;
   /** `warn` does its work, but promises less or needs a look. */
   status: 'ok' | 'warn' | 'fail';
-  /** What was found. */
   found: string;
   /** What to do about it; null if nothing is to be done. */
   todo: string | null;

@@ -53,7 +53,6 @@ const Line = Type.Object({
 
 const Format = Type.Unsafe<RowFormat>(Type.Enum(['csv', 'ndjson', 'json']));
 
-/** How a file is read. */
 const reading = {
   format: Type.Optional(Format),
   encoding: Type.Optional(Type.String()),

@@ -13,7 +13,6 @@ export interface News {
   data: object;
 }
 
-/** A lead as it stands. */
 export interface LeadNews extends News {
   leadId: string;
   version: number;

@@ -7,7 +7,6 @@ import { openWorkbook, type SheetRow, type Workbook } from './xlsx.ts';
 /** The form of rows as text. Rows of a sheet are told of, and written, as those of a CSV. */
 export type RowFormat = 'csv' | 'ndjson' | 'json';
 
-/** One row of a file. */
 export interface Row {
   /**
    * From 1: of the line in NDJSON, of the element in an array, of the record under a CSV's head, of the
