@@ -7,9 +7,8 @@ import {
   submissionsThere,
 } from '@leadgate/store';
 import { Type } from 'typebox';
-import { operation, refilling, Refusal } from './operation.ts';
+import { operation, refilling, Refusal, type Servers } from './operation.ts';
 import { At, Limit, Nullable, open, Uuid } from './schema.ts';
-import type { Servers } from './servers.ts';
 
 const State = Type.Union([
   Type.Literal('held'),

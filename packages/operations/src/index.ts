@@ -1,14 +1,15 @@
 export {
-  pathMembers,
-  Refusal,
-  TextFile,
   type Call,
   type Connections,
   type DeliverySettings,
   Erased,
   type Operation,
+  pathMembers,
+  Refusal,
   type RefusalCode,
+  type Servers,
   type SignedIn,
+  TextFile,
 } from './operation.ts';
 export {
   appendErasure,
@@ -23,7 +24,7 @@ export { allOperations, loadNoun, type Nouns } from './registry.ts';
 export { shownTo } from './mask.ts';
 export { couldRun, onRecord, roleOver, runOperation, type Given } from './run.ts';
 export { fillDemo, openDemo } from './demo/demo.ts';
-export { createErrorReport, type ErrorReport } from './import/error-report.ts';
+export { createErrorReport, type ErrorReport, type RowFormat } from './import/rows.ts';
 export {
   importRows,
   type ImportOptions,
@@ -35,11 +36,9 @@ export {
 export { cellsOf, ImportPreview, previewImport } from './import/import-preview.ts';
 export { startImport, type ImportRequest } from './import/import-run.ts';
 export { UnreadableInput } from './import/open-input.ts';
-export type { RowFormat } from './import/rows.ts';
 export type { PostChange } from './replay/read-again.ts';
 export type { CustomFieldChange } from './replay/replay-submissions.ts';
 export { isTimeZone, readOffset } from './import/times.ts';
 export { type Ended, Runner, type Started } from './runs.ts';
-export type { Servers } from './servers.ts';
 export { tail, type TailEvent, type TailOptions } from './tail.ts';
 export { Nullable, Time, Uuid } from './schema.ts';

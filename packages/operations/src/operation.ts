@@ -1,9 +1,9 @@
 import type { Keyring, RedisConnection } from '@leadgate/boot';
 import type { Access, FieldError, Role } from '@leadgate/contract';
-import type { Reserver } from '@leadgate/intake';
+import type { Intake, Reserver } from '@leadgate/intake';
 import type { FailedJobs, Producer } from '@leadgate/queue';
 import type { AuditActor, Store } from '@leadgate/store';
-import { Type, type Static, type TObject, type TSchema } from 'typebox';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Runner } from './runs.ts';
 
 /** The output of an operation that answers nothing. */
@@ -233,4 +233,9 @@ export function operation<I extends TObject, O>(
 /** The members of an input that stand in the address. */
 export function pathMembers({ path }: Pick<Operation, 'path'>): string[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+}
+
+/** What an operation works with, opened and closed by whoever asks for it. */
+export interface Servers extends Intake {
+  store: Store;
 }

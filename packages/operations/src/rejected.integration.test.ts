@@ -15,10 +15,15 @@ import {
 } from '@leadgate/store';
 import { expect, test } from 'vitest';
 import { derivedId } from './derived-id.ts';
-import { mendWork, tryMending } from './mend-rejected.ts';
+import {
+  mendRejected,
+  mendWork,
+  replayAllRejected,
+  replayRejected,
+  tryMending,
+} from './rejected-bodies.ts';
 import { connectionsOf, operationsUnderTest } from '../test/operations.ts';
 import { type Call, Refusal } from './operation.ts';
-import { mendRejected, replayAllRejected, replayRejected } from './rejected-bodies.ts';
 import { rejected } from './rejected.ts';
 import { runOperation } from './run.ts';
 

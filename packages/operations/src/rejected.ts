@@ -9,8 +9,14 @@ import {
 } from '@leadgate/store';
 import { Type } from 'typebox';
 import { HeldList } from './held.ts';
-import { MendParameters, mendWork, tryMending } from './mend-rejected.ts';
-import { mendRejected, replayAllRejected, replayRejected } from './rejected-bodies.ts';
+import {
+  MendParameters,
+  mendRejected,
+  mendWork,
+  replayAllRejected,
+  replayRejected,
+  tryMending,
+} from './rejected-bodies.ts';
 import { invalid, operation, Refusal, refilling, type Connections } from './operation.ts';
 import { UNKNOWN_WORKSPACE } from './operator.ts';
 import { runOf, RunView } from './runs.ts';

@@ -46,7 +46,7 @@ const WORK: { [K in RunKind]?: () => Promise<Work> } = {
   replay: async () => (await import('./replay/replay-submissions.ts')).replayWork,
   'read-again': async () => (await import('./replay/read-again.ts')).readAgainWork,
   resend: async () => (await import('./resend.ts')).resendWork,
-  mend: async () => (await import('./mend-rejected.ts')).mendWork,
+  mend: async () => (await import('./rejected-bodies.ts')).mendWork,
 };
 
 export interface Started {

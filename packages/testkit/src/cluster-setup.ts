@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { startRedisCluster } from './own-cluster.ts';
+import { startRedisCluster } from './own-server.ts';
 import './global-setup.ts';
 
 /** After global-setup.ts: has testRedis hand out a Redis Cluster. */

@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startRedisCluster, type OwnCluster } from './own-cluster.ts';
+import { startRedisCluster, type OwnCluster } from './own-server.ts';
 
 let cluster: OwnCluster;
 let redis: Cluster;

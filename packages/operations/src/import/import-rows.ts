@@ -7,7 +7,7 @@ import { markOfExternal, submissionsThere } from '@leadgate/store';
 import { acceptBody, type ReadBody } from '../accept.ts';
 import { derivedId } from '../derived-id.ts';
 import { createBreathing, createPace, type Breathing } from '../pace.ts';
-import type { Servers } from '../servers.ts';
+import type { Servers } from '../operation.ts';
 import {
   describeColumns,
   columnsOfPlatform,

@@ -2,7 +2,7 @@ import { Writable, type Readable } from 'node:stream';
 import { findWorkspace, linkEntries, listFields } from '@leadgate/store';
 import { Refusal, type Call, type Connections } from '../operation.ts';
 import type { Outcome, Started, Task } from '../runs.ts';
-import { createErrorReport, type ErrorReport } from './error-report.ts';
+import { createErrorReport, type ErrorReport } from './rows.ts';
 import {
   importRows,
   type ImportOptions,

@@ -8,7 +8,7 @@ import { createField, findLeads, linkEntries, listFields, listSubmissions } from
 import iconv from 'iconv-lite';
 import { beforeEach, expect, test } from 'vitest';
 import { operationsUnderTest } from '../../test/operations.ts';
-import { createErrorReport, type ErrorReport } from './error-report.ts';
+import { createErrorReport, type ErrorReport } from './rows.ts';
 import {
   importRows,
   type ImportOptions,

@@ -1,7 +1,9 @@
 import { exactJson } from '@leadgate/leads';
-import { MOST_COLUMNS, readCsv, readHead } from './csv.ts';
-import { keepBytes, keepText } from './kept-file.ts';
-import { UnreadableInput, type Input } from './open-input.ts';
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { csvRecord, MOST_COLUMNS, readCsv, readHead, REASON_COLUMN } from './csv.ts';
+import type { ImportStart, RefusedRow } from './import-rows.ts';
+import { type Input, keepBytes, keepText, UnreadableInput } from './open-input.ts';
 import { openWorkbook, type SheetRow, type Workbook } from './xlsx.ts';
 
 /** The form of rows as text. Rows of a sheet are told of, and written, as those of a CSV. */
@@ -257,4 +259,62 @@ async function* splitLines(
     }
   }
   if (rest.trim() !== '') yield { number: number + 1, text: rest.trim() };
+}
+
+export interface ErrorReport {
+  add: (row: RefusedRow) => Promise<void>;
+  close: () => Promise<void>;
+}
+
+/**
+ * Writes the rows that were not taken as a file of the same form, each with its reason in a column
+ * more, to be mended and imported again: that column is ignored then. What could not be read as a row
+ * has a cell too many until it is mended.
+ */
+export function createErrorReport(
+  to: Writable,
+  { format, columns, delimiter }: ImportStart,
+): ErrorReport {
+  const write = async (text: string): Promise<void> => {
+    if (!to.write(text)) await once(to, 'drain');
+  };
+  const csv = (cells: readonly string[]): string => csvRecord(cells, delimiter ?? ',');
+  let count = 0;
+  return {
+    async add(row) {
+      const reason = reasonOf(row);
+      count += 1;
+      if (format === 'csv') {
+        const names = columns?.map(({ name }) => name) ?? [];
+        const at = names.indexOf(REASON_COLUMN);
+        const head = at === -1 ? [...names, REASON_COLUMN] : names;
+        if (count === 1) await write(`\ufeff${csv(head)}`);
+        const raw = typeof row.raw === 'string' ? [row.raw] : row.raw;
+        const cells = Array.from({ length: names.length }, (_, i) => raw[i] ?? '');
+        if (at === -1) cells.push(reason);
+        else cells[at] = reason;
+        // One that is no row must not become one by being written: it stays of another length.
+        cells.push(...raw.slice(names.length));
+        if (row.values === null && cells.length === head.length) cells.push('');
+        return write(csv(cells));
+      }
+      const values = row.values ?? [['leadgate_row', String(row.raw)]];
+      const text = JSON.stringify(Object.fromEntries([...values, [REASON_COLUMN, reason]]));
+      if (format === 'ndjson') return write(`${text}\n`);
+      return write(`${count === 1 ? '[\n' : ',\n'}${text}`);
+    },
+    async close() {
+      if (format === 'json' && count > 0) await write('\n]\n');
+      to.end();
+      await once(to, 'close');
+    },
+  };
+}
+
+/** Fields and codes with what is wrong with them; no values. */
+function reasonOf({ number, errors }: RefusedRow): string {
+  const reasons = errors.map(({ pointer, code, detail }) =>
+    [pointer, code].filter(Boolean).join(' ').concat(`: ${detail}`),
+  );
+  return `row ${number}: ${reasons.join('; ')}`;
 }
