@@ -64,6 +64,7 @@ export {
   LONGEST_EXTERNAL_ID,
   type OwnedIdentity,
   PACKED_LENGTH,
+  packedTime,
   packUuid,
   readHeldReason,
   type RejectedBody,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PACKED_LENGTH, packUuid, unpackUuid } from './submission.ts';
+import { PACKED_LENGTH, packedTime, packUuid, unpackUuid } from './submission.ts';
 
 test('a packed UUID is its bytes in base64url, and no other text is packed', () => {
   fc.assert(
@@ -11,6 +11,7 @@ test('a packed UUID is its bytes in base64url, and no other text is packed', () 
       expect(packed).toBe(Buffer.from(bytes).toString('base64url'));
       expect(packed).toHaveLength(PACKED_LENGTH);
       expect(unpackUuid(packed)).toBe(uuid);
+      expect(packedTime(`, ${packed}`, 2)).toBe(Number.parseInt(hex.slice(0, 12), 16));
     }),
   );
   for (const text of [

@@ -155,6 +155,13 @@ export function packUuid(uuid: string): string {
   return packed;
 }
 
+/** The milliseconds since 1970 that a packed UUIDv7 begins with, which stands in a text from `at` on. */
+export function packedTime(text: string, at: number): number {
+  const bits = (n: number): number => SEXTETS[text.charCodeAt(at + n)] ?? 0;
+  const high = (bits(0) << 18) | (bits(1) << 12) | (bits(2) << 6) | bits(3);
+  return high * 2 ** 24 + ((bits(4) << 18) | (bits(5) << 12) | (bits(6) << 6) | bits(7));
+}
+
 export function unpackUuid(packed: string): string {
   if (!PACKED.test(packed)) throw new TypeError('not a packed UUID');
   const bits = (at: number): number => SEXTETS[packed.charCodeAt(at)]!;

@@ -1,5 +1,11 @@
 import type { RedisConnection } from '@leadgate/boot';
-import { PACKED_LENGTH, packUuid, unpackUuid, type Submission } from '@leadgate/contract';
+import {
+  PACKED_LENGTH,
+  packedTime,
+  packUuid,
+  unpackUuid,
+  type Submission,
+} from '@leadgate/contract';
 import { PREFIX, queueName } from './queues.ts';
 import { readRegistry } from './shards.ts';
 
@@ -67,11 +73,20 @@ export interface AcceptedJob {
   accepted: Accepted[];
 }
 
+/** How many submissions of a link an entry has, by the minute that their ids name. */
+export interface AcceptedCount extends Pick<Accepted, 'workspaceId' | 'linkId' | 'kind'> {
+  /** Milliseconds since 1970, of the minute's begin. */
+  minute: number;
+  n: number;
+}
+
 /** The stream of a shard, under a name that stays: what is remembered of how far it was read. */
 export interface AcceptedStream {
   name: string;
   /** The entries after one, oldest first, at most so many. */
   read(after: string, limit: number): Promise<AcceptedJob[]>;
+  /** The same, counted: each id is not unpacked for it. */
+  count(after: string, limit: number): Promise<{ entryId: string; counts: AcceptedCount[] }[]>;
   /** Lets go what came before an entry. */
   trim(before: string): Promise<void>;
 }
@@ -81,11 +96,23 @@ export async function acceptedStreams(redis: RedisConnection): Promise<AcceptedS
   const { shards } = await readRegistry(redis);
   return shards.map(({ shard }) => {
     const key = `${PREFIX}:${queueName(shard)}:${ACCEPTED}`;
+    const entries = (after: string, limit: number) =>
+      redis.xrange(key, `(${after}`, '+', 'COUNT', limit);
     return {
       name: `accepted-${shard.toString()}`,
       async read(after, limit) {
-        const entries = await redis.xrange(key, `(${after}`, '+', 'COUNT', limit);
-        return entries.map(([entryId, [, text = '']]) => ({ entryId, accepted: readEntry(text) }));
+        const found = await entries(after, limit);
+        return found.map(([entryId, [, text = '']]) => ({
+          entryId,
+          accepted: groupsOf(text).flatMap(readGroup),
+        }));
+      },
+      async count(after, limit) {
+        const found = await entries(after, limit);
+        return found.map(([entryId, [, text = '']]) => ({
+          entryId,
+          counts: groupsOf(text).flatMap(countGroup),
+        }));
       },
       async trim(before) {
         await redis.xtrim(key, 'MINID', before);
@@ -94,18 +121,39 @@ export async function acceptedStreams(redis: RedisConnection): Promise<AcceptedS
   });
 }
 
+/** Those of a link and a kind: their ids, packed, one after the other. */
+interface Group extends Pick<Accepted, 'workspaceId' | 'linkId' | 'kind'> {
+  ids: string;
+}
+
 /** What cannot be read is left out: it was not written by any release. */
-function readEntry(text: string): Accepted[] {
+function groupsOf(text: string): Group[] {
   return text.split(',').flatMap((group) => {
     const kind = KINDS[group[2 * PACKED_LENGTH] ?? ''];
     if (kind === undefined) return [];
     const workspaceId = unpackUuid(group.slice(0, PACKED_LENGTH));
     const linkId = unpackUuid(group.slice(PACKED_LENGTH, 2 * PACKED_LENGTH));
-    const accepted: Accepted[] = [];
-    for (let at = 2 * PACKED_LENGTH + 1; at + PACKED_LENGTH <= group.length; at += PACKED_LENGTH) {
-      const submissionId = unpackUuid(group.slice(at, at + PACKED_LENGTH));
-      accepted.push({ workspaceId, linkId, submissionId, kind });
-    }
-    return accepted;
+    return [{ workspaceId, linkId, kind, ids: group.slice(2 * PACKED_LENGTH + 1) }];
   });
+}
+
+function readGroup({ workspaceId, linkId, kind, ids }: Group): Accepted[] {
+  const accepted: Accepted[] = [];
+  for (let at = 0; at + PACKED_LENGTH <= ids.length; at += PACKED_LENGTH) {
+    const submissionId = unpackUuid(ids.slice(at, at + PACKED_LENGTH));
+    accepted.push({ workspaceId, linkId, submissionId, kind });
+  }
+  return accepted;
+}
+
+function countGroup({ workspaceId, linkId, kind, ids }: Group): AcceptedCount[] {
+  const counts: AcceptedCount[] = [];
+  let last: AcceptedCount | undefined;
+  for (let at = 0; at + PACKED_LENGTH <= ids.length; at += PACKED_LENGTH) {
+    const ms = packedTime(ids, at);
+    const minute = ms - (ms % 60_000);
+    if (last?.minute === minute) last.n += 1;
+    else counts.push((last = { workspaceId, linkId, kind, minute, n: 1 }));
+  }
+  return counts;
 }

@@ -1,4 +1,9 @@
-export { acceptedStreams, type Accepted, type AcceptedStream } from './accepted.ts';
+export {
+  acceptedStreams,
+  type Accepted,
+  type AcceptedCount,
+  type AcceptedStream,
+} from './accepted.ts';
 export {
   startApplyWorker,
   type ApplyWorker,

@@ -299,7 +299,7 @@ export {
   workspaceOfCampaign,
 } from './series.ts';
 export { driftedLinks } from './shapes.ts';
-export { minuteOf, minuteOfId, type Tally } from './tally.ts';
+export { minuteOf, minuteOfId, minuteOfTime, type Tally } from './tally.ts';
 export { erasureKeyOf, erasureKeyState, keyCheckOf } from './tombstones.ts';
 export {
   BEFORE_ALL_IDS,

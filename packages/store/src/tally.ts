@@ -55,7 +55,11 @@ export const minuteOf = (ms: number): number => ms - (ms % MINUTE_MS);
  * day ahead names no time: it counts now.
  */
 export function minuteOfId(id: string, now = Date.now()): number {
-  const ms = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+  return minuteOfTime(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16), now);
+}
+
+/** The same of the time that an id names. */
+export function minuteOfTime(ms: number, now = Date.now()): number {
   return minuteOf(ms < now + DAY_MS ? ms : now);
 }
 const DAY_MS = 86_400_000;

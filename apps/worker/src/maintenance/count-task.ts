@@ -1,13 +1,13 @@
 import type { RedisConnection } from '@leadgate/boot';
 import { linkCountStream } from '@leadgate/intake';
-import { acceptedStreams, type Accepted } from '@leadgate/queue';
+import { type AcceptedCount, acceptedStreams } from '@leadgate/queue';
 import {
   addUpTallies,
   countEntries,
   dropOldSeries,
   ledgerCursor,
   minuteOf,
-  minuteOfId,
+  minuteOfTime,
   type Store,
   type Tally,
 } from '@leadgate/store';
@@ -91,23 +91,23 @@ function receiverSource({ name, read }: ReturnType<typeof linkCountStream>): Sou
 
 function acceptedSource({
   name,
-  read,
+  count,
 }: Awaited<ReturnType<typeof acceptedStreams>>[number]): Source {
   return {
     name,
     read: async (after, limit) =>
-      (await read(after, limit)).map(({ entryId, accepted }) => ({
+      (await count(after, limit)).map(({ entryId, counts }) => ({
         entryId,
-        tallies: accepted.map((one) => tallyOfAccepted(one, Number.parseInt(entryId, 10))),
+        tallies: counts.map((one) => tallyOfAccepted(one, Number.parseInt(entryId, 10))),
       })),
   };
 }
 
 function tallyOfAccepted(
-  { workspaceId, linkId, submissionId, kind }: Accepted,
+  { workspaceId, linkId, kind, minute, n }: AcceptedCount,
   enqueuedAt: number,
 ): Tally {
   const what = kind === 'repeat' ? 'resent' : 'accepted';
-  const at = kind === 'import' ? minuteOf(enqueuedAt) : minuteOfId(submissionId);
-  return { workspaceId, linkId, at, what, utm: null, n: 1 };
+  const at = kind === 'import' ? minuteOf(enqueuedAt) : minuteOfTime(minute);
+  return { workspaceId, linkId, at, what, utm: null, n };
 }
