@@ -142,7 +142,8 @@ async function compareReceivers(bench, large) {
 const PACKING_RATE = 2_000;
 
 /**
- * What Redis holds of a lead that waits, as a receiver packs it, all told but its identities.
+ * What Redis holds of a lead that waits, as a receiver packs it, all told but its identities; and what it
+ * holds beside of a post that has a key, for a day, whether its lead waits or not.
  * @param {Bench} bench
  */
 async function weighWaiting(bench) {
@@ -151,32 +152,34 @@ async function weighWaiting(bench) {
   const receiver = await startReceiver(bench);
   const url = captureUrl(receiver, leadgate.database);
   const load = { connections: plan.clients, known: plan.known, rate: PACKING_RATE };
-  const before = await bytesBesideIdentities(leadgate.redisUrl);
+  const before = await weigh(leadgate.redisUrl);
   const { load: sent } = await postLeads(url, { ...load, seconds: plan.seconds }, {});
-  const bytes = (await bytesBesideIdentities(leadgate.redisUrl)) - before;
+  const after = await weigh(leadgate.redisUrl);
   await receiver.stop();
   const waiting = sent.statuses['202'] ?? 0;
+  const bytesPerWaitingLead = (after.others - before.others) / waiting;
+  const bytesPerKey = (after.keys - before.keys) / waiting;
   say(
-    `  ${waiting.toLocaleString('en')} leads posted at ${sent.rate.toFixed(0)} a second: ${(bytes / waiting).toFixed(0)} bytes each while they wait`,
+    `  ${waiting.toLocaleString('en')} leads posted at ${sent.rate.toFixed(0)} a second: ${bytesPerWaitingLead.toFixed(0)} bytes each while they wait, and ${bytesPerKey.toFixed(0)} for a day of each post's idempotency key`,
   );
-  return { waiting, leadsPerSecond: sent.rate, bytesPerWaitingLead: bytes / waiting };
+  return { waiting, leadsPerSecond: sent.rate, bytesPerWaitingLead, bytesPerKey };
 }
 
-/** @param {string} redisUrl */
-async function bytesBesideIdentities(redisUrl) {
+/** Bytes of the records of idempotency keys, and of all else but identities. @param {string} redisUrl */
+async function weigh(redisUrl) {
   const redis = new Redis(redisUrl);
-  let bytes = 0;
-  for await (const keys of redis.scanStream({ count: 1_000 })) {
-    const weighed = redis.pipeline();
-    for (const key of /** @type {string[]} */ (keys))
-      if (!key.includes('}:i:')) weighed.call('MEMORY', 'USAGE', key, 'SAMPLES', '0');
-    for (const [error, size] of (await weighed.exec()) ?? []) {
+  const weighed = { keys: 0, others: 0 };
+  for await (const page of redis.scanStream({ count: 1_000 })) {
+    const names = /** @type {string[]} */ (page).filter((name) => !name.includes('}:i:'));
+    const asked = redis.pipeline();
+    for (const name of names) asked.call('MEMORY', 'USAGE', name, 'SAMPLES', '0');
+    for (const [at, [error, size]] of ((await asked.exec()) ?? []).entries()) {
       if (error !== null) throw error;
-      bytes += Number(size);
+      weighed[names[at]?.includes('}:k:') ? 'keys' : 'others'] += Number(size);
     }
   }
   await redis.quit();
-  return bytes;
+  return weighed;
 }
 
 /** Of the whole database, indices included. @param {string} url */
