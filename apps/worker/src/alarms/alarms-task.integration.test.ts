@@ -130,3 +130,39 @@ test('alarms of links, books and endpoints open once, are told, and close by the
     [{ alarm: 'refusals', subject: renamed, percent: 100 }, 'alarm opened'],
   ]);
 });
+
+test('rows that cannot be counted in time hold up no other alarm', async () => {
+  const [database, { url }] = await Promise.all([testDatabase(), testRedis()]);
+  closes.add('database', database.drop);
+  const store = openStore({ url: database.url, poolSize: 3, statementTimeoutMs: 500 });
+  closes.add('store', store.close);
+  const redis = connectRedis(url, { role: 'admin' });
+  closes.add('redis', () => redis.disconnect());
+  await awaitRedis(redis);
+  const workspaceId = await makeWorkspace(store);
+  await store.prisma.endpoint.create({
+    data: {
+      ...{
+        id: randomUUID(),
+        workspaceId,
+        name: 'CRM',
+        url: 'https://crm.example/',
+        concurrency: 1,
+      },
+      ...{ secret: new Uint8Array(1), events: ['lead.created'], state: 'disabled' },
+    },
+  });
+  const logger = { info: vi.fn(), warn: vi.fn() };
+  const task = createAlarmsTask(redis, store, { hold: () => Promise.resolve(true) }, logger);
+  const other = openStore({ url: database.url, poolSize: 1 });
+  closes.add('other store', other.close);
+  await other.prisma.$transaction(async (tx) => {
+    await tx.$executeRaw`LOCK TABLE tally_group IN ACCESS EXCLUSIVE MODE`;
+    await task.run();
+  });
+  expect(await openAlarms(store)).toMatchObject({ deliveries: 1 });
+  expect(logger.warn.mock.calls.map(([, message]: unknown[]) => message)).toEqual([
+    'the rows of the last hour could not be counted: alarms go on without',
+    'alarm opened',
+  ]);
+});

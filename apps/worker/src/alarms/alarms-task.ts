@@ -25,7 +25,8 @@ const MISSING_MS = 15_000;
 
 /**
  * Each look at the rows of an hour reads them all, so it is taken when Postgres says that rows were deleted, for as
- * long as some are missing, and from time to time all the same.
+ * long as some are missing, and from time to time all the same. Of too many there is no time to read them: the other
+ * alarms do not wait for it.
  */
 const ROWS_EVERY_MS = 600_000;
 
@@ -53,11 +54,16 @@ export function createAlarmsTask(
   async function rowsMissing(now: number): Promise<MissingRows[]> {
     const deleted = await deletedSubmissions(store);
     const isDue = performance.now() - rows.lookedAt > ROWS_EVERY_MS;
-    if (isDue || deleted !== rows.deleted || rows.missing.length > 0)
-      rows = {
-        ...{ deleted, lookedAt: performance.now() },
-        missing: await missingRows(store, new Date(now)),
-      };
+    if (isDue || deleted !== rows.deleted || rows.missing.length > 0) {
+      const missing = await missingRows(store, new Date(now)).catch((err: unknown) => {
+        logger.warn(
+          { err },
+          'the rows of the last hour could not be counted: alarms go on without',
+        );
+        return rows.missing;
+      });
+      rows = { deleted, missing, lookedAt: performance.now() };
+    }
     return rows.missing;
   }
 
