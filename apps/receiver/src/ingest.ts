@@ -127,7 +127,11 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
   );
 
   // Before the body is read, and without a promise unless the code has to be asked for.
-  function arrive(request: IngestRequest, reply: FastifyReply, next: () => void): void {
+  function arrive(
+    request: IngestRequest,
+    reply: FastifyReply,
+    next: (error?: Error) => void,
+  ): void {
     const within = createRedisDeadline(REDIS_ALLOWANCE_MS);
     const receivedAt = services.clock();
     const post = {
@@ -135,17 +139,20 @@ export const ingestRoutes: FastifyPluginAsyncTypebox<ReceiverServices> = async (
       origin: request.headers.origin,
       now: receivedAt,
     };
-    const go = (admission: Admission): void => {
-      const refusal = goOn(request, reply, admission, { within, receivedAt });
+    const go = (admission: Admission) => goOn(request, reply, admission, { within, receivedAt });
+    const end = (refusal: Refusal | null): void => {
       if (refusal === null) next();
       else sendProblem(reply, ...refusal);
     };
     const known = admitKnown(services.directory, post);
-    if (known !== null) return go(known);
-    admitAsked(services.directory, within, post).then(go, (error: unknown) => {
-      services.onFailure('link-not-looked-up', error);
-      sendProblem(reply, 'unavailable');
-    });
+    if (known !== null) return end(go(known));
+    admitAsked(services.directory, within, post)
+      .then(go, (error: unknown): Refusal => {
+        services.onFailure('link-not-looked-up', error);
+        return ['unavailable'];
+      })
+      // What is thrown here ends no process: it is answered, as of a hook that is a promise.
+      .then(end, next);
   }
 
   /** Sets what is known of a post that may go on; else why it may not. */
