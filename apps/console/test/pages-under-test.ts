@@ -5,7 +5,7 @@ import { testDatabase, testRedis } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import axe from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Page, type Request } from 'playwright-core';
 import { expect } from 'vitest';
 import { type ConsoleUnderTest, consoleUnderTest } from './console.ts';
 
@@ -55,6 +55,7 @@ export async function pagesUnderTest(
       await context.addCookies([{ name: 'leadgate', value, url: base }]);
       const page = await context.newPage();
       page.setDefaultTimeout(15_000);
+      asked.set(page, askedBy(page));
       return { page, faults: faultsOf(page) };
     },
     async makeWorkspace(label = 'Black Friday') {
@@ -80,6 +81,21 @@ export async function pagesUnderTest(
       await database.drop();
     },
   };
+}
+
+/** What each page has asked the API for and has not been answered. */
+const asked = new WeakMap<Page, ReadonlySet<Request>>();
+
+function askedBy(page: Page): ReadonlySet<Request> {
+  const requests = new Set<Request>();
+  page.on('request', (request) => {
+    // A stream of events never ends.
+    if (request.url().includes('/api/') && request.resourceType() !== 'eventsource')
+      requests.add(request);
+  });
+  const end = (request: Request) => requests.delete(request);
+  page.on('requestfinished', end).on('requestfailed', end);
+  return requests;
 }
 
 /** What a page says is wrong, as it goes on. */
@@ -112,12 +128,16 @@ async function barriersOf(page: Page, but: readonly string[]): Promise<string[]>
   );
 }
 
-/** A page fits its window, and no barrier stands on it. `but`: rules of axe-core that are not asked. */
+/** A page, once it has all that it asked for, fits its window, and no barrier stands on it. `but`: rules of axe-core that are not asked. */
 export async function expectUsable(page: Page, but: readonly string[] = []): Promise<void> {
   const path = new URL(page.url()).pathname;
+  await expect.poll(() => asked.get(page)?.size, { timeout: 15_000 }).toBe(0);
+  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
   const tooWide = await page.evaluate(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',
   );
   expect([path, tooWide]).toEqual([path, 0]);
-  expect([path, await barriersOf(page, but)]).toEqual([path, []]);
+  const barriers = await barriersOf(page, but);
+  // In the message, of which a report shows no more than its beginning.
+  expect(barriers, [...barriers, path].join(' ')).toEqual([]);
 }

@@ -519,8 +519,12 @@ test('no page says that there is nothing before it knows, nor when it is not tol
   await page.context().close();
 }, 240_000);
 
-/** Markup of bull-board's own scripts: buttons and pictures without a name or with another one, a start page without a heading. */
+/**
+ * Markup of bull-board's own scripts: buttons and pictures without a name or with another one, a start page without a
+ * heading, a job's that is not the next.
+ */
 const OF_BULL_BOARD = [
+  'heading-order',
   ...['button-name', 'image-redundant-alt', 'label-content-name-mismatch', 'page-has-heading-one'],
   'svg-img-alt',
 ];
@@ -539,7 +543,8 @@ test('the dashboard of jobs looks as our pages do and has no barrier of ours, in
     expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(background);
     await expectUsable(page, OF_BULL_BOARD);
     await page.locator('a[href*="/queue/"]').first().click();
-    await page.locator('h1').waitFor();
+    // The job that failed.
+    await page.locator('h5').first().waitFor();
     await expectUsable(page, OF_BULL_BOARD);
   }
   expect(faults).toEqual([]);

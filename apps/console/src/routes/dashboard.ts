@@ -18,9 +18,9 @@ const FOREIGN_FONTS = /<link href="https:\/\/fonts\.googleapis\.com[^>]*>/;
 /** The colours and letters of our own pages, after its own sheet's: what says more is stronger. */
 const LOOK = `<style>
 html:root{--font-sans:system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;--font-mono:ui-monospace,SFMono-Regular,Menlo,monospace;
---background:#fbfbfa;--card:#fff;--foreground:#1b1c1f;--border:#e7e6e3;--muted:#f3f3f0;--muted-foreground:#5f6368;--secondary:#f3f3f0;--accent:#e9f7f3;--primary:#0f7557;--sidebar-accent:#e6e6e2;--status-waiting:#b45309;--status-waiting-children:#b8420a;--status-completed:#12803a;--status-failed:#c81e1e}
-body.dark-mode.dark-mode{--background:#141517;--card:#1b1c1f;--foreground:#d5d7da;--border:#2b2d31;--muted:#212327;--muted-foreground:#a3a6ab;--secondary:#292b30;--accent:#17342b;--primary:#4fb492;--sidebar-accent:#292b30;--status-failed:#e57373}
-p[class^=description]{opacity:1}
+--background:#fbfbfa;--card:#fff;--foreground:#1b1c1f;--border:#e7e6e3;--muted:#f3f3f0;--muted-foreground:#5f6368;--secondary:#f3f3f0;--accent:#e9f7f3;--primary:#0f7557;--sidebar-accent:#e6e6e2;--status-waiting:#b45309;--status-waiting-children:#b8420a;--status-completed:#12803a;--status-failed:#c81e1e;--destructive:#c81e1e}
+body.dark-mode.dark-mode{--background:#141517;--card:#1b1c1f;--foreground:#d5d7da;--border:#2b2d31;--muted:#212327;--muted-foreground:#a3a6ab;--secondary:#292b30;--accent:#17342b;--primary:#4fb492;--sidebar-accent:#292b30;--status-failed:#e57373;--destructive:#e57373}
+body small,p[class^=description]{opacity:1}
 </style>`;
 
 /** Each may carry 200 leads, which are unpacked to be shown. */
