@@ -136,20 +136,22 @@ const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null
 
 /**
  * What an operator chooses of a capture link. The link directory, the columns of Postgres, the API and
- * the command line follow from it.
+ * the options of the command line follow from it, by name and kind.
  */
 export const LinkSettings = Type.Object({
   label: Type.String({ description: 'Shown to operators only; need not be unique.' }),
   mode: Type.Union([Type.Literal('strict'), Type.Literal('lenient')], {
     description: 'strict refuses a lead with a bad field, lenient sets the field aside.',
   }),
-  requireIdentity: Type.Boolean({ description: 'Whether an email or a telephone is needed.' }),
-  origins: Type.Array(Type.String(), { description: 'Sites that may post; none: any.' }),
+  requireIdentity: Type.Boolean({ description: 'Refuse leads without email and telephone.' }),
+  origins: Type.Array(Type.String(), {
+    description: 'Sites (scheme://host[:port]) that may post; none: any.',
+  }),
   allowServers: Type.Boolean({
-    description: 'With a list of origins: whether a request without an Origin may post.',
+    description: 'With origins: take posts without an Origin header too.',
   }),
   redirectUrl: Nullable(
-    Type.String({ description: 'Where a plain HTML form is sent afterwards.' }),
+    Type.String({ description: 'Where a plain HTML form goes after its lead was taken.' }),
   ),
   linkLimit: Nullable(Type.Integer({ description: 'Posts a minute; null: the receiver’s own.' })),
   addressLimit: Nullable(Type.Integer({ description: 'Posts a minute from one address.' })),

@@ -31,6 +31,7 @@ export {
   type LeadReading,
   readLead,
   readSent,
+  refusingNothing,
   type Signs,
   soleItem,
   takeSigns,

@@ -317,6 +317,13 @@ export function readInstagram(value: unknown): Reading {
 /** What of a capture link decides how a body is read. */
 export type ReadingRules = PhoneRules & Pick<CaptureLink, 'linkId' | 'mode' | 'requireIdentity'>;
 
+/** A link that sets aside what it would refuse: its posts had their 202, or are only looked at. */
+export const refusingNothing = <T extends ReadingRules>(link: T): T => ({
+  ...link,
+  mode: 'lenient',
+  requireIdentity: false,
+});
+
 export type LeadReading =
   | {
       kind: 'read';
@@ -337,7 +344,7 @@ export type LeadReading =
 export function readLead(
   body: unknown,
   link: ReadingRules,
-  { lenient, now, isForm = false }: { lenient: boolean; now: number; isForm?: boolean },
+  { lenient = false, now, isForm = false }: { lenient?: boolean; now: number; isForm?: boolean },
 ): LeadReading {
   const normalized = normalizeLead(body, {
     country: link.country,

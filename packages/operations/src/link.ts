@@ -16,6 +16,7 @@ import {
   PRESET_NAMES,
   presetMapping,
   readSent,
+  refusingNothing,
   rowsOf,
   soleItem,
   suggestRules,
@@ -370,9 +371,9 @@ export const link = {
       const parsed = parseBody(body, /^\s*[{[]/.test(body) ? 'json' : 'form');
       if (parsed.kind !== 'parsed') return notABody(parsed.kind);
       const { mapping: _, ...unmapped } = entry.link;
-      const rules = { ...unmapped, requireIdentity: false, ...(mapping !== null && { mapping }) };
+      const rules = refusingNothing({ ...unmapped, ...(mapping !== null && { mapping }) });
       const [first, ...others] = rowsIn(parsed.value, rules).map((row) => {
-        const reading = readSent(row, rules, { lenient: true, now: Date.now() });
+        const reading = readSent(row, rules, { now: Date.now() });
         if (reading.kind === 'refused') return notABody(reading.code);
         const { lead, notes, identities } = reading;
         return { lead, notes, externalId: externalIdOf(identities, linkId) };

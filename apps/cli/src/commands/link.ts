@@ -1,9 +1,16 @@
 import { loadNoun, type LinkView } from '@leadgate/operations';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { LinkGuardChanges, LinkMapping, LinkProofView } from '@leadgate/contract';
+import {
+  LINK_DEFAULTS,
+  type LinkGuardChanges,
+  type LinkMapping,
+  type LinkProofView,
+  LinkSettings,
+} from '@leadgate/contract';
 import { decodeText, PRESET_NAMES, presetMapping, presetProof } from '@leadgate/leads';
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { type TSchema, Type } from 'typebox';
 import { call } from '../call.ts';
 import { EXIT, Failure } from '../io.ts';
 import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
@@ -11,16 +18,8 @@ import { findLinkNamed, findWorkspace } from '../named.ts';
 import { pairs, shortTime, table } from '../print/table.ts';
 import { readDuration, readMoment, readSecret, rulesOf, wholeNumber } from '../read.ts';
 
+/** Besides those of `SETTINGS`. */
 interface SettingOptions extends JsonOption {
-  label?: string;
-  mode?: 'strict' | 'lenient';
-  requireIdentity?: boolean;
-  origin?: string[];
-  anyOrigin?: boolean;
-  allowServers?: boolean;
-  redirectUrl?: string | false;
-  linkLimit?: number | false;
-  addressLimit?: number | false;
   honeypot?: string | false;
   minFill?: number | false;
   captcha?: boolean;
@@ -64,7 +63,7 @@ export function addLinkCommands(link: Command, context: Context): void {
       'link create "My agency" --origin https://lp.example.com --no-allow-servers --expires 90d',
     ],
   }).argument('<workspace>', 'name or id of the workspace');
-  addSettings(create)
+  addSettings(create, false)
     .option('--expires <when>', `when it ends: ${WHEN}`, moment)
     .action(async (named: string, { expires, ...options }: SettingOptions & { expires?: Date }) => {
       const { id: workspaceId } = await findWorkspace(context.session.store(), named);
@@ -83,12 +82,7 @@ export function addLinkCommands(link: Command, context: Context): void {
       'link set 3kTn0Yt1oS7cXUoVqj2a8Q --captcha-url https://challenges.cloudflare.com/turnstile/v0/siteverify --captcha-secret-file turnstile.txt',
     ],
   }).argument('<link>', LINK);
-  addSettings(set)
-    .option('--no-require-identity', 'take leads without email and telephone')
-    .addOption(new Option('--any-origin', 'any origin may post').conflicts('origin'))
-    .option('--no-redirect-url', 'a plain HTML form goes to a page of thanks')
-    .option('--no-link-limit', 'the receiver’s default')
-    .option('--no-address-limit', 'the receiver’s default')
+  addSettings(set, true)
     .option('--no-honeypot', 'no such field')
     .option('--no-min-fill', 'no such minimum')
     .option('--no-captcha', 'no CAPTCHA; its secret is forgotten')
@@ -231,27 +225,45 @@ export function addLinkCommands(link: Command, context: Context): void {
     );
 }
 
+const { mapping: _, ...settings } = LinkSettings.properties;
+
+/** The settings of a link as options. A list is given item by item. */
+const SETTINGS = Object.entries<TSchema>(settings).map(([name, schema]) => {
+  const kinds = Type.IsUnion(schema) ? schema.anyOf : [schema];
+  const [kind = schema] = kinds;
+  const isList = Type.IsArray(kind);
+  const flag = wordsOf(isList ? name.slice(0, -1) : name, '-');
+  const taken = Type.IsInteger(kind) ? 'n' : (flag.split('-').at(-1) ?? flag);
+  const { description } = { ...kind, ...schema } as { description: string };
+  const option = new Option(
+    `--${flag}${Type.IsBoolean(kind) ? '' : ` <${taken}>`}`,
+    description.charAt(0).toLowerCase() + description.slice(1).replace(/\.$/, ''),
+  );
+  if (isList) option.argParser(collect);
+  if (Type.IsInteger(kind)) option.argParser(wholeNumber);
+  if (Type.IsLiteral(kind))
+    option.choices(kinds.filter(Type.IsLiteral).map((it) => String(it.const)));
+  return {
+    name: name as keyof typeof settings,
+    flag,
+    option,
+    isList,
+    isSwitch: Type.IsBoolean(kind),
+    isNullable: kinds.some(Type.IsNull),
+  };
+});
+
 /** The settings of a link as options; what takes one away again is for `set` only. */
-function addSettings(command: Command): Command {
+function addSettings(command: Command, isSet: boolean): Command {
+  for (const { name, flag, option, isList, isSwitch, isNullable } of SETTINGS) {
+    command.addOption(option);
+    if (isSwitch && (isSet || LINK_DEFAULTS[name] === true))
+      command.option(`--no-${flag}`, `the opposite of --${flag}`);
+    if (isNullable && isSet) command.option(`--no-${flag}`, 'none of its own');
+    if (isList && isSet)
+      command.addOption(new Option(`--any-${flag}`, `any ${flag}`).conflicts(flag));
+  }
   return command
-    .option('--label <label>', 'what operators see; need not be unique')
-    .addOption(
-      new Option(
-        '--mode <mode>',
-        'strict refuses a lead with a bad field; lenient sets the field aside',
-      ).choices(['strict', 'lenient']),
-    )
-    .option('--require-identity', 'refuse leads without email and telephone')
-    .option(
-      '--origin <origin>',
-      'an origin (scheme://host[:port]) that may post; repeat it to name them all (default: any)',
-      collect,
-    )
-    .option('--allow-servers', 'with origins: take posts without an Origin header too')
-    .option('--no-allow-servers', 'with origins: refuse posts without an Origin header')
-    .option('--redirect-url <url>', 'where a plain HTML form goes after its lead was taken')
-    .option('--link-limit <n>', 'posts a minute on this link', wholeNumber)
-    .option('--address-limit <n>', 'posts a minute from one network address', wholeNumber)
     .option('--honeypot <field>', 'hold posts that fill in this field, which no person sees')
     .option(
       '--min-fill <seconds>',
@@ -270,14 +282,15 @@ function addSettings(command: Command): Command {
 
 /** The settings that options name; `--no-…` takes one away. */
 async function settingsOf(options: SettingOptions, cwd: string) {
-  const { label, mode, requireIdentity, allowServers, origin, anyOrigin } = options;
-  const { redirectUrl, linkLimit, addressLimit } = options;
+  const given = options as Record<string, unknown>;
+  const settings = SETTINGS.map(({ name, flag, option, isList, isNullable }) => {
+    const value = given[option.attributeName()];
+    if (isList && given[new Option(`--any-${flag}`).attributeName()] === true) return [name, []];
+    return [name, isNullable && value === false ? null : value];
+  });
+  // Each was read as its kind.
   return {
-    ...{ label, mode, requireIdentity, allowServers },
-    origins: anyOrigin === true ? [] : origin,
-    redirectUrl: redirectUrl === false ? null : redirectUrl,
-    linkLimit: linkLimit === false ? null : linkLimit,
-    addressLimit: addressLimit === false ? null : addressLimit,
+    ...(Object.fromEntries(settings) as Partial<LinkSettings>),
     guard: await guardOf(options, cwd),
   };
 }
@@ -464,23 +477,27 @@ function answerLink({ io }: Context, options: JsonOption, link: LinkView): void 
   answer(io, options, link, () => linkText(link));
 }
 
+function shown(link: LinkView, name: keyof typeof settings): string | null {
+  if (name === 'linkLimit' || name === 'addressLimit') {
+    const limit = link[name];
+    return limit === null ? 'the receiver’s default' : `${limit} a minute`;
+  }
+  const value = link[name];
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return Array.isArray(value) ? value.join(', ') || 'any' : value;
+}
+
 function linkText(link: LinkView): string {
-  const limit = (value: number | null) =>
-    value === null ? 'the receiver’s default' : `${value} a minute`;
   const { honeypot, minFillSeconds, captcha } = link.guard;
-  const settings = pairs([
+  const text = pairs([
     ['Capture URL', link.captureUrl ?? `…/ingest/${link.code} (set RECEIVER_URL to see it whole)`],
     ['Status', link.status],
     ['Ends', endOf(link)],
-    ['Label', link.label],
     ['Workspace', link.workspaceName],
-    ['Mode', link.mode],
-    ['Identity', link.requireIdentity ? 'an email or telephone is required' : 'not required'],
-    ['Origins', link.origins.length === 0 ? 'any' : link.origins.join(', ')],
-    ['Servers', link.allowServers || link.origins.length === 0 ? 'allowed' : 'not allowed'],
-    ['Redirect URL', link.redirectUrl],
-    ['Link limit', limit(link.linkLimit)],
-    ['Address limit', limit(link.addressLimit)],
+    ...SETTINGS.map(({ name }): [string, string | null] => [
+      name.charAt(0).toUpperCase() + wordsOf(name, ' ').slice(1),
+      shown(link, name),
+    ]),
     ['Honeypot', honeypot],
     ['Minimum fill time', minFillSeconds === null ? null : `${minFillSeconds} s`],
     [
@@ -509,12 +526,17 @@ function linkText(link: LinkView): string {
     ['Created', shortTime(link.createdAt)],
   ]);
   const old = link.codes.slice(1);
-  if (old.length === 0) return settings;
+  if (old.length === 0) return text;
   const replaced = table(
     ['replaced code', 'status', 'ends'],
     old.map((code) => [code.code, code.expired ? 'expired' : 'still valid', endOf(code)]),
   );
-  return `${settings}\n${replaced}`;
+  return `${text}\n${replaced}`;
+}
+
+/** A member's name as words. */
+function wordsOf(name: string, between: string): string {
+  return name.replace(/[A-Z]/g, (letter) => between + letter.toLowerCase());
 }
 
 const endOf = ({ expiresAt }: { expiresAt: Date | null }): string =>

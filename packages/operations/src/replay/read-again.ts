@@ -5,7 +5,7 @@ import {
   type NoteCode,
   type Submission,
 } from '@leadgate/contract';
-import { parseBody, readSent, soleItem, takeSigns } from '@leadgate/leads';
+import { parseBody, readSent, refusingNothing, soleItem, takeSigns } from '@leadgate/leads';
 import {
   freshLeadId,
   linkEntries,
@@ -176,13 +176,9 @@ function readStored(submission: Submission, link: CaptureLink): Again {
   if (parsed.kind !== 'parsed') return { kind: 'same' };
   const own = soleItem(parsed.value, link);
   const sent = takeSigns(own, link.guard?.honeypot ?? null).body;
-  const rules = { ...link, requireIdentity: false };
   const isForm = bodyType === 'form';
-  const reading = readSent(sent, rules, {
-    lenient: true,
-    now: submission.stamp / 1_000,
-    isForm,
-  });
+  const now = submission.stamp / 1_000;
+  const reading = readSent(sent, refusingNothing(link), { now, isForm });
   if (reading.kind === 'refused') return { kind: 'same' };
   if (reading.held === 'test') return { kind: 'test' };
   const before = submission.identities.map(({ key }) => key);
