@@ -6,8 +6,7 @@ import {
   unpackUuid,
   type Submission,
 } from '@leadgate/contract';
-import { PREFIX, queueName } from './queues.ts';
-import { readRegistry } from './shards.ts';
+import { PREFIX, queueName, readRegistry } from './shards.ts';
 
 /**
  * Stream beside the keys of a queue: which submissions were put in it, an entry a job, added in the

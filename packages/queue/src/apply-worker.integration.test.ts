@@ -14,7 +14,7 @@ import { queueCounts } from './counts.ts';
 import { eraseJobs } from './erase-jobs.ts';
 import { openProducer, type Producer } from './producer.ts';
 import { each, FAILED, latch, NACKED } from '../test/queue.ts';
-import { PREFIX, queueName } from './queues.ts';
+import { PREFIX, queueName } from './shards.ts';
 
 const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 const closes: (() => unknown)[] = [];

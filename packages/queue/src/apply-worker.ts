@@ -1,13 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RedisConnection } from '@leadgate/boot';
-import {
-  startShardWorker,
-  type ShardProgress,
-  type ShardWorker,
-  type ShardWorkerOptions,
-} from './shard-worker.ts';
-import { pauseShard } from './queues.ts';
-import { readRegistry } from './shards.ts';
+import type { Log, RedisConnection } from '@leadgate/boot';
+import { Worker } from 'bullmq';
+import { LEADS, leadsField, leadsIn, settleCounter } from './counts.ts';
+import { type Apply, createJobRunner, createLeadRoom } from './job-runner.ts';
+import { openQueue, pauseShard, PREFIX, queueName, readRegistry } from './shards.ts';
 
 export interface ApplyWorkerOptions extends Pick<
   ShardWorkerOptions,
@@ -139,3 +135,301 @@ export async function startApplyWorker(
 
 /** It is empty; its last job may still be under way. */
 const LET_GO_WITHIN_MS = 60_000;
+
+interface ShardWorkerOptions {
+  shard: number;
+  /** Leads held at once, or one job. */
+  concurrency: number;
+  logger: Log;
+  apply: Apply;
+  /** Milliseconds that a worker which went away keeps its jobs. */
+  lockMs?: number;
+  /** Told when the shard is found empty, and when there is a job again. */
+  onIdle?: (idle: boolean) => void;
+}
+
+/** For telling a worker that is at work, or has none, from one that is stuck. */
+interface ShardProgress {
+  /** Leads whose jobs were completed or failed since the start. */
+  processed: number;
+  /** Milliseconds since 1970: the last time a job was done or the shard was found empty. */
+  lastProgressAt: number;
+  /** Leads held now. */
+  active: number;
+  /** How Redis refuses to let the worker work: `OOM` if it is full, `READONLY`, …; else null. */
+  refusal: string | null;
+  /** The version of jobs that only a newer worker can read, when one was met just now; else null. */
+  unknownVersion: number | null;
+  /** How often such a job was left to a newer worker. */
+  left: number;
+}
+
+interface ShardWorker {
+  /** Takes no new jobs; those held go on. Their locks are renewed for as long as it lasts. */
+  pause(): void;
+  resume(): void;
+  /** Leads, from now on; jobs held beyond it go on. */
+  holdAtMost(leads: number): void;
+  progress(): ShardProgress;
+  /**
+   * Takes no new jobs and waits for those held. Rejects after `timeoutMs` if some still run then:
+   * another worker runs them again. If all have run and Redis cannot be told so, it resolves three
+   * seconds later: they are run again too, which changes nothing. Leaves the connection open: it is the
+   * caller's.
+   */
+  close(options: { timeoutMs: number }): Promise<void>;
+}
+
+/**
+ * A job whose worker went away is started again, however often: what it does is idempotent, and a
+ * killed process says nothing about the job. BullMQ would fail it at the second time.
+ */
+const STALLS_ALLOWED = 1_000_000;
+
+const LOCK_MS = 20_000;
+
+/** How long a worker that closes waits for Redis to hear what has become of its jobs. */
+const TELL_WITHIN_MS = 3_000;
+
+/** What only a newer worker can read is looked at again after this long. */
+const LEAVE_FOR_MS = 5_000;
+
+/**
+ * Of a blocking read, in seconds: shorter than what a connection may be silent, so that only a dead one
+ * is. BullMQ would wait up to ten for a delayed job.
+ */
+const LONGEST_BLOCK_S = 3;
+
+class BullWorker extends Worker {
+  override get maximumBlockTimeout(): number {
+    return LONGEST_BLOCK_S;
+  }
+}
+
+/**
+ * Starts taking the jobs of a shard. `redis` must be a connection that waits for Redis (role
+ * `worker`); a second one is opened from it for blocking reads and closed with the worker.
+ */
+async function startShardWorker(
+  redis: RedisConnection,
+  { shard, concurrency, logger, apply, lockMs = LOCK_MS, onIdle }: ShardWorkerOptions,
+): Promise<ShardWorker> {
+  const progress = {
+    processed: 0,
+    lastProgressAt: Date.now(),
+    active: 0,
+    left: 0,
+    unknown: { version: 0, at: -Infinity },
+  };
+
+  let idle = false;
+  const noteIdle = (now: boolean): void => {
+    if (now === idle) return;
+    idle = now;
+    onIdle?.(now);
+  };
+
+  const queue = openQueue(redis, shard);
+  const room = createLeadRoom(concurrency, (jobs) => void (worker.concurrency = jobs));
+  const runner = createJobRunner(redis, queue, {
+    apply,
+    room,
+    logger,
+    onRefused: (error) => worker.emit('error', error),
+    onUnknownVersion(version) {
+      progress.left += 1;
+      progress.unknown = { version, at: performance.now() };
+      if (holds.addFor('newer version', LEAVE_FOR_MS))
+        logger.warn({ version }, 'jobs of a newer version wait for a newer worker');
+    },
+  });
+  const worker: Worker = new BullWorker(
+    queueName(shard),
+    async (job, token) => {
+      noteIdle(false);
+      const leads = leadsIn(job.name);
+      progress.active += leads;
+      room.enter(leads);
+      try {
+        await runner.run(job, token ?? '');
+      } finally {
+        progress.active -= leads;
+        room.leave(leads);
+      }
+    },
+    {
+      connection: redis,
+      prefix: PREFIX,
+      autorun: false,
+      concurrency: 1,
+      maxStalledCount: STALLS_ALLOWED,
+      lockDuration: lockMs,
+      stalledInterval: lockMs / 2,
+      // Milliseconds until the next try once Redis refused a connection; the default is 15,000.
+      runRetryDelay: 1_000,
+      drainDelay: LONGEST_BLOCK_S,
+      skipVersionCheck: true,
+      removeOnComplete: { count: 0 },
+      // No removeOnFail: a failed job is somebody's lead.
+    },
+  );
+
+  const settle = (): void => {
+    settleCounter(redis, queue).catch((err: unknown) =>
+      logger.debug({ err }, 'the counter of leads was not set right'),
+    );
+  };
+  const moved = (job: { name: string; opts: { priority?: number } }): void => {
+    const leads = leadsIn(job.name);
+    progress.processed += leads;
+    progress.lastProgressAt = Date.now();
+    redis
+      .hincrby(queue.toKey(LEADS), leadsField(job.opts.priority), -leads)
+      .catch((err: unknown) => logger.debug({ err }, 'leads were not counted'));
+    if (idle && progress.active === 0) settle();
+  };
+  worker.on('completed', moved);
+  worker.on('failed', (job) => {
+    progress.lastProgressAt = Date.now();
+    if (job?.finishedOn !== undefined) moved(job);
+  });
+  worker.on('drained', () => {
+    progress.lastProgressAt = Date.now();
+    noteIdle(true);
+    settle();
+  });
+  const holds = createHolds(worker);
+  const refusal = logAndBackOff(worker, holds, logger);
+  await Promise.all([worker.waitUntilReady(), queue.waitUntilReady()]);
+  room.allow(concurrency);
+  worker.run().catch((err: unknown) => logger.error({ err }, 'taking jobs ended'));
+
+  return {
+    pause: () => holds.add('caller'),
+    resume: () => holds.remove('caller'),
+    holdAtMost: room.allow,
+    progress() {
+      const { processed, lastProgressAt, active, left, unknown } = progress;
+      const isRecent = performance.now() - unknown.at < 2 * LEAVE_FOR_MS;
+      const unknownVersion = isRecent ? unknown.version : null;
+      return { processed, lastProgressAt, active, refusal: refusal(), left, unknownVersion };
+    },
+    async close({ timeoutMs }) {
+      runner.stop();
+      await closeWithin(worker, timeoutMs, { running: runner.running, progress, logger });
+      await queue.close();
+    },
+  };
+}
+
+interface Holds {
+  add(reason: string): void;
+  /** False if it holds for this reason already. */
+  addFor(reason: string, ms: number): boolean;
+  remove(reason: string): void;
+}
+
+/** The worker is paused for as long as anybody has a reason for it. */
+function createHolds(worker: Worker): Holds {
+  const reasons = new Set<string>();
+  const holds: Holds = {
+    add(reason) {
+      reasons.add(reason);
+      void worker.pause(true);
+    },
+    addFor(reason, ms) {
+      if (reasons.has(reason) || worker.closing) return false;
+      holds.add(reason);
+      setTimeout(() => holds.remove(reason), ms).unref();
+      return true;
+    },
+    remove(reason) {
+      if (reasons.delete(reason) && reasons.size === 0 && !worker.closing) void worker.resume();
+    },
+  };
+  return holds;
+}
+
+const SHORTEST_BACK_OFF_MS = 250;
+const LONGEST_BACK_OFF_MS = 5_000;
+
+/**
+ * When Redis refuses (full above all), BullMQ would try again at once, in a tight loop. Each
+ * refusal doubles the pause; a pause without one sets it back.
+ */
+function logAndBackOff(worker: Worker, holds: Holds, logger: Log): () => string | null {
+  let pauseMs = SHORTEST_BACK_OFF_MS;
+  let lastRefusal = 0;
+  let lastWord: string | null = null;
+  const isOver = () => Date.now() - lastRefusal > 2 * pauseMs;
+  worker.on('lockRenewalFailed', (jobIds) =>
+    logger.warn({ jobs: jobIds.length }, 'lost the locks of jobs; another worker may run them too'),
+  );
+  worker.on('error', (err) => {
+    const word = refusalOf(err);
+    if (word === null) {
+      logger.debug({ err }, 'queue error');
+      return;
+    }
+    const next = isOver() ? SHORTEST_BACK_OFF_MS : Math.min(2 * pauseMs, LONGEST_BACK_OFF_MS);
+    if (!holds.addFor('refused', next)) return;
+    pauseMs = next;
+    lastRefusal = Date.now();
+    lastWord = word;
+    logger.error({ err, pauseMs }, TOLD[word] ?? 'Redis refuses; taking no jobs for a moment');
+  });
+  return () => (isOver() ? null : lastWord);
+}
+
+const TOLD: Record<string, string> = {
+  OOM: 'Redis is full: raise maxmemory; taking no jobs for a moment',
+};
+
+/** Answers of Redis that will come again: full, cannot write to disk, a replica, no permission. */
+function refusalOf(error: Error): string | null {
+  const refusal = /^(OOM|MISCONF|READONLY|NOREPLICAS|LOADING|BUSY|NOAUTH|WRONGPASS|NOPERM)\b/.exec(
+    error.message,
+  );
+  return refusal?.[1] ?? null;
+}
+
+async function closeWithin(
+  worker: Worker,
+  timeoutMs: number,
+  {
+    running,
+    progress,
+    logger,
+  }: {
+    running: () => number;
+    progress: Readonly<Pick<ShardProgress, 'active' | 'processed'>>;
+    logger: Log;
+  },
+): Promise<void> {
+  let isClosed = false;
+  const closed = worker.close().finally(() => (isClosed = true));
+  // It may fail when nobody waits for it any longer.
+  closed.catch(() => undefined);
+  const start = performance.now();
+  let before = '';
+  let stillSince = start;
+  for (;;) {
+    await Promise.race([closed, delay(CLOSE_LOOK_MS, undefined, { ref: false })]);
+    if (isClosed) return;
+    const now = performance.now();
+    if (running() > 0 && now - start > timeoutMs)
+      throw new Error(`${running()} leads were still being applied after ${timeoutMs} ms`);
+    const standing = `${running()} ${progress.active} ${progress.processed}`;
+    if (standing !== before || running() > 0) stillSince = now;
+    before = standing;
+    if (now - stillSince > TELL_WITHIN_MS || now - start > timeoutMs + TELL_WITHIN_MS) {
+      logger.warn(
+        { leads: progress.active },
+        'Redis cannot be told what has become of jobs; another worker finds out',
+      );
+      return;
+    }
+  }
+}
+
+const CLOSE_LOOK_MS = 50;

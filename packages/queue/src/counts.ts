@@ -1,8 +1,25 @@
 import { redisScript, type RedisConnection } from '@leadgate/boot';
-import { LARGEST_GROUP } from '@leadgate/contract';
+import { type JobPayload, LARGEST_GROUP } from '@leadgate/contract';
 import type { Queue } from 'bullmq';
-import { LEADS } from './jobs.ts';
-import { withQueues } from './queues.ts';
+import { withQueues } from './shards.ts';
+
+/**
+ * Hash beside the keys of a queue: how many leads its jobs carry that have neither been completed nor
+ * failed, those in the background by themselves. Moved with each job; see `countsOf` for how far it
+ * is believed.
+ */
+export const LEADS = 'leads';
+type LeadsField = 'now' | 'background';
+
+export const leadsField = (priority: number | undefined): LeadsField =>
+  (priority ?? 0) > 0 ? 'background' : 'now';
+
+/** Jobs are named by what they are about, so that their leads are counted without reading them. */
+export const jobName = ({ n, r }: Pick<JobPayload, 'n' | 'r'>): string =>
+  `${r === 1 ? 'replay' : 'apply'} ${n}`;
+
+/** How many leads a job of this name carries. */
+export const leadsIn = (name: string): number => Number(/ (\d+)$/.exec(name)?.[1] ?? 1);
 
 /** Leads, not jobs, of which each carries one or many. */
 export interface QueueCounts {

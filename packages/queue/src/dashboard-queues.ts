@@ -1,9 +1,9 @@
 import type { RedisConnection, Log } from '@leadgate/boot';
 import { Job, Queue, type JobProgress } from 'bullmq';
 import { readJob, unpackJobSync, type Submission } from '@leadgate/contract';
-import { FRESH_ATTEMPTS, LEADS, leadsField, leadsIn } from './jobs.ts';
-import { LOOKING, pauseQueue, PREFIX, queueName, resumeQueue } from './queues.ts';
-import { readRegistry } from './shards.ts';
+import { LEADS, leadsField, leadsIn } from './counts.ts';
+import { FRESH_ATTEMPTS } from './producer.ts';
+import { LOOKING, pauseQueue, PREFIX, queueName, readRegistry, resumeQueue } from './shards.ts';
 
 /** The queue of a shard as a dashboard shows it. */
 export type DashboardQueue = Queue;

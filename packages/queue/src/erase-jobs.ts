@@ -4,8 +4,8 @@ import type { Job, Queue } from 'bullmq';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readJobData } from './dashboard-queues.ts';
 import { walkByTime } from './failed-jobs.ts';
-import { LEADS, leadsField, leadsIn } from './jobs.ts';
-import { withQueues } from './queues.ts';
+import { LEADS, leadsField, leadsIn } from './counts.ts';
+import { withQueues } from './shards.ts';
 
 const PAGE = 100;
 

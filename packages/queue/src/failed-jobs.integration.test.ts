@@ -5,7 +5,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { startApplyWorker } from './apply-worker.ts';
 import { openProducer } from './producer.ts';
 import { each, FAILED } from '../test/queue.ts';
-import { PREFIX, queueName } from './queues.ts';
+import { PREFIX, queueName } from './shards.ts';
 import { openFailedJobs } from './failed-jobs.ts';
 
 const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };

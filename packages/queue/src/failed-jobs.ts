@@ -2,8 +2,7 @@ import type { RedisConnection } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
 import type { Job, Queue } from 'bullmq';
 import { readJobData, retryJob } from './dashboard-queues.ts';
-import { openQueue } from './queues.ts';
-import { readRegistry } from './shards.ts';
+import { openQueue, readRegistry } from './shards.ts';
 
 /** A job that is out of attempts. Holds no personal data. */
 export interface FailedJob {

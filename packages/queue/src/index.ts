@@ -38,6 +38,11 @@ export {
 export type { Outcome } from './job-runner.ts';
 export { drainLeftOvers, type DrainRound, type LeftOver } from './left-over-shards.ts';
 export { openProducer, type Producer } from './producer.ts';
-export { pauseQueue, resumeQueue } from './queues.ts';
+export {
+  pauseQueue,
+  queueShardsSetting,
+  resumeQueue,
+  shardsInUse,
+  workerShardsSetting,
+} from './shards.ts';
 export { failedAmong, oldestUnfinished } from './unfinished.ts';
-export { queueShardsSetting, shardsInUse, workerShardsSetting } from './shards.ts';

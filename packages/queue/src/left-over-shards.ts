@@ -1,12 +1,10 @@
 import { redisScript, type RedisConnection } from '@leadgate/boot';
 import type { Queue } from 'bullmq';
 import { ACCEPTED } from './accepted.ts';
-import { countsOf, type QueueCounts } from './counts.ts';
+import { countsOf, LEADS, type QueueCounts } from './counts.ts';
 import { readJobData } from './dashboard-queues.ts';
 import { walkByTime } from './failed-jobs.ts';
-import { LEADS } from './jobs.ts';
-import { PREFIX, queueName, withQueue } from './queues.ts';
-import { readRegistry, shardOf, unregisterShard } from './shards.ts';
+import { PREFIX, queueName, readRegistry, shardOf, unregisterShard, withQueue } from './shards.ts';
 
 /** A shard that nobody writes to any more, on its way out. */
 export interface LeftOver extends QueueCounts {

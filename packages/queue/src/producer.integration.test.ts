@@ -6,7 +6,7 @@ import { startApplyWorker } from './apply-worker.ts';
 import { queueCounts } from './counts.ts';
 import { openProducer, type Producer } from './producer.ts';
 import { each } from '../test/queue.ts';
-import { openQueue } from './queues.ts';
+import { openQueue } from './shards.ts';
 
 const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 

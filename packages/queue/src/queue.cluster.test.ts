@@ -11,8 +11,7 @@ import { openFailedJobs } from './failed-jobs.ts';
 import { drainLeftOvers } from './left-over-shards.ts';
 import { openProducer } from './producer.ts';
 import { each, FAILED } from '../test/queue.ts';
-import { pauseQueue, queueName, resumeQueue } from './queues.ts';
-import { registerShards } from './shards.ts';
+import { pauseQueue, queueName, registerShards, resumeQueue } from './shards.ts';
 
 const SHARDS = 6;
 const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };

@@ -11,8 +11,16 @@ import { openFailedJobs } from './failed-jobs.ts';
 import { drainLeftOvers } from './left-over-shards.ts';
 import { openProducer, type Producer } from './producer.ts';
 import { each, latch } from '../test/queue.ts';
-import { pauseQueue, PREFIX, queueName, resumeQueue } from './queues.ts';
-import { readRegistry, registerShards, shardOf, shardsInUse } from './shards.ts';
+import {
+  pauseQueue,
+  PREFIX,
+  queueName,
+  readRegistry,
+  registerShards,
+  resumeQueue,
+  shardOf,
+  shardsInUse,
+} from './shards.ts';
 
 const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 const closes: (() => unknown)[] = [];

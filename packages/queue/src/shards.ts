@@ -1,4 +1,5 @@
-import { redisScript, type RedisConnection } from '@leadgate/boot';
+import { type Log, type RedisConnection, redisScript } from '@leadgate/boot';
+import { Queue } from 'bullmq';
 import { Type } from 'typebox';
 
 /**
@@ -28,7 +29,7 @@ export interface Registry {
  * A producer says every ten seconds that it writes, and writes nothing thirty seconds after it last
  * did: with a command of ten seconds at most, nothing is written to a shard that counts as left over.
  */
-export const HEARD_EVERY_MS = 10_000;
+const HEARD_EVERY_MS = 10_000;
 export const SILENT_AFTER_MS = 30_000;
 const LEFT_OVER_AFTER_MS = 60_000;
 
@@ -66,7 +67,7 @@ export async function unregisterShard(redis: RedisConnection, shard: number): Pr
 }
 
 /** Notes whether the queue is paused, for shards to come. */
-export async function notePaused(redis: RedisConnection, paused: boolean): Promise<void> {
+async function notePaused(redis: RedisConnection, paused: boolean): Promise<void> {
   if (paused) await redis.hset(SHARDS, PAUSED, 1);
   else await redis.hdel(SHARDS, PAUSED);
 }
@@ -131,3 +132,121 @@ export const workerShardsSetting = () =>
     default: [],
     examples: ['0,1'],
   });
+
+/** Every key of BullMQ starts with it. */
+export const PREFIX = 'leadgate';
+
+/** One queue a shard; braces, so that its keys share a slot of a Redis Cluster. */
+export const queueName = (shard: number): string => `{leads-${shard}}`;
+
+/** For looking at a queue, or putting in what is there already: nothing is written by opening it. */
+export const LOOKING = {
+  prefix: PREFIX,
+  skipMetasUpdate: true,
+  skipWaitingForReady: true,
+  skipVersionCheck: true,
+};
+
+/** Opens the queue of a shard for looking at it. Leaves the connection open. */
+export function openQueue(redis: RedisConnection, shard: number): Queue {
+  const queue = new Queue(queueName(shard), { connection: redis, ...LOOKING });
+  // BullMQ repeats the connection's own errors here; what is asked of it rejects by itself.
+  queue.on('error', () => {});
+  return queue;
+}
+
+/** Opens the queue of a shard, and closes it again. */
+export async function withQueue<T>(
+  redis: RedisConnection,
+  shard: number,
+  use: (queue: Queue) => Promise<T>,
+): Promise<T> {
+  const queue = openQueue(redis, shard);
+  try {
+    return await use(queue);
+  } finally {
+    await queue.close();
+  }
+}
+
+/** The same for the queue of every shard that there is. */
+export async function withQueues<T>(
+  redis: RedisConnection,
+  use: (queue: Queue, shard: Shard) => Promise<T>,
+): Promise<T[]> {
+  const { shards } = await readRegistry(redis);
+  return Promise.all(shards.map((one) => withQueue(redis, one.shard, (queue) => use(queue, one))));
+}
+
+/**
+ * Pauses the queue, all its shards, for every worker: leads are taken and wait. Jobs that run are
+ * finished. Pausing again changes nothing. If it rejects, some shards may be paused: do it again.
+ */
+export async function pauseQueue(redis: RedisConnection): Promise<void> {
+  // First: a shard that comes after the others were listed is paused by whoever registers it.
+  await notePaused(redis, true);
+  await withQueues(redis, (queue) => queue.pause());
+}
+
+/** Lets workers take jobs again. */
+export async function resumeQueue(redis: RedisConnection): Promise<void> {
+  await notePaused(redis, false);
+  await withQueues(redis, (queue) => queue.resume());
+}
+
+/** For a shard that comes while the queue is paused: before anything is taken from it. */
+export async function pauseShard(redis: RedisConnection, shard: number): Promise<void> {
+  await withQueue(redis, shard, async (queue) => {
+    if (await queue.isPaused()) return;
+    await queue.pause();
+    // Resumed meanwhile, perhaps before this shard was paused.
+    if (!(await readRegistry(redis)).paused) await queue.resume();
+  });
+}
+
+/** Keeps workers knowing of the shards that a producer writes to. */
+export interface Registration {
+  /**
+   * To be awaited before each write: that workers know of the shards was confirmed lately, or is now.
+   * Rejects when Redis fails.
+   */
+  confirmed(): Promise<void> | undefined;
+  close(): void;
+}
+
+/**
+ * Registers shards at once, every ten seconds, and whenever the connection is ready again, as Redis
+ * may have come back empty. Failures are tried again; only `confirmed` tells of them.
+ */
+export function keepRegistered(
+  redis: RedisConnection,
+  shards: readonly number[],
+  logger: Log,
+): Registration {
+  let lastConfirmed = -Infinity;
+  let registering: Promise<void> | null = null;
+
+  const register = (): Promise<void> => {
+    registering ??= (async () => {
+      const start = performance.now();
+      if (await registerShards(redis, shards))
+        for (const shard of shards) await pauseShard(redis, shard);
+      lastConfirmed = start;
+    })().finally(() => (registering = null));
+    return registering;
+  };
+  const tryNow = (): void => {
+    register().catch((err: unknown) => logger.debug({ err }, 'the shards were not registered'));
+  };
+  tryNow();
+  redis.on('ready', tryNow);
+  const timer = setInterval(tryNow, HEARD_EVERY_MS).unref();
+
+  return {
+    confirmed: () => (performance.now() - lastConfirmed < SILENT_AFTER_MS ? undefined : register()),
+    close() {
+      clearInterval(timer);
+      redis.off('ready', tryNow);
+    },
+  };
+}

@@ -1,7 +1,7 @@
 import type { RedisConnection } from '@leadgate/boot';
 import type { Queue } from 'bullmq';
 import { failedSubmissions } from './erase-jobs.ts';
-import { withQueues } from './queues.ts';
+import { withQueues } from './shards.ts';
 
 /** Jobs of a worker's hands that are looked at. */
 const MOST_ACTIVE = 1_000;
