@@ -2,7 +2,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LinkMapping } from '@leadgate/contract';
+import type { CaptureLink, LinkMapping } from '@leadgate/contract';
 import { openSpool } from '@leadgate/intake';
 import { startRedisServer, startSilentProxy } from '@leadgate/testkit';
 import {
@@ -991,20 +991,39 @@ async function withoutLinks(): Promise<string> {
   return url;
 }
 
-test('a bug is 500 without a word of what it was, and readable by the page', async () => {
-  const receiver = await openApp({
-    services: {
-      clock: () => {
-        throw new Error('secret of the house');
+const bug = (): never => {
+  throw new Error('secret of the house');
+};
+const LINK_WITH_BUG: CaptureLink = {
+  ...LINK,
+  get linkLimit() {
+    return bug();
+  },
+};
+
+test.each<[when: string, services: NonNullable<AppOptions['services']>]>([
+  ['before a link is looked up', { clock: bug }],
+  ['with a link that is known', { directory: { peek: () => LINK_WITH_BUG, find: bug } }],
+  [
+    'after a link was asked for',
+    {
+      directory: {
+        peek: () => null,
+        find: () => Promise.resolve({ kind: 'found', link: LINK_WITH_BUG }),
       },
     },
-  });
-  const answer = await receiver.post(ANA);
-  expect(answer.json()).toEqual({
-    type: 'about:blank',
-    title: expect.any(String) as string,
-    status: 500,
-    code: 'internal',
-  });
-  expect(answer.headers['access-control-allow-origin']).toBe('*');
-});
+  ],
+])(
+  'a bug %s is 500 without a word of what it was, and readable by the page',
+  async (_when, services) => {
+    const receiver = await openApp({ services });
+    const answer = await receiver.post(ANA);
+    expect(answer.json()).toEqual({
+      type: 'about:blank',
+      title: expect.any(String) as string,
+      status: 500,
+      code: 'internal',
+    });
+    expect(answer.headers['access-control-allow-origin']).toBe('*');
+  },
+);
