@@ -1,4 +1,4 @@
-import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Consent, Lead, Note } from './lead.ts';
@@ -156,18 +156,13 @@ export function memberLine({ jobId, submission }: JobMember): string {
   return JSON.stringify(jobId === submission.id ? encoded : { ...encoded, j: jobId });
 }
 
-/** Packs lines of `memberLine`. Many are packed beside the event loop. */
-export async function packJob(
-  lines: readonly string[],
-  { replay }: { replay: boolean },
-): Promise<JobPayload> {
-  const text = lines.join('\n');
-  const packed = text.length < LARGE_TEXT ? deflateRawSync(text, SMALL) : await deflate(text);
+/** Packs lines of `memberLine`. */
+export function packJob(lines: readonly string[], { replay }: { replay: boolean }): JobPayload {
   return {
     v: WRITTEN_VERSION,
     n: lines.length,
     ...(replay && { r: 1 }),
-    d: packed.toString('base64'),
+    d: deflateRawSync(lines.join('\n'), DEFLATE).toString('base64'),
   };
 }
 
@@ -183,16 +178,12 @@ export function readJob(data: unknown): JobReading {
 }
 
 /**
- * The members of a payload. Many are unpacked beside the event loop and read a few at a time, so that
- * locks and health checks have their turn. Throws a TypeError when the payload holds no such lines.
+ * The members of a payload. They are read a few at a time, so that locks and health checks have their
+ * turn. Throws a TypeError when the payload holds another number of lines, an Error when it cannot be
+ * unpacked.
  */
 export async function unpackJob(payload: JobPayload): Promise<ReadMember[]> {
-  const packed = Buffer.from(payload.d, 'base64');
-  const text =
-    packed.length < LARGE_TEXT / 8
-      ? inflateRawSync(packed, INFLATE).toString()
-      : (await inflate(packed)).toString();
-  const lines = text.split('\n');
+  const lines = linesOf(payload);
   if (lines.length !== payload.n) throw new TypeError('the payload holds another number of lines');
   const members: ReadMember[] = [];
   for (const line of lines) {
@@ -205,9 +196,11 @@ export async function unpackJob(payload: JobPayload): Promise<ReadMember[]> {
 
 /** The same in one go, for a page that shows a few jobs. */
 export function unpackJobSync(payload: JobPayload): ReadMember[] {
-  const text = inflateRawSync(Buffer.from(payload.d, 'base64'), INFLATE).toString();
-  return text.split('\n').map(readMember);
+  return linesOf(payload).map(readMember);
 }
+
+const linesOf = ({ d }: JobPayload): string[] =>
+  inflateRawSync(Buffer.from(d, 'base64'), INFLATE).toString().split('\n');
 
 /** About half a millisecond. */
 const READ_AT_ONCE = 25;
@@ -249,31 +242,13 @@ const DICTIONARY = Buffer.from(
   ].join(''),
 );
 
-/** From so many characters on, packing takes longer than asking another thread for it. */
-const LARGE_TEXT = 16 * 1024;
-
-const LEVEL = { dictionary: DICTIONARY, level: 3 };
-/** A small window for small texts, as setting up a large one costs more than it gains. */
-const SMALL = { ...LEVEL, windowBits: 14, memLevel: 6, chunkSize: 4_096 };
-/** A chunk is a turn of another thread: one for all of a group. */
-const CHUNK = 256 * 1024;
-const LARGE = { ...LEVEL, windowBits: 15, memLevel: 8, chunkSize: CHUNK / 4 };
+/**
+ * Packed and unpacked on the event loop: another thread takes as much again to be asked, and a job of
+ * 256 KiB that nothing can be packed of holds the loop for 6 ms.
+ */
+const DEFLATE = { dictionary: DICTIONARY, level: 3, windowBits: 14, memLevel: 6, chunkSize: 4_096 };
 /** A window as large as any that was packed with. */
 const INFLATE = { dictionary: DICTIONARY, windowBits: 15, maxOutputLength: LARGEST_TEXT };
-
-function deflate(text: string): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    deflateRaw(text, LARGE, (error, packed) => (error ? reject(error) : resolve(packed)));
-  });
-}
-
-function inflate(packed: Buffer): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    inflateRaw(packed, { ...INFLATE, chunkSize: CHUNK }, (error, text) =>
-      error ? reject(error) : resolve(text),
-    );
-  });
-}
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 

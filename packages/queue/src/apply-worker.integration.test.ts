@@ -138,7 +138,7 @@ describe('a worker of the queue', () => {
 
   test('applies what it can read of a group, and keeps what it cannot as a failed job', async () => {
     const good = memberLine({ jobId: sampleSubmission(1).id, submission: sampleSubmission(1) });
-    const data = await packJob([good, '{"email":"ana@example.com"}'], { replay: false });
+    const data = packJob([good, '{"email":"ana@example.com"}'], { replay: false });
     await queue.add('apply 2', data, { jobId: 'group' });
     const applied: string[] = [];
     await startWorker(url, { apply: each(({ id }) => void applied.push(id)) });

@@ -153,15 +153,13 @@ export function createJobRunner(
   ): Promise<'done' | 'nacked'> {
     const turn = job.priority > 0 ? { priority: job.priority } : { lifo: true };
     const options = { ...ONE_LEAD, ...turn, timestamp: job.timestamp };
-    const jobs = await Promise.all(
-      members.map(async (member, n): Promise<NewJob> => ({
-        id: member.kind === 'read' ? member.jobId : `${job.id ?? ''}-${n.toString()}`,
-        payload: await packJob([member.kind === 'read' ? memberLine(member) : member.line], {
-          replay: r === 1,
-        }),
-        options,
-      })),
-    );
+    const jobs = members.map((member, n): NewJob => ({
+      id: member.kind === 'read' ? member.jobId : `${job.id ?? ''}-${n.toString()}`,
+      payload: packJob([member.kind === 'read' ? memberLine(member) : member.line], {
+        replay: r === 1,
+      }),
+      options,
+    }));
     for (;;) {
       try {
         await addJobs(redis, queue, jobs);

@@ -128,8 +128,9 @@ async function openShard(
   const grouped = ({ replay, background }: { replay: boolean; background: boolean }): Add =>
     groupCalls(
       async (members: Member[]) => {
+        await registration.confirmed();
         const lines = members.map(({ line }) => line);
-        const [payload] = await Promise.all([packJob(lines, { replay }), registration.confirmed()]);
+        const payload = packJob(lines, { replay });
         // Always fresh: BullMQ drops an id that it has, and with it every other lead of the group.
         const id = uuidv7();
         const options = { ...MANY_LEADS, ...(background && { priority: BACKGROUND_PRIORITY }) };
