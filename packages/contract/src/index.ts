@@ -65,6 +65,7 @@ export {
   type OwnedIdentity,
   PACKED_LENGTH,
   packedTime,
+  packDigits,
   packUuid,
   readHeldReason,
   type RejectedBody,

@@ -155,6 +155,15 @@ export function packUuid(uuid: string): string {
   return packed;
 }
 
+/** Hexadecimal digits (lower case, a multiple of three) in base64url. */
+export function packDigits(digits: string): string {
+  const bits = (n: number): number => BITS[digits.charCodeAt(n)]!;
+  let packed = '';
+  for (let n = 0; n < digits.length; n += 3)
+    packed += PAIRS[(bits(n) << 8) | (bits(n + 1) << 4) | bits(n + 2)]!;
+  return packed;
+}
+
 /** The milliseconds since 1970 that a packed UUIDv7 begins with, which stands in a text from `at` on. */
 export function packedTime(text: string, at: number): number {
   const bits = (n: number): number => SEXTETS[text.charCodeAt(at + n)] ?? 0;

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { packDigits } from '@leadgate/contract';
 
 /**
  * Names of everything this package keeps in Redis. What one script touches shares a hash tag, so
@@ -67,8 +68,9 @@ export interface IdentityRef {
  * a packed list. 128 bits of SHA-256 do not collide at any number of identities.
  */
 export function identityRef(key: string): IdentityRef {
-  const digest = hash('sha256', key, 'buffer');
-  return { bucket: digest.toString('hex', 0, 2), field: digest.toString('base64url', 2, 16) };
+  const digits = hash('sha256', key, 'hex');
+  // Two a post: by a Buffer each takes twice as long.
+  return { bucket: digits.slice(0, 4), field: packDigits(`${digits.slice(4, 32)}00`).slice(0, 19) };
 }
 
 /** 132 bits of SHA-256 over the parts, in base64url (22 characters). */

@@ -45,7 +45,9 @@ export class Limits {
   #window = 0;
   /** Redis's clock minus this process's. */
   #offsetMs = 0;
-  #positions = new Map<string, Position>();
+  /** By workspace and key: a key's text is hashed once, however often it is looked up. */
+  #positions = new Map<string | null, Map<string, Position>>();
+  #followed = 0;
   /** By workspace: keys with unreported uses. */
   #unreported = new Map<string, Map<string, Position>>();
 
@@ -146,16 +148,19 @@ export class Limits {
     if (window === this.#window) return;
     this.#window = window;
     this.#positions = new Map();
+    this.#followed = 0;
     this.#unreported = new Map();
   }
 
   #follow(workspaceId: string | null, key: string): Position | undefined {
-    const full = `${workspaceId ?? ''} ${key}`;
-    let position = this.#positions.get(full);
+    let positions = this.#positions.get(workspaceId);
+    let position = positions?.get(key);
     const most = workspaceId === null ? MAX_KEYS_OF_NOBODY : MAX_KEYS;
-    if (position === undefined && this.#positions.size < most) {
+    if (position === undefined && this.#followed < most) {
       position = { known: 0, underWay: 0, recent: 0, older: 0, agedAt: 0, unreported: 0 };
-      this.#positions.set(full, position);
+      if (positions === undefined) this.#positions.set(workspaceId, (positions = new Map()));
+      positions.set(key, position);
+      this.#followed += 1;
     }
     return position;
   }
