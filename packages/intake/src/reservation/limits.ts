@@ -153,13 +153,12 @@ export class Limits {
   }
 
   #follow(workspaceId: string | null, key: string): Position | undefined {
-    let positions = this.#positions.get(workspaceId);
-    let position = positions?.get(key);
+    const positions = this.#positions.get(workspaceId) ?? new Map<string, Position>();
+    let position = positions.get(key);
     const most = workspaceId === null ? MAX_KEYS_OF_NOBODY : MAX_KEYS;
     if (position === undefined && this.#followed < most) {
       position = { known: 0, underWay: 0, recent: 0, older: 0, agedAt: 0, unreported: 0 };
-      if (positions === undefined) this.#positions.set(workspaceId, (positions = new Map()));
-      positions.set(key, position);
+      this.#positions.set(workspaceId, positions.set(key, position));
       this.#followed += 1;
     }
     return position;
