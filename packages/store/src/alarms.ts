@@ -1,4 +1,4 @@
-import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
+import { DELIVERIES_CHANNEL } from './apply/lead-rows.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 

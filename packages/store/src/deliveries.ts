@@ -1,7 +1,7 @@
 import type { EndpointEvent } from '@leadgate/contract';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
+import { DELIVERIES_CHANNEL } from './apply/lead-rows.ts';
 import type { ConsentAction } from './consents.ts';
 import { withoutValues } from './failure-of.ts';
 import { fieldsOfWorkspaces } from './fields.ts';

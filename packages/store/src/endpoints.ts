@@ -1,7 +1,7 @@
 import type { Keyring } from '@leadgate/boot';
 import type { EndpointEvent, FieldError } from '@leadgate/contract';
 import { randomUUID } from 'node:crypto';
-import { DELIVERIES_CHANNEL } from './apply/update-leads.ts';
+import { DELIVERIES_CHANNEL } from './apply/lead-rows.ts';
 import type { DeliveryTry } from './deliveries.ts';
 import { isUniqueViolation } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';

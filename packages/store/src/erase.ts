@@ -1,6 +1,5 @@
 import { contactsIn } from '@leadgate/leads';
-import { lockLeads } from './apply/lock-leads.ts';
-import { DELIVERIES_CHANNEL, noteChanges } from './apply/update-leads.ts';
+import { DELIVERIES_CHANNEL, lockLeads, noteChanges } from './apply/lead-rows.ts';
 import { eraseConsents } from './consents.ts';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';

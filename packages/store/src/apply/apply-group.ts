@@ -13,16 +13,29 @@ import { type LeadRow, readState } from '../leads.ts';
 import type { Store } from '../open-store.ts';
 import { Tallies, type Tally } from '../tally.ts';
 import { storable } from '../text.ts';
-import { blankSubmissions, redirectSubmissions, renewNotes } from './correct-submissions.ts';
-import { type Identity, insertIdentities } from './insert-identities.ts';
-import { insertLeads, type NewLead } from './insert-leads.ts';
-import { insertPossibleDuplicates, type PossibleDuplicate } from './insert-possible-duplicates.ts';
-import { insertSubmissions } from './insert-submissions.ts';
-import { lockLeads } from './lock-leads.ts';
+import {
+  type Identity,
+  insertPossibleDuplicates,
+  type PossibleDuplicate,
+} from './identity-rows.ts';
+import {
+  type ChangedLead,
+  eventOf,
+  insertLeads,
+  type LeadRef,
+  lockLeads,
+  type NewLead,
+  updateLeads,
+} from './lead-rows.ts';
 import { type Known, type Move, planWorkspace, type Route } from './plan-workspace.ts';
 import { readKnown } from './read-known.ts';
 import { RetryTransaction, type Statements, transact } from '../statements.ts';
-import { type ChangedLead, eventOf, updateLeads } from './update-leads.ts';
+import {
+  blankSubmissions,
+  insertSubmissions,
+  redirectSubmissions,
+  renewNotes,
+} from './submission-rows.ts';
 
 export interface GroupItem {
   submission: Submission;
@@ -99,8 +112,11 @@ function readItems(items: readonly GroupItem[]): Group {
 }
 
 /**
- * The order of statements is what keeps two workers from folding from different pasts: rows are
- * made empty, then locked and read, and only then folded. Every statement writes in key order.
+ * The order of statements is what keeps two workers from folding from different pasts: the row of a new lead is
+ * made whole, from nothing; if another transaction makes it, that is waited for. Then the other rows are locked
+ * and read, those that came to be there meanwhile among them, and only then folded. Every statement writes in
+ * key order, and no row that a group has made can be asked for before those that it locks: so no two wait for
+ * each other.
  */
 async function applyOnce(
   tx: Statements,
@@ -121,17 +137,21 @@ async function applyOnce(
   const fresh = plan.routes.filter((route) => route.fresh);
   const kept = fresh.filter(({ kind }) => kind !== 'erased');
 
-  await insertLeads(tx, plan.newLeads);
+  const fold = foldOf(kept, fieldsOf, inserted);
+  const begun = plan.newLeads.map((lead) => ({ ...lead, ...fold(lead, emptyLead()) }));
+  const there = new Set((await insertLeads(tx, begun)).map(keyOf));
+  const made = begun.filter((lead) => !there.has(keyOf(lead)));
   const aliased = plan.routes.filter((route) => !route.fresh && hasNewAlias(route, plan));
-  const rows = await lockAsPlanned(tx, plan, [...kept, ...aliased]);
+  const rows = await lockAsPlanned(tx, plan, [...kept, ...aliased], made);
   if ((await unchangedSince(tx, submissions, current)).size < current.size)
     throw new RetryTransaction();
-  const leads = foldLeads(rows, kept, fieldsOf, inserted);
+  const locked = rows.map((row) => fold(row, stateOf(row)));
+  const leads = [...made, ...locked];
   const creators = new Set(leads.flatMap(newCreator));
   const tallies = talliesOf(plan.routes, { inserted, replays, creators, leads, notesOf });
-  await updateLeads(tx, leads.filter(hasChanged), tallies);
-
-  if (!(await insertIdentities(tx, plan.claims))) throw new RetryTransaction();
+  const { claims } = plan;
+  if (!(await updateLeads(tx, locked.filter(hasChanged), { tallies, claims })))
+    throw new RetryTransaction();
   await insertPossibleDuplicates(tx, plan.duplicates);
 
   const sharing = new Set(await phonesShared(tx, plan, kept));
@@ -265,33 +285,39 @@ export function allNotes({ lead, notes }: Submission, fields: readonly CustomFie
 }
 
 /**
- * Locks every row that the plan is about and reads it. The plan was made from what had been
- * committed until then; where a merge, an erasure or another group came in between, it is made
+ * Locks every row that the plan is about and that it has not `made` itself, and reads it. The plan was made from what
+ * had been committed until then; where a merge, an erasure or another group came in between, it is made
  * again.
  */
 export async function lockAsPlanned(
   tx: Statements,
   { newLeads }: Pick<GroupPlan, 'newLeads'>,
   routes: readonly { submission: Pick<Submission, 'workspaceId'>; leadId: string }[],
+  made: readonly LeadRef[] = [],
 ): Promise<LeadRow[]> {
-  const planned = new Map<string, NewLead>();
-  for (const { submission, leadId } of routes)
-    planned.set(`${submission.workspaceId} ${leadId}`, {
-      workspaceId: submission.workspaceId,
-      id: leadId,
-      mergedInto: null,
-    });
-  for (const lead of newLeads) planned.set(`${lead.workspaceId} ${lead.id}`, lead);
+  const planned = new Map<string, PlannedLead>();
+  for (const { submission, leadId } of routes) {
+    const lead = { workspaceId: submission.workspaceId, id: leadId, mergedInto: null };
+    planned.set(keyOf(lead), lead);
+  }
+  for (const lead of newLeads) planned.set(keyOf(lead), lead);
+  for (const lead of made) planned.delete(keyOf(lead));
   const rows = await lockLeads(tx, [...planned.values()]);
-  const asPlanned = rows.every(({ workspaceId, id, mergedInto, erasedOrder }) => {
-    return planned.get(`${workspaceId} ${id}`)?.mergedInto === mergedInto && erasedOrder === null;
+  const asPlanned = rows.every((row) => {
+    return planned.get(keyOf(row))?.mergedInto === row.mergedInto && row.erasedOrder === null;
   });
   if (!asPlanned || rows.length < planned.size) throw new RetryTransaction();
   return rows;
 }
 
+const keyOf = ({ workspaceId, id }: LeadRef): string => `${workspaceId} ${id}`;
+
+const stateOf = (row: LeadRow): LeadState =>
+  row.creatorId === null ? emptyLead() : readState(row);
+
 /** A row without a creator is of a lead of which nothing was known. */
 function hasChanged({ before, after, event }: FoldedLead): boolean {
+  if (before === after) return false;
   return before.creator === null || event !== null || !isDeepStrictEqual(before, after);
 }
 
@@ -357,10 +383,13 @@ async function readFields(tx: Statements, submissions: readonly Submission[]): P
   return (workspaceId) => byWorkspace.get(workspaceId) ?? [];
 }
 
+/** A row of a lead to make: what its id stands for, if it is an alias. */
+type PlannedLead = Pick<NewLead, 'workspaceId' | 'id' | 'mergedInto'>;
+
 /** A Plan of every workspace of a group, as rows. */
 interface GroupPlan {
   routes: Route[];
-  newLeads: NewLead[];
+  newLeads: PlannedLead[];
   claims: Identity[];
   duplicates: PossibleDuplicate[];
   moved: (Move & { workspaceId: string })[];
@@ -398,39 +427,35 @@ function planGroup(
   return group;
 }
 
-/** A lead with what its row holds and what it comes to. */
+/** A lead with what its row holds and what it comes to. Of what no submission goes to, that is the same. */
 interface FoldedLead extends ChangedLead {
   before: LeadState;
 }
 
 /**
- * Joins each lead with the submissions that go to it. People see a consent, too, that one of the `inserted`
+ * Joins a lead with those of the submissions that go to it. People see a consent, too, that one of the `inserted`
  * brought. Pure.
  */
-function foldLeads(
-  rows: readonly LeadRow[],
+function foldOf(
   routes: readonly Route[],
   fieldsOf: FieldsOf,
   inserted: ReadonlySet<string>,
-): FoldedLead[] {
+): (lead: LeadRef, before: LeadState) => FoldedLead {
   const submissionsOf = byLead(routes);
-  return rows.flatMap((row) => {
-    const { workspaceId, id } = row;
-    const submissions = submissionsOf.get(`${workspaceId} ${id}`);
-    if (submissions === undefined) return [];
-    const before = row.creatorId === null ? emptyLead() : readState(row);
+  return ({ workspaceId, id }, before) => {
+    const submissions = submissionsOf.get(keyOf({ workspaceId, id })) ?? [];
     const after = applySubmissions(before, submissions, fieldsOf(workspaceId));
     const linkIds = [...new Set(submissions.map(({ linkId }) => linkId))];
     const consented = submissions.some((one) => one.consent !== undefined && inserted.has(one.id));
     const event = eventOf(before, after) ?? (consented ? 'lead.updated' : null);
-    return [{ workspaceId, id, before, after, event, linkIds }];
-  });
+    return { workspaceId, id, before, after, event, linkIds };
+  };
 }
 
 function byLead(routes: readonly Route[]): Map<string, Submission[]> {
   const leads = new Map<string, Submission[]>();
   for (const { submission, leadId } of routes) {
-    const lead = `${submission.workspaceId} ${leadId}`;
+    const lead = keyOf({ workspaceId: submission.workspaceId, id: leadId });
     const others = leads.get(lead);
     if (others === undefined) leads.set(lead, [submission]);
     else others.push(submission);

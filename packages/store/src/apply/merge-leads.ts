@@ -3,9 +3,8 @@ import { Prisma } from '../generated/client.ts';
 import { type LeadRow, readState } from '../leads.ts';
 import type { Store } from '../open-store.ts';
 import type { MovedIdentity } from './apply-group.ts';
-import { lockLeads } from './lock-leads.ts';
 import { RetryTransaction, type Statements, transact } from '../statements.ts';
-import { moveDeliveries, noteChanges, updateLeads } from './update-leads.ts';
+import { lockLeads, moveDeliveries, noteChanges, updateLeads } from './lead-rows.ts';
 
 export type Merge =
   /** `moved`: identities that are the kept lead's now. Redis is to follow. */

@@ -9,17 +9,21 @@ import type { Store } from '../open-store.ts';
 import { isUnrecognised, tallyOf } from '../tally.ts';
 import { fieldsOfWorkspaces } from '../fields.ts';
 import { allNotes, lockAsPlanned, type MovedIdentity } from './apply-group.ts';
-import { blankSubmissions } from './correct-submissions.ts';
-import { insertIdentities } from './insert-identities.ts';
-import { insertLeads } from './insert-leads.ts';
-import { insertPossibleDuplicates } from './insert-possible-duplicates.ts';
-import { markOfExternal } from './insert-submissions.ts';
+import { insertPossibleDuplicates } from './identity-rows.ts';
+import {
+  bareLead,
+  type ChangedLead,
+  eventOf,
+  insertLeads,
+  moveDeliveries,
+  updateLeads,
+} from './lead-rows.ts';
 import { makeAlias, moveIdentities } from './merge-leads.ts';
 import { planWorkspace, type Route } from './plan-workspace.ts';
 import { readKnown } from './read-known.ts';
 import { MOST_SUBMISSIONS, submissionsOf, type Told } from './split-lead.ts';
 import { RetryTransaction, type Statements, transact } from '../statements.ts';
-import { type ChangedLead, eventOf, moveDeliveries, updateLeads } from './update-leads.ts';
+import { blankSubmissions, markOfExternal } from './submission-rows.ts';
 
 /** What came of submissions that were read again. */
 export interface ReadAgain {
@@ -82,7 +86,10 @@ async function readOnce(
     known.get(workspaceId) ?? { leads: new Map(), owners: new Map(), tombstones: new Map() },
   );
   const newLeads = [...plan.newLeads].map(([id, mergedInto]) => ({ workspaceId, id, mergedInto }));
-  await insertLeads(tx, newLeads);
+  await insertLeads(
+    tx,
+    newLeads.map((lead) => bareLead(lead, lead.mergedInto)),
+  );
   const kept = plan.routes.filter(({ kind }) => kind !== 'erased');
   const places = [...placeOf.values()];
   const rows = await lockAsPlanned(tx, { newLeads }, [
@@ -107,14 +114,14 @@ async function readOnce(
       Number(isUnrecognised(placeOf.get(one.id)?.notes ?? []));
     return change === 0 ? [] : [{ ...tallyOf(one, 'unrecognised'), n: change }];
   });
-  await updateLeads(tx, changes.leads, tallies);
+  await updateLeads(tx, changes.leads, { tallies });
   const moved: MovedIdentity[] = [];
   for (const { id, heir, isErased } of changes.ended) {
     await makeAlias(tx, workspaceId, id, heir);
     moved.push(...(await moveIdentities(tx, workspaceId, id, isErased ? null : heir)));
   }
   const claims = [...plan.claims].map(([key, leadId]) => ({ workspaceId, key, leadId }));
-  if (!(await insertIdentities(tx, claims))) throw new RetryTransaction();
+  if (!(await updateLeads(tx, [], { claims }))) throw new RetryTransaction();
   const standing = again.filter(({ id }) => kept.some(({ submission }) => submission.id === id));
   moved.push(...(await claimExternal(tx, workspaceId, { standing, targetOf, placeOf })));
   const heirOf = new Map(changes.ended.map(({ id, heir }) => [id, heir]));

@@ -4,11 +4,16 @@ import { randomUUID } from 'node:crypto';
 import type { Store } from '../open-store.ts';
 import { idsOfLead } from '../submissions.ts';
 import type { MovedIdentity } from './apply-group.ts';
-import { insertLeads } from './insert-leads.ts';
 import { readState } from '../leads.ts';
-import { lockLeads } from './lock-leads.ts';
 import { RetryTransaction, type Statements, transact } from '../statements.ts';
-import { shareDeliveries, updateLeads, type ChangedLead } from './update-leads.ts';
+import {
+  bareLead,
+  type ChangedLead,
+  insertLeads,
+  lockLeads,
+  shareDeliveries,
+  updateLeads,
+} from './lead-rows.ts';
 
 /** A lead of this many submissions was not joined by mistake, and would be locked for long. */
 export const MOST_SUBMISSIONS = 5_000;
@@ -98,7 +103,7 @@ export async function splitLead(
     };
     await insertLeads(
       tx,
-      leads.map(({ id }) => ({ workspaceId, id, mergedInto: null })),
+      leads.map((lead) => bareLead(lead)),
     );
     await pointAliases(tx, workspaceId, firstToName(all, idsAnsweredTo));
     await shareDeliveries(

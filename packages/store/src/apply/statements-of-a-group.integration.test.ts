@@ -55,16 +55,14 @@ test('a group costs the same statements, however many submissions it holds', asy
     'SELECT id, workspace_id',
     'WITH new AS',
     'SELECT asked.workspace_id AS',
-    'INSERT INTO lead',
-    'SELECT lead.workspace_id AS',
-    'WITH updated AS',
-    'INSERT INTO identity',
+    'WITH begun AS',
+    'WITH changed AS',
     'COMMIT',
   ]);
   expect(await statementsOf(people(100, 100))).toEqual(ofOne);
 });
 
-test('people who are known cost two statements less', async () => {
+test('people who are known cost as many, and a group of both kinds one more', async () => {
   await statementsOf(people(1_000, 50));
   const statements = await statementsOf(people(1_000, 50).map((_, n) => again(1_000 + n)));
   expect(statements).toEqual([
@@ -73,9 +71,11 @@ test('people who are known cost two statements less', async () => {
     'WITH new AS',
     'SELECT asked.workspace_id AS',
     'SELECT lead.workspace_id AS',
-    'WITH updated AS',
+    'WITH changed AS',
     'COMMIT',
   ]);
+  const ofBoth = await statementsOf([again(1_000), ...people(1_100, 50)]);
+  expect(ofBoth).toEqual(statements.toSpliced(4, 0, 'WITH begun AS'));
 });
 
 test('endpoints that are told of all of it cost no statement', async () => {
