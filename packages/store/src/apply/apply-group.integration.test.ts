@@ -322,6 +322,50 @@ describe('two workers at once', () => {
     expect(rows).toHaveLength(leads.length);
   });
 
+  test('that make the same leads at once, beside known ones, lose nothing and tell of each change once', async () => {
+    await store.prisma.endpoint.create({
+      data: {
+        ...{ id: randomUUID(), workspaceId, name: 'crm', url: 'https://crm.example/' },
+        ...{ concurrency: 1, secret: new Uint8Array(1), events: ['lead.created', 'lead.updated'] },
+      },
+    });
+    const [first = '', ...rest] = Array.from({ length: 12 }, () => randomUUID()).sort();
+    const [begun, known] = [rest.slice(0, 8), rest.slice(8)];
+    await apply(...known.map((id) => sample(id, {})));
+    const fields = ['name', 'city', 'profession', 'instagram', 'document', 'state'] as const;
+    // All of them have read that the first lead is not there, and wait with their other leads still to make.
+    await other.query('BEGIN');
+    await other.query('INSERT INTO lead (workspace_id, id) VALUES ($1, $2)', [workspaceId, first]);
+    const groups = fields.map((field, n) => {
+      const ids = n % 2 === 0 ? rest : rest.toReversed();
+      return apply(...[first, ...ids].map((id) => sample(id, { [field]: field })));
+    });
+    await untilSomebodyWaits(groups.length);
+    await other.query('ROLLBACK');
+
+    const outcomes = (await Promise.all(groups)).flatMap(({ applied }) => applied);
+    const created = outcomes.filter(({ outcome }) => outcome === 'created');
+    expect(created.map(({ leadId }) => leadId).sort()).toEqual([first, ...begun]);
+    const rows = await store.prisma.lead.findMany({ where: { workspaceId } });
+    for (const row of rows)
+      expect(row).toMatchObject({
+        ...Object.fromEntries(fields.map((field) => [field, field])),
+        version: known.includes(row.id) ? fields.length + 1 : fields.length,
+      });
+    const deliveries = await store.prisma.delivery.findMany({ where: { workspaceId } });
+    expect(new Map(deliveries.map(({ leadId, version }) => [leadId, version]))).toEqual(
+      new Map(rows.map(({ id, version }) => [id, version])),
+    );
+    const { rows: changes } = await other.query<{ id: string; n: number }>(
+      `SELECT id, count(*)::integer AS n FROM lead_change, unnest(lead_ids) AS id
+       WHERE workspace_id = $1 GROUP BY id`,
+      [workspaceId],
+    );
+    expect(new Map(changes.map(({ id, n }) => [id, n]))).toEqual(
+      new Map(rows.map(({ id, version }) => [id, version])),
+    );
+  });
+
   test('that give one email to two new ids end with one lead, the other id an alias', async () => {
     const email = 'ana@example.com';
     const ids = Array.from({ length: 6 }, () => randomUUID());
@@ -371,6 +415,26 @@ describe('a commit that comes between reading and locking', () => {
     expect(result.applied).toMatchObject([{ leadId: kept, outcome: 'updated' }]);
     expect(await leadRow(kept)).toMatchObject({ name: 'Ana', city: 'Recife' });
     expect(await leadRow(merged)).toMatchObject({ city: null });
+  });
+
+  test('of a merge makes the new leads of the group anew, each once', async () => {
+    const [kept, merged, begun] = [randomUUID(), randomUUID(), randomUUID()];
+    await apply(sample(kept, {}), sample(merged, {}));
+    const result = await whileUncommitted(
+      () => other.query('UPDATE lead SET merged_into = $1 WHERE id = $2', [kept, merged]),
+      () => apply(sample(begun, { name: 'Bia' }), sample(merged, { city: 'Recife' })),
+    );
+    expect(result.applied).toMatchObject([
+      { leadId: begun, outcome: 'created' },
+      { leadId: kept, outcome: 'updated' },
+    ]);
+    expect(await leadRow(begun)).toMatchObject({ name: 'Bia', version: 1 });
+    expect(await leadRow(kept)).toMatchObject({ city: 'Recife', version: 2 });
+    const { rowCount } = await other.query(
+      'SELECT FROM lead_change WHERE workspace_id = $1 AND $2 = ANY (lead_ids)',
+      [workspaceId, begun],
+    );
+    expect(rowCount).toBe(1);
   });
 
   test('of an erasure drops the submission', async () => {
