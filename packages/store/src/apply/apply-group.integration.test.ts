@@ -329,7 +329,7 @@ describe('two workers at once', () => {
         ...{ concurrency: 1, secret: new Uint8Array(1), events: ['lead.created', 'lead.updated'] },
       },
     });
-    const [first = '', ...rest] = Array.from({ length: 12 }, () => randomUUID()).sort();
+    const [first = '', ...rest] = Array.from({ length: 12 }, (): string => randomUUID()).sort();
     const [begun, known] = [rest.slice(0, 8), rest.slice(8)];
     await apply(...known.map((id) => sample(id, {})));
     const fields = ['name', 'city', 'profession', 'instagram', 'document', 'state'] as const;
