@@ -3,7 +3,14 @@ import { recordConsents } from '../consents.ts';
 import { Prisma } from '../generated/client.ts';
 import { hashedUuid } from '../text.ts';
 import type { Route } from './plan-workspace.ts';
-import type { Statements } from '../statements.ts';
+import { recordset, type Statements } from '../statements.ts';
+
+const newSubmissions = recordset({
+  ...{ id: 'uuid', workspaceId: 'uuid', linkId: 'uuid', leadId: 'uuid', answeredLeadId: 'uuid' },
+  ...{ order: 'bigint', stamp: 'bigint', source: 'text', identities: 'jsonb', lead: 'jsonb' },
+  ...{ notes: 'jsonb', consent: 'jsonb', body: 'text', bodyType: 'text', page: 'text' },
+  ...{ userAgent: 'text', address: 'text', requestId: 'text', mark: 'uuid' },
+});
 
 /**
  * Stores the submissions that are not there yet, in the order of their ids, and returns the ids of
@@ -23,7 +30,7 @@ export async function insertSubmissions(
       const { id, workspaceId, linkId, leadId, answeredLeadId, order, stamp, source } = submission;
       const { identities, lead, consent, body, bodyType, page, userAgent, address, requestId } =
         submission;
-      // Member by member: a spread of the submission takes ten times as long, and its text half as long again.
+      // Member by member: a spread of the submission takes ten times as long.
       return {
         id,
         workspaceId,
@@ -50,14 +57,9 @@ export async function insertSubmissions(
       };
     });
   const workspaceIds = [...new Set(submissions.map(({ workspaceId }) => workspaceId))];
-  // One JSON text instead of seventeen arrays, in which every text is escaped by itself.
   const found = await tx.$queryRaw<{ id: string; stored: boolean }[]>`
     WITH new AS (
-      SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS new (
-        id uuid, "workspaceId" uuid, "linkId" uuid, "leadId" uuid, "answeredLeadId" uuid,
-        "order" bigint, stamp bigint, source text, identities jsonb, lead jsonb, notes jsonb,
-        consent jsonb, body text, "bodyType" text, page text, "userAgent" text, address text,
-        "requestId" text, mark uuid)
+      SELECT * FROM ${newSubmissions(rows)}
       WHERE "workspaceId" NOT IN (SELECT id FROM removed_workspace)
     ), remembered AS (
       INSERT INTO imported_row SELECT DISTINCT mark FROM new WHERE mark IS NOT NULL ORDER BY mark
