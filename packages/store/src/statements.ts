@@ -120,7 +120,7 @@ export function recordset<Name extends string>(
 function textOf(value: unknown, type: ColumnType): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value === 'string' && type !== 'jsonb') return value;
-  if (type === 'uuid[]') return `{${String(value)}}`;
+  if (Array.isArray(value) && type === 'uuid[]') return `{${value.join(',')}}`;
   return JSON.stringify(value);
 }
 
