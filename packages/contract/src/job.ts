@@ -246,8 +246,7 @@ const DICTIONARY = Buffer.from(
  * Packed and unpacked on the event loop: another thread takes as much again to be asked, and a job of
  * 256 KiB that nothing can be packed of holds the loop for 6 ms.
  */
-const DEFLATE = { dictionary: DICTIONARY, level: 3, windowBits: 14, memLevel: 6, chunkSize: 4_096 };
-/** A window as large as any that was packed with. */
+const DEFLATE = { dictionary: DICTIONARY, level: 3, windowBits: 15, memLevel: 8, chunkSize: 4_096 };
 const INFLATE = { dictionary: DICTIONARY, windowBits: 15, maxOutputLength: LARGEST_TEXT };
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
