@@ -37,8 +37,7 @@ import {
 } from '@leadgate/leads';
 import type { ProblemDetails } from './answer.ts';
 import { checkForSpam, TAKEN, type Verdict, type VerifyCaptcha } from './spam.ts';
-import { hashBody, takeIdempotencyKey } from './idempotency.ts';
-import type { BodyText } from './body.ts';
+import { type BodyText, hashBody, takeIdempotencyKey } from './body.ts';
 import { provenBody } from './proof.ts';
 import type { OpenSecret } from './secrets.ts';
 import { submissionId } from './server.ts';

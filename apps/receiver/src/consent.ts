@@ -6,10 +6,10 @@ import {
   readConsenter,
   withdrawalOf,
 } from '@leadgate/intake';
-import { languageOf, sendConsentPage } from './answer-page.ts';
+import { languageOf, sendConsentPage } from './answer.ts';
 import type { ReceiverServices } from './app.ts';
 import { REDIS_ALLOWANCE_MS, secondsToWait } from './ingest.ts';
-import { addressLimitKey, addressOf, senderOf } from './sender.ts';
+import { addressLimitKey, addressOf, senderOf } from './admit.ts';
 
 /** A button sends nothing; a mail program sends `List-Unsubscribe=One-Click` (RFC 8058). */
 const LONGEST_BODY = 1_024;

@@ -11,14 +11,16 @@ import {
 } from '@leadgate/intake';
 import { acceptLead, type Outcome } from './accept-lead.ts';
 import {
+  addressLimitKey,
+  addressOf,
   type Admission,
   admitAsked,
   admitKnown,
   nameOrigin,
+  senderOf,
   setPreflightHeaders,
 } from './admit.ts';
-import { sendThanksPage, wantsPage } from './answer-page.ts';
-import { type ProblemDetails, sendProblem } from './answer.ts';
+import { type ProblemDetails, sendProblem, sendThanksPage, wantsPage } from './answer.ts';
 import type { ReceiverServices } from './app.ts';
 import {
   type BodyText,
@@ -28,7 +30,6 @@ import {
   type ReceivedBody,
 } from './body.ts';
 import { ingestSchema } from './schema.ts';
-import { addressLimitKey, addressOf, senderOf } from './sender.ts';
 
 /** What is known of a post before its body. */
 interface Arrival {

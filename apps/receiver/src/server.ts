@@ -8,8 +8,7 @@ import { problem, type ProblemCode } from '@leadgate/contract';
 import { sendProblem } from './answer.ts';
 import { BODY_LIMIT_BYTES } from './body.ts';
 import type { ReceiverConfig } from './config.ts';
-import { setCommonHeaders } from './admit.ts';
-import { trustedProxies } from './sender.ts';
+import { setCommonHeaders, trustedProxies } from './admit.ts';
 
 /** How often Node looks for requests that take too long. Its default is 30 seconds. */
 const CHECK_TIMEOUTS_MS = 500;

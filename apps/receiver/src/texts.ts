@@ -1,5 +1,5 @@
 import type { ProblemCode } from '@leadgate/contract';
-import type { Language } from './answer-page.ts';
+import type { Language } from './answer.ts';
 
 /** What a visitor can do about a problem, which is less than a program can tell apart. */
 type ProblemKind =

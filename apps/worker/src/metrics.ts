@@ -2,7 +2,7 @@ import { createMetrics, type MetricsRegistry, type RedisConnection } from '@lead
 import { NOTE_CODES, type NoteCode } from '@leadgate/contract';
 import { queueGauges } from '@leadgate/queue';
 import type { GroupResult } from '@leadgate/store';
-import type { GroupItem } from './groups/group-commit.ts';
+import type { GroupItem } from './group-commit.ts';
 
 export interface WorkerMetrics {
   registry: MetricsRegistry;

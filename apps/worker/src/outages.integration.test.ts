@@ -22,7 +22,7 @@ import {
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createGroupCommit } from './groups/group-commit.ts';
+import { createGroupCommit } from './group-commit.ts';
 import { createCloses, makeWorkspace, producerUnderTest, workerUnderTest } from '../test/worker.ts';
 
 const closes = createCloses();

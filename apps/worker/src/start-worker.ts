@@ -1,15 +1,20 @@
 import {
   awaitRedis,
   connectRedis,
+  durabilityFindings,
+  inspectRedis,
   type Logger,
   type RedisConnection,
+  StartError,
   startHealthServer,
 } from '@leadgate/boot';
 import { moveIdentities, onRefillRequest } from '@leadgate/intake';
+import { applyErasures, LedgerError } from '@leadgate/operations';
 import { shardStandings, startApplyWorker } from '@leadgate/queue';
 import {
   applyGroup,
   erasureKeyOf,
+  erasureKeyState,
   failureOf,
   type GroupResult,
   openStore,
@@ -18,28 +23,25 @@ import {
   requireWritable,
   saveHeld,
   saveRejected,
+  type Store,
   trimRejected,
 } from '@leadgate/store';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAlarmsTask } from './alarms/alarms-task.ts';
-import { createCommit } from './apply-jobs.ts';
 import type { WorkerConfig } from './config.ts';
-import { createGroupCommit } from './groups/group-commit.ts';
-import type { Wait } from './groups/outage.ts';
+import { createCommit, createGroupCommit, type Wait } from './group-commit.ts';
 import { createHealthChecks } from './health/checks.ts';
-import { createConsentsTask } from './maintenance/consents-task.ts';
 import { createCountTask } from './maintenance/count-task.ts';
 import { createLedgerTask } from './maintenance/ledger-task.ts';
 import { startMaintenance } from './maintenance/maintenance.ts';
 import { createLease } from './maintenance/redis-lock.ts';
 import { createRefillTask } from './maintenance/refill-task.ts';
 import { createRejectedTask } from './maintenance/rejected-task.ts';
-import { createRetentionTask } from './maintenance/retention-task.ts';
+import { createConsentsTask, createRetentionTask } from './maintenance/retention-task.ts';
 import { createUntouchedTask } from './maintenance/untouched-task.ts';
 import { createWorkerMetrics } from './metrics.ts';
-import { requireErasures, requireRedis } from './require-servers.ts';
 
-export interface WorkerOptions {
+interface WorkerOptions {
   logger: Logger;
   /** Is told how to close what was opened; to be called in reverse order. */
   onClose: (name: string, close: () => Promise<void> | void) => void;
@@ -243,4 +245,47 @@ async function moveAll(redis: RedisConnection, moved: GroupResult['moved']): Pro
       workspaceId,
       moved.filter((move) => move.workspaceId === workspaceId),
     );
+}
+
+/**
+ * Waits for Redis and looks at how well it keeps leads. Returns what is weaker than it should be.
+ * Throws a StartError if Redis cannot be reached, or must not be used.
+ */
+async function requireRedis(
+  redis: RedisConnection,
+  logger: Pick<Logger, 'warn'>,
+): Promise<string[]> {
+  await awaitRedis(redis);
+  const { fatal, warnings } = durabilityFindings(await inspectRedis(redis));
+  if (fatal.length > 0) throw new StartError(fatal.join('\n'));
+  for (const warning of warnings) logger.warn(warning);
+  return warnings;
+}
+
+/**
+ * Makes sure that people who were erased stay so: that the worker can tell them, and that an older
+ * dump which was put back is rid of them before the first job. Returns how many erasures of the ledger
+ * were applied again. Throws a StartError if it cannot be made sure.
+ */
+async function requireErasures(
+  servers: { store: Store; redis: RedisConnection },
+  ledger: string | undefined,
+): Promise<number> {
+  const { store } = servers;
+  const state = await erasureKeyState(store);
+  if (state === 'missing' || (ledger !== undefined && store.erasureKey === null))
+    throw new StartError(
+      'People were erased, and ERASURE_KEY is not set: what comes late of them would bring them back. Set it to the key that they were erased under.',
+    );
+  if (state === 'another')
+    throw new StartError(
+      'ERASURE_KEY is another one than people were erased under: what comes late of them would bring them back.',
+    );
+  if (ledger === undefined) return 0;
+  try {
+    return (await applyErasures(servers, ledger)).applied;
+  } catch (error) {
+    if (error instanceof LedgerError) throw new StartError(`${error.message}.`, { cause: error });
+    throw error;
+  }
 }

@@ -1,7 +1,13 @@
 import { Type } from 'typebox';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readConfig } from './config.ts';
-import { databaseUrlSetting, logLevelSetting, portSetting, redisUrlSetting } from './settings.ts';
+import {
+  ConfigError,
+  databaseUrlSetting,
+  logLevelSetting,
+  portSetting,
+  readConfig,
+  redisUrlSetting,
+} from './config.ts';
 
 const Schema = Type.Object({
   REDIS_URL: redisUrlSetting(),

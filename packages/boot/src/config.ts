@@ -1,6 +1,15 @@
-import type { Static, TObject, TSchema } from 'typebox';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { StartError } from './start-error.ts';
+import { errorFacts } from './error-facts.ts';
+import { readRedisAddress } from './redis-address.ts';
+
+/**
+ * The process cannot start, and whoever started it can do something about it. The message is one
+ * clear sentence, or a list of them, that says what to do, and holds no secret.
+ */
+export class StartError extends Error {
+  override name = 'StartError';
+}
 
 /** One or more variables of the environment are missing or wrong; the message names them all. */
 export class ConfigError extends StartError {
@@ -122,4 +131,94 @@ function exampleOf(setting: Setting): string | null {
   return typeof example === 'string' || typeof example === 'number' || typeof example === 'boolean'
     ? String(example) || null
     : null;
+}
+
+/** The schema of a variable that holds a URL with one of these protocols (`redis:`, …). */
+export function urlSetting(
+  protocols: readonly string[],
+  options: { description: string; examples: string[]; default?: string },
+) {
+  return Type.Refine(
+    Type.String({ ...options, secret: true }),
+    (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol),
+    () => `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`,
+  );
+}
+
+/** `REDIS_URL`: where Redis is. */
+export const redisUrlSetting = () => {
+  let wrong = '';
+  return Type.Refine(
+    Type.String({
+      description: 'where Redis is; of a Cluster, some nodes with commas between them',
+      examples: ['redis://127.0.0.1:6379'],
+      secret: true,
+    }),
+    (value) => {
+      try {
+        readRedisAddress(value);
+        return true;
+      } catch (error) {
+        wrong = error instanceof Error ? error.message : '';
+        return false;
+      }
+    },
+    () => wrong,
+  );
+};
+
+/** `REDIS_CLUSTER`: whether one URL is that of a node of a Cluster. */
+export const redisClusterSetting = () =>
+  Type.Boolean({
+    description: 'whether Redis is a Cluster though REDIS_URL names one node of it',
+    default: false,
+  });
+
+/** `DATABASE_URL`: where Postgres is. */
+export const databaseUrlSetting = () =>
+  urlSetting(['postgresql:', 'postgres:'], {
+    description: 'where Postgres is',
+    examples: ['postgresql://leadgate@127.0.0.1:5432/leadgate'],
+  });
+
+/** `LOG_LEVEL`: the least severe lines that are written. */
+export const logLevelSetting = () =>
+  Type.Union(
+    [
+      Type.Literal('fatal'),
+      Type.Literal('error'),
+      Type.Literal('warn'),
+      Type.Literal('info'),
+      Type.Literal('debug'),
+      Type.Literal('trace'),
+      Type.Literal('silent'),
+    ],
+    { description: 'the least severe lines of the log', default: 'info' },
+  );
+
+/** A TCP port to listen on; 0: any free one. */
+export const portSetting = (description: string, port: number) =>
+  Type.Integer({ description, default: port, minimum: 0, maximum: 65_535 });
+
+/**
+ * Ends a process that could not start, with status 1: a StartError or a taken port in one sentence
+ * on the standard error output, anything else with its stack, as that is a bug.
+ */
+export function failStart(error: unknown): never {
+  process.stderr.write(`${reasonNotToStart(error)}\n`);
+  process.exit(1);
+}
+
+/** What to tell whoever started the process. */
+export function reasonNotToStart(error: unknown): string {
+  if (error instanceof StartError) return error.message;
+  if (error instanceof Error && 'port' in error && 'code' in error) {
+    const port = String(error.port);
+    if (error.code === 'EADDRINUSE')
+      return `Port ${port} is taken: stop what listens there, or choose another port.`;
+    if (error.code === 'EACCES')
+      return `Port ${port} is not allowed for this user: choose one above 1023.`;
+  }
+  const { message, stack } = errorFacts(error);
+  return stack ?? message;
 }

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { failStart, reasonNotToStart, StartError } from './start-error.ts';
+import { failStart, reasonNotToStart, StartError } from './config.ts';
 
 test('what somebody can mend is told in its sentence, without a stack', () => {
   expect(reasonNotToStart(new StartError('Redis cannot be reached: start it.'))).toBe(

@@ -1,6 +1,16 @@
-export { ConfigError, readConfig } from './config.ts';
+export {
+  ConfigError,
+  databaseUrlSetting,
+  failStart,
+  logLevelSetting,
+  portSetting,
+  readConfig,
+  redisClusterSetting,
+  redisUrlSetting,
+  StartError,
+  urlSetting,
+} from './config.ts';
 export { errorFacts, type ErrorFacts, redactUrl } from './error-facts.ts';
-export { failStart, StartError } from './start-error.ts';
 export { groupCalls } from './group-calls.ts';
 export {
   serveMetrics,
@@ -15,25 +25,29 @@ export {
   type GaugesDefinition,
   type MetricsRegistry,
 } from './metrics.ts';
-export { redisTime, startRedisClock, type RedisClock } from './redis-clock.ts';
-export { isCluster, mastersOf, type RedisConnection } from './redis-connection.ts';
+export {
+  type RedisClock,
+  redisScript,
+  type RedisScript,
+  redisTime,
+  startRedisClock,
+} from './redis-script.ts';
+export {
+  awaitRedis,
+  connectRedis,
+  type ConnectRedisOptions,
+  isCluster,
+  mastersOf,
+  type RedisConnection,
+  type RedisRole,
+} from './redis.ts';
 export {
   durabilityFindings,
   fullest,
   inspectRedis,
   type RedisDurability,
 } from './redis-durability.ts';
-export { redisScript, type RedisScript } from './redis-script.ts';
-export { awaitRedis, connectRedis, type ConnectRedisOptions, type RedisRole } from './redis.ts';
 export { Keyring, sealedIn, secretsKeyBeforeSetting, secretsKeySetting } from './secrets.ts';
-export {
-  databaseUrlSetting,
-  logLevelSetting,
-  portSetting,
-  redisClusterSetting,
-  redisUrlSetting,
-  urlSetting,
-} from './settings.ts';
 export { createShutdown, type Shutdown } from './shutdown.ts';
 export { otlpEndpointSetting, startTracing, traced, traceparent } from './tracing.ts';
 export { answerWithin, withinTime } from './within-time.ts';

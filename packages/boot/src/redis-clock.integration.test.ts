@@ -1,6 +1,6 @@
 import { testRedis } from '@leadgate/testkit';
 import { afterEach, expect, test, vi } from 'vitest';
-import { startRedisClock } from './redis-clock.ts';
+import { startRedisClock } from './redis-script.ts';
 import { awaitRedis, connectRedis } from './redis.ts';
 
 afterEach(() => vi.restoreAllMocks());

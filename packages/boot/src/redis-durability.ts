@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { addressOf, isCluster, mastersOf, type RedisConnection } from './redis-connection.ts';
+import { addressOf, isCluster, mastersOf, type RedisConnection } from './redis.ts';
 
 /** What a server says of how well it keeps what it was given; `unknown` if it will not say. */
 export interface RedisDurability {

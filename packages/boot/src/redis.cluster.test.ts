@@ -1,9 +1,8 @@
 import { startRedisCluster, type OwnCluster } from '@leadgate/testkit';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { isCluster, mastersOf, type RedisConnection } from './redis-connection.ts';
+import { awaitRedis, connectRedis, isCluster, mastersOf, type RedisConnection } from './redis.ts';
 import { inspectRedis } from './redis-durability.ts';
 import { redisScript } from './redis-script.ts';
-import { awaitRedis, connectRedis } from './redis.ts';
 
 let cluster: OwnCluster;
 const connections: RedisConnection[] = [];

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { inspectRedis } from './redis-durability.ts';
 import { redisScript } from './redis-script.ts';
 import { awaitRedis, connectRedis } from './redis.ts';
-import { StartError } from './start-error.ts';
+import { StartError } from './config.ts';
 
 describe('a Redis that goes away and comes back', () => {
   let server: Awaited<ReturnType<typeof startRedisServer>>;

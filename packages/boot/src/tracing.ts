@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Logger } from './logger.ts';
-import { urlSetting } from './settings.ts';
+import { urlSetting } from './config.ts';
 import type { Shutdown } from './shutdown.ts';
 
 /** `OTEL_EXPORTER_OTLP_ENDPOINT`: the collector of traces. */

@@ -16,7 +16,14 @@ export {
   type IntakeWithSpool,
   type WithinDeadline,
 } from './accept/accept-or-spool.ts';
-export { forgetLeads, ownersInRedis, takeOrder, type Forgotten } from './erase.ts';
+export {
+  forgetLeads,
+  forgetWorkspace,
+  type Forgotten,
+  ownersInRedis,
+  takeOrder,
+  tellRemoved,
+} from './erase.ts';
 export { openLinkDirectory, type Finding, type LinkDirectory } from './links/link-directory.ts';
 export { openLinkSnapshot, type LinkSnapshot } from './links/link-snapshot.ts';
 export { putLinks } from './links/link-changes.ts';
@@ -42,18 +49,16 @@ export {
   refillWorkspace,
 } from './refill/refill.ts';
 export { pushRejected, takeRejected } from './rejected.ts';
-export { forgetWorkspace, tellRemoved } from './remove-workspace.ts';
-export { createLimits, type Limits } from './reservation/limits.ts';
+export { createLimits, type Limits, type LimitUse, MAX_WEIGHT } from './reservation/limits.ts';
 export { moveIdentities } from './reservation/move-identities.ts';
 export { openWorkspace } from './reservation/open-workspace.ts';
 export {
-  MAX_WEIGHT,
-  ReservationError,
-  type LimitUse,
+  createReserver,
   type Reservation,
+  ReservationError,
   type ReservationRequest,
-} from './reservation/reservation.ts';
-export { createReserver, type Reserver } from './reservation/reserver.ts';
+  type Reserver,
+} from './reservation/reserver.ts';
 export { drainFolder, startDrain, type Drain, type DrainIntake } from './spool/drain.ts';
 export { isSpoolFolder, SpoolFolder, spoolFolders } from './spool/folder.ts';
 export { CannotLock } from './spool/lock.ts';

@@ -11,8 +11,11 @@ import { closedWorkspaces, requestedWorkspaces } from './refill/confirm-workspac
 import { pushRejected, takeRejected } from './rejected.ts';
 import { moveIdentities } from './reservation/move-identities.ts';
 import { openWorkspace } from './reservation/open-workspace.ts';
-import type { Reservation, ReservationRequest } from './reservation/reservation.ts';
-import { createReserver } from './reservation/reserver.ts';
+import {
+  createReserver,
+  type Reservation,
+  type ReservationRequest,
+} from './reservation/reserver.ts';
 
 const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 const closes: (() => unknown)[] = [];

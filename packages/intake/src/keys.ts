@@ -1,3 +1,4 @@
+import { redisScript, type RedisScript } from '@leadgate/boot';
 import { hash } from 'node:crypto';
 import { packDigits } from '@leadgate/contract';
 
@@ -76,4 +77,15 @@ export function identityRef(key: string): IdentityRef {
 /** 132 bits of SHA-256 over the parts, in base64url (22 characters). */
 export function shortDigest(...parts: string[]): string {
   return hash('sha256', parts.join('\0'), 'base64url').slice(0, 22);
+}
+
+/**
+ * Makes a script of Lua source.
+ *
+ * The shebang makes Redis (7.0 and later) refuse a script before its first command when memory is
+ * full, the disk cannot be written or the server is a replica: a script runs whole or not at all, so
+ * long as it makes its reads, which can meet a value of the wrong type, before its writes.
+ */
+export function script(lua: string): RedisScript {
+  return redisScript(`#!lua\n${lua}`);
 }

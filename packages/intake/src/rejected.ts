@@ -2,8 +2,7 @@ import type { RedisConnection } from '@leadgate/boot';
 import type { RejectedBody } from '@leadgate/contract';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { REJECTED_BYTES, rejectedStream } from './keys.ts';
-import { script } from './script.ts';
+import { REJECTED_BYTES, rejectedStream, script } from './keys.ts';
 
 const MAX_ENTRIES = 1_000;
 const MAX_LINK_BYTES = 4 * 1024 * 1024;

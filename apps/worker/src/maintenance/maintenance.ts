@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@leadgate/boot';
-import type { Wait } from '../groups/outage.ts';
+import type { Wait } from '../group-commit.ts';
 
 /** A thing to look after. Says what it did, for the log, or null when there was nothing to do. */
 export interface MaintenanceTask {

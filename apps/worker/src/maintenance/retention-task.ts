@@ -1,15 +1,16 @@
-import { redisTime, type RedisConnection } from '@leadgate/boot';
+import { type RedisConnection, redisTime } from '@leadgate/boot';
 import {
   databaseTime,
   dropAcceptedBefore,
   dropConsents,
   dueRetention,
+  fillConsents,
   keepReads,
   makePartitions,
   retentionDone,
   type RetentionKind,
-  sweepChanges,
   type Store,
+  sweepChanges,
   tellDefaultDays,
 } from '@leadgate/store';
 import type { MaintenanceTask } from './maintenance.ts';
@@ -113,4 +114,18 @@ export async function requireSameTime(redis: RedisConnection, now: Date): Promis
     throw new Error(
       `the clocks of Postgres and Redis are ${seconds} seconds apart: nothing is let go until they agree`,
     );
+}
+
+/** Records consents of submissions that were stored before there was a table of them: some a round. */
+export function createConsentsTask(store: Store): MaintenanceTask {
+  let filled = false;
+  return {
+    name: 'record consents',
+    async run() {
+      if (filled) return null;
+      const submissions = await fillConsents(store);
+      filled = submissions === null;
+      return submissions === null || submissions === 0 ? null : { submissions };
+    },
+  };
 }

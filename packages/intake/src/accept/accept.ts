@@ -1,6 +1,10 @@
 import type { HeldReason, Note, Submission } from '@leadgate/contract';
-import type { LimitUse, Reservation, ReservationRequest } from '../reservation/reservation.ts';
-import type { Reserver } from '../reservation/reserver.ts';
+import { type LimitUse } from '../reservation/limits.ts';
+import {
+  type Reservation,
+  type ReservationRequest,
+  type Reserver,
+} from '../reservation/reserver.ts';
 
 /** The two ends of Redis that a submission is handed to. */
 export interface Intake {

@@ -1,7 +1,6 @@
 import { type RedisConnection, redisScript } from '@leadgate/boot';
 import type { CaptureLink, LinkChanges } from '@leadgate/contract';
-import { LINK_CHANGES, LINK_STEPS, LINKS, REVISION } from '../keys.ts';
-import { script } from '../script.ts';
+import { LINK_CHANGES, LINK_STEPS, LINKS, REVISION, script } from '../keys.ts';
 
 /** Steps that Redis keeps: one a second while links change. */
 const MOST_STEPS = 100;

@@ -1,8 +1,7 @@
 import { mastersOf, type RedisConnection } from '@leadgate/boot';
 import type { RefillSource } from '@leadgate/contract';
-import { REFILL_CHANNEL, REFILL_REQUESTS, stateKey } from '../keys.ts';
+import { REFILL_CHANNEL, REFILL_REQUESTS, script, stateKey } from '../keys.ts';
 import { HERE, OPEN_WORKSPACE } from '../reservation/open-workspace.ts';
-import { script } from '../script.ts';
 
 /** Workspaces that are asked for, compared and confirmed together. */
 const CHUNK = 500;

@@ -7,8 +7,7 @@ import { identitiesKey, identityRef, LINKS, REFILL_REQUESTS, REVISION, stateKey 
 import { followLinks, putLinks } from '../links/link-changes.ts';
 import { moveIdentities } from '../reservation/move-identities.ts';
 import { openWorkspace } from '../reservation/open-workspace.ts';
-import type { Reservation } from '../reservation/reservation.ts';
-import { createReserver } from '../reservation/reserver.ts';
+import { createReserver, type Reservation } from '../reservation/reserver.ts';
 import { directoryRevision, refillAll, refillDirectory, refillWorkspace } from './refill.ts';
 import { closedWorkspaces, confirmWorkspaces, requestedWorkspaces } from './confirm-workspaces.ts';
 

@@ -3,10 +3,9 @@ import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limitsKey } from '../keys.ts';
-import { createLimits } from './limits.ts';
+import { createLimits, type LimitUse } from './limits.ts';
 import { openWorkspace } from './open-workspace.ts';
-import type { LimitUse, Reservation } from './reservation.ts';
-import { createReserver, type Reserver } from './reserver.ts';
+import { createReserver, type Reservation, type Reserver } from './reserver.ts';
 
 let redis: RedisConnection;
 let other: RedisConnection;

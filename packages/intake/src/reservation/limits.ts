@@ -1,4 +1,14 @@
-import type { LimitUse } from './reservation.ts';
+/** What a use of a limit counts as at most. */
+export const MAX_WEIGHT = 64;
+
+/** A use of something that has a limit a minute. */
+export interface LimitUse {
+  /** `link:<id>`, `address:<hash>`: never an address itself, as it stands in Redis. */
+  key: string;
+  max: number;
+  /** How many uses it counts as, 1 to `MAX_WEIGHT`; one without it. It passes while any is left. */
+  weight?: number;
+}
 
 const WINDOW_MS = 60_000;
 /** Keys followed in a minute; what comes beyond is limited by the reservation alone. */
@@ -30,7 +40,7 @@ export interface CarriedLimit extends Omit<LimitUse, 'weight'> {
 }
 
 /** What a group took along to Redis, handed back with the answer. */
-export interface SentUses {
+interface SentUses {
   limits: CarriedLimit[];
   /** Of the followed ones among `limits`, by key. */
   underWay: Map<string, { position: Position; uses: number }>;

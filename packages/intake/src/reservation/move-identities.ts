@@ -1,8 +1,7 @@
 import type { RedisConnection } from '@leadgate/boot';
 import { isExternalKey } from '@leadgate/contract';
-import { claimsKey, identitiesKey, identityRef } from '../keys.ts';
+import { claimsKey, identitiesKey, identityRef, script } from '../keys.ts';
 import { packUuid } from '@leadgate/contract';
-import { script } from '../script.ts';
 
 const CHUNK = 500;
 

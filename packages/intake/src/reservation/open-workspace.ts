@@ -1,6 +1,5 @@
 import type { RedisConnection } from '@leadgate/boot';
-import { stateKey } from '../keys.ts';
-import { script } from '../script.ts';
+import { script, stateKey } from '../keys.ts';
 
 /** Longer than the values of a packed hash (`hash-max-listpack-value`, 64 unless set). */
 const LONG_VALUE = 1_024;

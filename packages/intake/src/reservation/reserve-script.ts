@@ -1,6 +1,11 @@
-import { script } from '../script.ts';
+import { script } from '../keys.ts';
 import { HERE } from './open-workspace.ts';
-import { IDENTITIES_AT_CREATION, MAX_IDENTITIES } from './reservation.ts';
+
+/** A lead has at most this many identities; further ones are left unowned. */
+const MAX_IDENTITIES = 50;
+
+/** As many a lead is created with without being counted: most never have more. */
+export const IDENTITIES_AT_CREATION = 2;
 
 /**
  * Characters of a record: fingerprint, submission, lead (22 each), order (16), then the identities of

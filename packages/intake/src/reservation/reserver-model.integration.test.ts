@@ -6,8 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stateKey } from '../keys.ts';
 import { openWorkspace } from './open-workspace.ts';
-import type { Reservation, ReservationRequest } from './reservation.ts';
-import { createReserver } from './reserver.ts';
+import { createReserver, type Reservation, type ReservationRequest } from './reserver.ts';
 
 let redis: RedisConnection;
 let other: RedisConnection;

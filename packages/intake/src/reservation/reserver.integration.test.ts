@@ -7,8 +7,7 @@ import { claimsKey, identitiesKey, identityRef, REFILL_REQUESTS, stateKey } from
 import { packUuid } from '@leadgate/contract';
 import { moveIdentities } from './move-identities.ts';
 import { openWorkspace } from './open-workspace.ts';
-import type { Reservation, ReservationRequest } from './reservation.ts';
-import { createReserver } from './reserver.ts';
+import { createReserver, type Reservation, type ReservationRequest } from './reserver.ts';
 
 let redis: RedisConnection;
 let other: RedisConnection;

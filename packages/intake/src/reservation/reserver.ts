@@ -1,5 +1,6 @@
 import { groupCalls, type RedisConnection } from '@leadgate/boot';
 import {
+  type HeldReason,
   isExternalKey,
   type OwnedIdentity,
   PACKED_LENGTH,
@@ -20,15 +21,67 @@ import {
   shortDigest,
   stateKey,
 } from '../keys.ts';
-import { type CarriedLimit, createLimits, type Limits } from './limits.ts';
 import {
+  type CarriedLimit,
+  createLimits,
+  type Limits,
   type LimitUse,
   MAX_WEIGHT,
-  type Reservation,
-  ReservationError,
-  type ReservationRequest,
-} from './reservation.ts';
+} from './limits.ts';
 import { RECORD_ORDER, reserveScript } from './reserve-script.ts';
+
+/** What a submission asks of Redis before it is enqueued. Ids are UUIDs in lower case. */
+export interface ReservationRequest {
+  submissionId: string;
+  workspaceId: string;
+  linkId: string;
+  /** The lead it is for if none of its identities is known. */
+  offeredLeadId: string;
+  /** The sender's id of it (`externalKey`), if it has one, then the email. */
+  identityKeys: readonly string[];
+  /** It waits for an operator: it gets an order, is of the offered lead, and claims no identity. */
+  held?: HeldReason;
+  /** `key` is per link; `bodyHash` tells another body under the same key. */
+  idempotency?: { key: string; bodyHash: string };
+  limits: readonly LimitUse[];
+  /**
+   * Of the source: counted when the identities are not all of one lead before this request, so that
+   * their meeting tells who is known. Over it, only the first identity counts (decision 36).
+   */
+  joinLimit?: LimitUse;
+}
+
+/**
+ * - `reserved`: the lead it is for, who owns each of its keys, and its order (microseconds).
+ *   `isKnown`: its sender's id of it came before; nothing was claimed, and it changes nothing.
+ *   `joinLimited`: all but the first of them were left out, as the source was over its `joinLimit`.
+ * - `repeated`: this idempotency key came before with the same body, as the submission named here.
+ *   Whoever reserved that may have died before enqueuing it: enqueue it again, then answer. `held`:
+ *   how it was judged then, which is how it stays, whatever this request says.
+ * - `key-reused`: this idempotency key came before with another body.
+ * - `limited`: over a limit.
+ * - `behind`: Redis does not hold all of the workspace. Nothing was claimed; a refill was asked for.
+ */
+export type Reservation =
+  | {
+      kind: 'reserved';
+      leadId: string;
+      identities: OwnedIdentity[];
+      order: number;
+      joinLimited?: true;
+      isKnown?: true;
+    }
+  | {
+      kind: 'repeated';
+      submissionId: string;
+      leadId: string;
+      identities: OwnedIdentity[];
+      order: number;
+      held?: HeldReason;
+    }
+  | { kind: 'key-reused' }
+  | { kind: 'limited'; retryAfterSeconds: number }
+  | { kind: 'behind' };
 
 const MAX_GROUP = 100;
 const REQUEST_REFILL_EVERY_MS = 1_000;
@@ -131,7 +184,7 @@ const MAX_KEYS = 64;
 const MAX_LIMITS = 8;
 
 /** A request with all that can be worked out before its group is gathered. */
-export interface PreparedRequest {
+interface PreparedRequest {
   request: ReservationRequest;
   /** Packed. */
   offered: string;
@@ -144,7 +197,7 @@ export interface PreparedRequest {
   joinLimit: LimitUse | null;
 }
 
-export interface GroupReply {
+interface GroupReply {
   /** Microseconds, Redis's clock. */
   now: number;
   reservations: Reservation[];
@@ -328,4 +381,19 @@ function readRecord(text: string, { request }: PreparedRequest): Reservation {
     owner: owners.get(identityRef(key).field) ?? null,
   }));
   return { ...repeated, identities };
+}
+
+/**
+ * The reservation failed as a whole: Redis did not answer, or refused. Whether it ran is unknown.
+ * Names no value of a request. `code` is the first word of what Redis said (OOM, READONLY, …).
+ */
+export class ReservationError extends Error {
+  override readonly name = 'ReservationError';
+  readonly code: string | undefined;
+
+  constructor(cause: unknown) {
+    const text = cause instanceof Error ? cause.message : 'unknown error';
+    super(`the reservation failed: ${text.slice(0, 200)}`);
+    this.code = /^[A-Z]+(?= )/.exec(text)?.[0];
+  }
 }

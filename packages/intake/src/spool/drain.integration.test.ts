@@ -8,10 +8,9 @@ import { openProducer, type Producer } from '@leadgate/queue';
 import { sampleSubmission, testRedis } from '@leadgate/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openWorkspace } from '../reservation/open-workspace.ts';
-import type { Reservation } from '../reservation/reservation.ts';
-import { createReserver, type Reserver } from '../reservation/reserver.ts';
+import { createReserver, type Reservation, type Reserver } from '../reservation/reserver.ts';
 import { type DrainIntake, drainFolder, startDrain } from './drain.ts';
-import { tellRemoved } from '../remove-workspace.ts';
+import { tellRemoved } from '../erase.ts';
 import { openSpool, type Spool } from './spool.ts';
 import type { SpooledSubmission } from './record.ts';
 

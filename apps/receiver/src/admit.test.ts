@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addressLimitKey, keptAddress, readAddress } from './sender.ts';
+import { addressLimitKey, keptAddress, readAddress } from './admit.ts';
 
 describe('readAddress', () => {
   test.each([

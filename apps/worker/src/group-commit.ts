@@ -1,7 +1,72 @@
-import { errorFacts, type Logger } from '@leadgate/boot';
+import { errorFacts, type Logger, traced } from '@leadgate/boot';
 import type { Submission } from '@leadgate/contract';
 import type { Outcome } from '@leadgate/queue';
-import { createOutage, type Wait } from './outage.ts';
+import type { GroupResult } from '@leadgate/store';
+
+interface ApplyJobs {
+  /** One transaction for all of them. */
+  applyGroup: (items: GroupItem[]) => Promise<GroupResult>;
+  /** Keeps those that were caught as spam, which are not applied. */
+  saveHeld: (submissions: Submission[]) => Promise<void>;
+  /** Lets Redis follow if Postgres found another owner. */
+  moveIdentities: (moved: GroupResult['moved']) => Promise<void>;
+  logger: Pick<Logger, 'info' | 'debug' | 'warn'>;
+}
+
+/**
+ * Applies a group, lets the identities in Redis follow, and writes what happened to the log: a line
+ * a group, and at level debug a line a submission, with the request it came from. Its span, if it is traced,
+ * is linked with those that accepted its submissions.
+ */
+export function createCommit(options: ApplyJobs): (items: GroupItem[]) => Promise<void> {
+  const commit = commitOf(options);
+  return (items) =>
+    traced(
+      'commit',
+      () => items.map(({ submission }) => submission.traceparent),
+      () => commit(items),
+    );
+}
+
+function commitOf({
+  applyGroup,
+  saveHeld,
+  moveIdentities,
+  logger,
+}: ApplyJobs): (items: GroupItem[]) => Promise<void> {
+  return async (all) => {
+    const held = all.flatMap(({ submission }) => (submission.held ? [submission] : []));
+    const items = all.filter(({ submission }) => submission.held === undefined);
+    if (held.length > 0) {
+      await saveHeld(held);
+      logger.info({ submissions: held.length }, 'held');
+    }
+    if (items.length === 0) return;
+    const start = performance.now();
+    const { applied, moved } = await applyGroup(items);
+    const ms = Math.round(performance.now() - start);
+    logger.info({ submissions: items.length, ...countOutcomes(applied), ms }, 'group applied');
+    const requestIds = new Map(items.map(({ submission: s }) => [s.id, s.requestId]));
+    for (const { submissionId, leadId, outcome } of applied)
+      logger.debug(
+        { submissionId, leadId, outcome, requestId: requestIds.get(submissionId) },
+        'submission applied',
+      );
+    if (moved.length === 0) return;
+    try {
+      await moveIdentities(moved);
+    } catch (err) {
+      // The commit stands, and a key that stays behind is found and moved by its next submission.
+      logger.warn({ err, identities: moved.length }, 'identities in Redis could not follow');
+    }
+  };
+}
+
+function countOutcomes(applied: GroupResult['applied']): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of applied) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+}
 
 /** One submission to apply; a replay applies again though it is stored already. */
 export interface GroupItem {
@@ -12,7 +77,7 @@ export interface GroupItem {
 /** What kind of failure an error of a commit is, as the store tells them apart. */
 export type Failure = 'conflict' | 'data' | 'unavailable' | 'bug';
 
-export interface GroupCommitOptions {
+interface GroupCommitOptions {
   /** Applies all of them in one transaction, or none. */
   commit: (items: GroupItem[]) => Promise<void>;
   failureOf: (error: unknown) => Failure;
@@ -26,7 +91,7 @@ export interface GroupCommitOptions {
   logger: Pick<Logger, 'warn' | 'error'>;
 }
 
-export interface GroupCommit {
+interface GroupCommit {
   /**
    * Resolves once each of them is committed, cannot be applied, or is not waited for any longer, as
    * Postgres was away when the worker stopped: with what became of each, in their order. Never
@@ -235,4 +300,64 @@ function reasonOf(failure: Failure, error: unknown): string {
     default:
       return `failed with ${type}${code === undefined ? '' : ` (${code})`}`;
   }
+}
+
+/** Waits; rejects or resolves early when the signal is aborted. */
+export type Wait = (ms: number, signal: AbortSignal) => Promise<unknown>;
+
+interface Outage {
+  /** Whether Postgres was away at the last try. */
+  readonly away: boolean;
+  /** Postgres was away just now: resolves true when it is time to try again, false when nobody will. */
+  sitOut(): Promise<boolean>;
+  /** Postgres answered. */
+  over(): void;
+}
+
+const FIRST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 2_000;
+
+/**
+ * One outage for everybody who meets it: they wait together, twice as long after each failed try up
+ * to two seconds, and `onChange` is told once when it begins and once when it is over.
+ */
+function createOutage({
+  onChange,
+  wait,
+  stopped,
+}: {
+  onChange: (away: boolean) => void;
+  wait: Wait;
+  stopped: AbortSignal;
+}): Outage {
+  let away = false;
+  let waitMs = FIRST_WAIT_MS;
+  let waiting: Promise<unknown> | null = null;
+
+  return {
+    get away() {
+      return away;
+    },
+    async sitOut() {
+      if (!away) {
+        away = true;
+        onChange(true);
+      }
+      if (stopped.aborted) return false;
+      if (waiting === null) {
+        waiting = wait(waitMs, stopped)
+          .catch(() => {})
+          .finally(() => (waiting = null));
+        waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
+      }
+      await waiting;
+      return !stopped.aborted;
+    },
+    over() {
+      waitMs = FIRST_WAIT_MS;
+      if (!away) return;
+      away = false;
+      onChange(false);
+    },
+  };
 }
