@@ -9,15 +9,21 @@ const NOT_HERE = [
   ...['**/*.browser.test.ts', '**/*.cluster.test.ts'],
 ];
 
-/** They close all that they open, and change nothing for each other. */
-const STORE = ['packages/store/**/*.integration.test.ts'];
+/**
+ * They have a process of their own: whole systems, which have no modules to share, those that mock a module
+ * or measure memory, and those that others have disturbed.
+ */
+const ALONE = [
+  ...['e2e/**', 'scripts/**', 'chaos/**', 'packages/testkit/**'],
+  ...['packages/intake/src/spool/**', 'packages/operations/src/{import,replay}/**'],
+];
 
 export default defineConfig({
   ...fromSources,
   test: {
     reporters: ['default', './scripts/test-count.js'],
     // More than cores: tests of outages wait most of their time.
-    maxWorkers: 3,
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // Processes are killed and servers taken away here: a machine that stands still for a second is told
     // from a fault by a second run, and what passed only then is named at the end (scripts/test-count.js).
@@ -25,24 +31,27 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 30_000,
     restoreMocks: true,
+    // Prisma compiles queries with a WebAssembly: optimising it takes longer than a file's few queries.
+    execArgv: ['--liftoff-only'],
     projects: [
       {
         extends: true,
         test: {
-          name: 'servers',
-          include: [`${FOLDERS}/*.{integration,e2e}.test.{ts,js}`],
-          exclude: [...NOT_HERE, ...STORE],
+          name: 'alone',
+          include: ALONE.map((folder) => `${folder}/*.{integration,e2e}.test.{ts,js}`),
+          exclude: NOT_HERE,
           globalSetup: ['packages/testkit/src/global-setup.ts'],
         },
       },
       {
         extends: true,
         test: {
-          name: 'store',
-          include: STORE,
-          exclude: NOT_HERE,
+          name: 'together',
+          include: [`${FOLDERS}/*.{integration,e2e}.test.{ts,js}`],
+          exclude: [...NOT_HERE, ...ALONE],
           // Loading modules anew takes as much CPU as the tests of a file do.
           isolate: false,
+          setupFiles: ['packages/testkit/src/after-a-file.ts'],
           globalSetup: ['packages/testkit/src/global-setup.ts'],
         },
       },

@@ -21,7 +21,7 @@ import { leadgate, startApp, type Address, type AppOptions } from '../scripts/la
 import { processLedger } from '../scripts/servers/private-home.js';
 import { send } from '../scripts/servers/process.js';
 
-const { PATH } = process.env;
+const { PATH, NODE_COMPILE_CACHE } = process.env;
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** A process of the system under test. */
@@ -251,7 +251,13 @@ function ownRedis(server: NonNullable<SystemOptions['redis']>): {
 
 async function startMember({ env, ...options }: AppOptions): Promise<Member> {
   const { add } = await processLedger();
-  const { url, process } = await startApp({ ...options, env: { PATH, ...env }, onProcess: add });
+  const { url, process } = await startApp({
+    ...options,
+    // As the command line and vitest.config.ts have it: most of these live for seconds.
+    flags: ['--liftoff-only'],
+    env: { PATH, NODE_COMPILE_CACHE, ...env },
+    onProcess: add,
+  });
   return {
     name: process.name,
     url,

@@ -3,8 +3,8 @@ import { BaseSequencer } from 'vitest/node';
 /** @import { TestSpecification } from 'vitest/node' */
 
 /**
- * Has the tests of whole processes, which take longest, begin first: one that begins last keeps one
- * worker busy while the others have nothing left.
+ * Has the tests that take longest, of whole processes and of outages that are waited out, begin first: one that
+ * begins last keeps one worker while the others have nothing left.
  */
 export class LongestFirst extends BaseSequencer {
   /**
@@ -18,4 +18,7 @@ export class LongestFirst extends BaseSequencer {
 }
 
 /** @param {TestSpecification} file */
-const isLong = ({ moduleId }) => /\/(e2e|scripts)\/[^/]+\.e2e\.test\.\w+$/.test(moduleId);
+const isLong = ({ moduleId }) =>
+  /\.e2e\.test|\/(outages|idle|silent-\w+|deliverer|apply-worker)\.integration|receiver\/src\/spool/.test(
+    moduleId,
+  );

@@ -16,7 +16,7 @@ export interface TestRedis {
 }
 
 /**
- * A logical database of the run's Redis, empty, and nobody else's while this process lives: files
+ * A logical database of the run's Redis, empty, and nobody else's until this file of tests is done: files
  * run beside each other, and so may other runs on a server that was given. `flush` empties it. Where
  * the run is on a Redis Cluster, that one, emptied: it has no logical databases, and its files run one
  * after the other.
@@ -61,9 +61,17 @@ function onNodes(urls: string): TestRedis {
   };
 }
 
+/** Those whose claims stand. */
+const holders: Redis[] = [];
+
+/** For other files, which may run in this process: what this one has claimed. */
+export function releaseDatabases(): void {
+  for (const redis of holders.splice(0)) redis.disconnect();
+}
+
 /**
- * A claim is the name of the connection that made it, and stands as long as the connection: nothing
- * to release, nothing left behind by a killed run.
+ * A claim is the name of the connection that made it, and stands as long as the connection: nothing is left
+ * behind by a killed run.
  */
 async function claimDatabase(server: string): Promise<number> {
   const holder = `leadgate-testkit-${randomUUID()}`;
@@ -81,6 +89,7 @@ async function claimDatabase(server: string): Promise<number> {
       if (await claim(redis, database, before ?? '', holder)) {
         redis.on('error', () => undefined);
         redis.stream.unref();
+        holders.push(redis);
         return database;
       }
     }

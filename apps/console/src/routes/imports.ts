@@ -204,12 +204,15 @@ export const importRoutes: FastifyPluginAsyncTypebox<ApiServices> = async (
           const [{ state, problem }, result] = await Promise.all([started.ended, started.result]);
           if (result !== null) tell({ result });
           else if (problem !== null) tell({ error: problem });
-          lines.end();
-          // What is still being sent is not waited for, and is not left in the way of the next request
-          // either: an input that could not be read (on) is still listened to.
-          request.raw.removeAllListeners('readable').resume();
-          if (auditId !== null)
-            await recordOutcome(store, auditId, state === 'failed' ? 'failed' : 'done');
+          try {
+            if (auditId !== null)
+              await recordOutcome(store, auditId, state === 'failed' ? 'failed' : 'done');
+          } finally {
+            lines.end();
+            // What is still being sent is not waited for, and is not left in the way of the next request
+            // either: an input that could not be read (on) is still listened to.
+            request.raw.removeAllListeners('readable').resume();
+          }
         };
         end().catch((err: unknown) => request.log.error({ err, auditId }, 'outcome not recorded'));
         return reply.type('application/x-ndjson').send(lines);
