@@ -10,12 +10,17 @@ const NOT_HERE = [
 ];
 
 /**
- * They have a process of their own: whole systems, which have no modules to share, those that mock a module
- * or measure memory, and those that others have disturbed.
+ * They have a process of their own: whole systems, which have no modules to share, those that mock a module,
+ * measure memory or count the commands of their process, and those that others have disturbed.
  */
 const ALONE = [
-  ...['e2e/**', 'scripts/**', 'chaos/**', 'packages/testkit/**'],
-  ...['packages/intake/src/spool/**', 'packages/operations/src/{import,replay}/**'],
+  ...['{e2e,scripts,chaos}/**/*.{integration,e2e}.test.{ts,js}'],
+  ...[
+    'packages/testkit/**/*.integration.test.ts',
+    'packages/intake/src/spool/*.integration.test.ts',
+  ],
+  ...['packages/operations/src/{import,replay}/*.integration.test.ts'],
+  ...['**/{link-changes,apply-worker,reserver-model}.integration.test.ts'],
 ];
 
 export default defineConfig({
@@ -38,7 +43,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'alone',
-          include: ALONE.map((folder) => `${folder}/*.{integration,e2e}.test.{ts,js}`),
+          include: ALONE,
           exclude: NOT_HERE,
           globalSetup: ['packages/testkit/src/global-setup.ts'],
         },

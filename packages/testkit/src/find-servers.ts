@@ -58,7 +58,10 @@ async function givenPostgres(url: string): Promise<Server> {
   return { url, stop: leaveRunning };
 }
 
-const ownRedis = (): Promise<Server> => startRedisServer();
+/** Enough for each file of tests to have its own. */
+const DATABASES = '512';
+
+const ownRedis = (): Promise<Server> => startRedisServer({ settings: { databases: DATABASES } });
 const ownPostgres = (): Promise<Server> => startPostgresServer();
 
 async function redisContainer(): Promise<Server | null> {
@@ -69,7 +72,7 @@ async function redisContainer(): Promise<Server | null> {
       .withCommand([
         ...['redis-server', '--appendonly', 'yes', '--appendfsync', 'always'],
         ...['--no-appendfsync-on-rewrite', 'no', '--maxmemory-policy', 'noeviction'],
-        ...['--save', '', '--databases', '64'],
+        ...['--save', '', '--databases', DATABASES],
       ])
       .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/)),
   );

@@ -61,12 +61,13 @@ function onNodes(urls: string): TestRedis {
   };
 }
 
-/** Those whose claims stand. */
+/** Those whose claims stand: of the file that runs, and of the files before it in this process. */
 const holders: Redis[] = [];
+const done: Redis[] = [];
 
-/** For other files, which may run in this process: what this one has claimed. */
+/** The file's databases may be had by others, once there are no new ones. */
 export function releaseDatabases(): void {
-  for (const redis of holders.splice(0)) redis.disconnect();
+  done.push(...holders.splice(0));
 }
 
 /**
@@ -100,6 +101,7 @@ async function claimDatabase(server: string): Promise<number> {
           'wait for other test runs, or give a Redis with more (databases 64) in TEST_REDIS_URL',
       );
     }
+    for (const before of done.splice(0)) before.disconnect();
     await delay(100);
   }
 }
