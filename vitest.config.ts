@@ -14,13 +14,11 @@ const NOT_HERE = [
  * measure memory or count the commands of their process, and those that others have disturbed.
  */
 const ALONE = [
-  ...['{e2e,scripts,chaos}/**/*.{integration,e2e}.test.{ts,js}'],
-  ...[
-    'packages/testkit/**/*.integration.test.ts',
-    'packages/intake/src/spool/*.integration.test.ts',
-  ],
-  ...['packages/operations/src/{import,replay}/*.integration.test.ts'],
-  ...['**/{link-changes,apply-worker,reserver-model}.integration.test.ts'],
+  '{e2e,scripts,chaos}/**/*.{integration,e2e}.test.{ts,js}',
+  'packages/testkit/**/*.integration.test.ts',
+  'packages/intake/src/spool/*.integration.test.ts',
+  'packages/operations/src/{import,replay}/*.integration.test.ts',
+  '**/{link-changes,apply-worker,reserver-model}.integration.test.ts',
 ];
 
 export default defineConfig({
