@@ -15,7 +15,7 @@ import { EXIT, type ExitStatus, Failure, type Io } from './io.ts';
 import { showable } from './print/showable.ts';
 import type { Session } from './session.ts';
 
-export interface CallOptions {
+interface CallOptions {
   signal?: AbortSignal;
   /** What to say of a refusal, if the command knows more than the operation: what to type next. */
   words?: Partial<Record<RefusalCode, string | ((refusal: Refusal) => string | Failure)>>;

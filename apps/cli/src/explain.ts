@@ -5,7 +5,7 @@ import { showable } from './print/showable.ts';
 import type { Session } from './session.ts';
 
 /** What went wrong and what to do, in a sentence, and how the command exits. */
-export interface Explanation {
+interface Explanation {
   sentence: string;
   status: ExitStatus;
 }

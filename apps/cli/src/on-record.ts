@@ -35,7 +35,7 @@ const TELLING: ReadonlySet<string> = new Set([
 ]);
 
 /** What one command line does, for the audit log. */
-export interface Recorder {
+interface Recorder {
   /** Before a command acts. One that only looks, or is a dry run, is not recorded. */
   begin: (command: Command) => Promise<void>;
   /** After it. Returns why it is not on record, if it is not; null otherwise. */

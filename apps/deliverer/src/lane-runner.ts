@@ -26,7 +26,7 @@ import {
 import { openDestination, requestOf, valuesOf } from './message.ts';
 import { SHARES, type DelivererMetrics } from './metrics.ts';
 
-export interface LaneOptions {
+interface LaneOptions {
   store: Store;
   /** The deliverer that holds the lane, and until when it surely does (as `performance.now()`). */
   owner: string;

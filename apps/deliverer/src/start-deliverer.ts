@@ -23,7 +23,7 @@ import type { DelivererConfig } from './config.ts';
 import { LaneRunner } from './lane-runner.ts';
 import { createDelivererMetrics } from './metrics.ts';
 
-export interface DelivererOptions {
+interface DelivererOptions {
   logger: Logger;
   /** Is told how to close what was opened; to be called in reverse order. */
   onClose: (name: string, close: () => Promise<void> | void) => void;

@@ -30,7 +30,7 @@ const EVENTS = [
 ] as const satisfies readonly Event[];
 
 /** An endpoint as it is typed. */
-export interface EndpointForm {
+interface EndpointForm {
   kind: NonNullable<Creation['kind']>;
   name: string;
   url: string;

@@ -6,7 +6,7 @@ type Asked = NonNullable<
 export type LeadFilter = Omit<Asked, 'after' | 'limit'>;
 
 export const PERIODS = ['today', '7d', '30d'] as const;
-export type Period = (typeof PERIODS)[number];
+type Period = (typeof PERIODS)[number];
 
 const DAY_MS = 86_400_000;
 

@@ -20,7 +20,7 @@ type Changes = NonNullable<
 >['content']['application/json'];
 
 /** What stands in the form: texts as they are typed. Never a secret that was kept. */
-export interface LinkForm {
+interface LinkForm {
   label: string;
   lenient: boolean;
   requireIdentity: boolean;

@@ -10,7 +10,7 @@ declare module 'use-intl' {
 }
 
 export const LOCALES = ['en', 'pt'] as const;
-export type Locale = (typeof LOCALES)[number];
+type Locale = (typeof LOCALES)[number];
 
 /** A chunk each: a reader loads the texts of one language. */
 const MESSAGES: Record<Locale, () => Promise<{ default: typeof en }>> = {

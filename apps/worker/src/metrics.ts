@@ -4,7 +4,7 @@ import { queueGauges } from '@leadgate/queue';
 import type { GroupResult } from '@leadgate/store';
 import type { GroupItem } from './group-commit.ts';
 
-export interface WorkerMetrics {
+interface WorkerMetrics {
   registry: MetricsRegistry;
   /** Applies a group and counts what came of it. */
   observe(

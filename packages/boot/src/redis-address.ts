@@ -5,7 +5,7 @@ export interface RedisNode {
 }
 
 /** Where Redis is: one server, or some nodes of a Cluster, which knows the others. */
-export type RedisAddress =
+type RedisAddress =
   | { kind: 'server'; url: string }
   | {
       kind: 'cluster';

@@ -93,7 +93,7 @@ async function readSetting(redis: Redis, name: string): Promise<string | undefin
   }
 }
 
-export interface DurabilityFindings {
+interface DurabilityFindings {
   fatal: string[];
   warnings: string[];
 }

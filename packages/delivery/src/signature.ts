@@ -9,7 +9,7 @@ export function newSecret(): string {
 }
 
 /** What names one version of a lead to one endpoint, through all tries of it. */
-export interface MessageOf {
+interface MessageOf {
   endpointId: string;
   leadId: string;
   version: number;

@@ -60,7 +60,7 @@ export interface NormalizeOptions extends PhoneRules {
   isForm?: boolean;
 }
 
-export type NormalizedLead =
+type NormalizedLead =
   | {
       kind: 'accepted';
       lead: Lead;

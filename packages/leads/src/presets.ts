@@ -1,7 +1,7 @@
 import type { LinkMapping, LinkProofView } from '@leadgate/contract';
 
 /** How the bodies of one sender are read, as it documents them. */
-export interface Preset extends Pick<LinkMapping, 'rules' | 'rows' | 'rest'> {
+interface Preset extends Pick<LinkMapping, 'rules' | 'rows' | 'rest'> {
   /** How it proves to be it, if it can. */
   proof?: LinkProofView;
 }

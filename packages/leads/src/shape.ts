@@ -4,7 +4,7 @@
  */
 
 /** How many of a link's posts had a field, as a share. */
-export interface FieldShare {
+interface FieldShare {
   /** Of the last weeks. */
   usual: number;
   /** Of the last posts, about twenty. */

@@ -6,7 +6,7 @@ import type { LeadReading } from '@leadgate/leads';
 /** What was read of a body that an operator hands in. */
 export type ReadBody = Extract<LeadReading, { kind: 'read' }>;
 
-export interface OperatorBody
+interface OperatorBody
   extends
     Pick<Submission, 'source' | 'body' | 'bodyType'>,
     Partial<Pick<Submission, 'page' | 'userAgent' | 'address' | 'requestId'>> {

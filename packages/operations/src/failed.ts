@@ -123,7 +123,7 @@ export const failed = {
   }),
 };
 
-export interface RetryFailedOptions {
+interface RetryFailedOptions {
   /** At most so many a second; without it as fast as Redis takes them. */
   perSecond?: number;
   /** Counts, and changes nothing. */
@@ -134,7 +134,7 @@ export interface RetryFailedOptions {
   onProgress?: (retried: number) => void;
 }
 
-export interface RetriedFailed {
+interface RetriedFailed {
   /** With `dryRun`: how many would be. */
   retried: number;
   /** Those that somebody else retried or discarded first. */
@@ -173,7 +173,7 @@ export async function retryFailed(
   return result;
 }
 
-export type DiscardedFailed = { kind: 'discarded' } | { kind: 'unknown' };
+type DiscardedFailed = { kind: 'discarded' } | { kind: 'unknown' };
 
 /**
  * Takes a failed job out of the queue for good, with the operator's reason. All that it carried is

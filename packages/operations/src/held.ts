@@ -138,7 +138,7 @@ export const held = {
   restore: decide('restore', 'held', 'Hold a discarded submission again'),
 };
 
-export type ReleasedHeld =
+type ReleasedHeld =
   | {
       kind: 'released';
       submissionId: string;

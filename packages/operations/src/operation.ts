@@ -129,7 +129,7 @@ export const STOPPED_BY_REFILL = `${REFILLING} Resume it then.`;
  * The member of an input that leads to the workspace it is about. Null: it is about all of them, and
  * needs a role for all. `own`: anybody who is signed in may ask; it answers what is theirs.
  */
-export type Scope =
+type Scope =
   | 'own'
   | 'workspaceId'
   | 'linkId'

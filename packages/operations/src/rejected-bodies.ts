@@ -19,14 +19,14 @@ import { type Servers, STOPPED_BY_REFILL } from './operation.ts';
 import type { Work } from './runs.ts';
 import { Uuid } from './schema.ts';
 
-export interface ReplayRejectedOptions extends ReadRejectedOptions {
+interface ReplayRejectedOptions extends ReadRejectedOptions {
   /** What to make of it first; kept as its mending if it is accepted so. */
   changes?: FieldChanges;
   /** Says what would come of it, and changes nothing. */
   dryRun?: boolean;
 }
 
-export type ReplayedRejected =
+type ReplayedRejected =
   | { kind: 'accepted'; submissionId: string; leadId: string }
   /** With `dryRun`: it would be accepted. */
   | { kind: 'acceptable'; submissionId: string }
@@ -145,17 +145,17 @@ export async function* replayAllRejected(
  * in a posted body, one within another with a dot (`address.city`, `customFields.plan`); an empty
  * value takes it out.
  */
-export type MendRequest =
+type MendRequest =
   { kind: 'body'; body: string; bodyType: BodyType } | ({ kind: 'set' } & FieldChanges);
 
 /** What of a body is changed: first what is moved, then what is set. */
-export interface FieldChanges {
+interface FieldChanges {
   values: Readonly<Record<string, string>>;
   /** From one field to another, which is not overwritten. */
   move?: Readonly<Record<string, string>>;
 }
 
-export type MendOutcome =
+type MendOutcome =
   /** Kept. `errors`: what would still be refused; none: it can be replayed. */
   | { kind: 'mended'; body: string; bodyType: BodyType; errors: FieldError[] }
   | { kind: 'unknown' }
@@ -238,14 +238,14 @@ function entriesOf(value: unknown): Map<string, unknown> | null {
   return new Map(Object.entries(value));
 }
 
-export interface ReadRejectedOptions {
+interface ReadRejectedOptions {
   /** Sets fields aside that are still wrong, instead of refusing the body for them. */
   lenient?: boolean;
   /** Milliseconds since 1970. */
   now: number;
 }
 
-export type RejectedReading =
+type RejectedReading =
   | ReadBody
   /** Still not acceptable, and why: what the sender would be told. */
   | { kind: 'refused'; code: string; errors: FieldError[] };

@@ -66,7 +66,7 @@ export function acceptedEntry(accepted: readonly Accepted[]): string {
 }
 
 /** An entry of the stream of a shard. */
-export interface AcceptedJob {
+interface AcceptedJob {
   /** Of the entry: its milliseconds since 1970 by Redis's clock, and a number. */
   entryId: string;
   accepted: Accepted[];

@@ -107,7 +107,7 @@ function jobOf(redis: RedisConnection): typeof Job {
 }
 
 /** What a job carries. */
-export interface JobContent {
+interface JobContent {
   leads: number;
   /** Those that this version can read. */
   submissions: Submission[];

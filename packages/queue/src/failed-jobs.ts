@@ -279,7 +279,7 @@ class Head<T> {
   }
 }
 
-export interface TimedMember {
+interface TimedMember {
   member: string;
   /** Its score: milliseconds since 1970. */
   time: number;

@@ -10,7 +10,7 @@ export const ALARM_KINDS = [
   'deliveries',
   'queue',
 ] as const;
-export type AlarmKind = (typeof ALARM_KINDS)[number];
+type AlarmKind = (typeof ALARM_KINDS)[number];
 
 /** What somebody should look at. */
 export interface FoundAlarm {

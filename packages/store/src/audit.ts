@@ -57,7 +57,7 @@ interface Row extends Omit<AuditEntry, 'actor' | 'at'> {
   actorName: string;
 }
 
-export interface AuditFilter {
+interface AuditFilter {
   /** The whole name of an action, or its noun: `link`, `link.create`. */
   action?: string;
   /** The whole name of who did it. */
@@ -168,7 +168,7 @@ interface ReadRow extends Omit<PersonRead, 'actor'> {
   actorName: string;
 }
 
-export interface ReadFilter {
+interface ReadFilter {
   /** Any id of a lead; what was read under its other ids is counted in. */
   leadId?: string;
   /** The whole name of who read. */

@@ -128,7 +128,7 @@ export interface LeadContent extends Omit<LeadSummary, 'workspace' | 'erased'> {
 }
 
 /** What is told of an alarm: counts and names of fields, nothing of a person. */
-export interface AlarmContent {
+interface AlarmContent {
   alarmId: string;
   kind: string;
   subject: string;
@@ -440,7 +440,7 @@ export async function findTest(
 }
 
 /** Which deliveries of an endpoint; all of these have to fit. */
-export interface DeliveryFilter {
+interface DeliveryFilter {
   leadId?: string;
   /** Those that failed for so long that they are not tried any more. */
   setAside?: boolean;

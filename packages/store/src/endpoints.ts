@@ -370,7 +370,7 @@ export async function listDeliveries(
 }
 
 /** A try as the log shows it. */
-export interface LoggedTry extends DeliveryTry {
+interface LoggedTry extends DeliveryTry {
   id: string;
   at: Date;
   /** What it was of instead of a lead. */
@@ -409,7 +409,7 @@ export async function listTries(
   }));
 }
 
-export interface EndpointBacklog {
+interface EndpointBacklog {
   waiting: number;
   setAside: number;
   /** How long the one has waited that is due longest. Seconds. */

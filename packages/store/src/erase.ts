@@ -405,7 +405,7 @@ async function eraseKept(
 }
 
 /** Something of a person that was kept and not applied. */
-export interface KeptOfPerson {
+interface KeptOfPerson {
   table: KeptTable;
   id: string;
   /** Lead ids that were answered for it. */
@@ -532,7 +532,7 @@ export async function erasuresThere(
   return new Set(erasures.filter((_, n) => there.has(n)));
 }
 
-export interface HashedIdentity {
+interface HashedIdentity {
   identity: string;
   /** Of the submission that created its lead: microseconds since 1970. */
   creatorOrder: number;
@@ -565,7 +565,7 @@ export async function identitiesOfHashes(
 }
 
 /** What an endpoint was sent of a person. */
-export interface SentTo {
+interface SentTo {
   endpoint: string;
   url: string;
   event: string;

@@ -34,7 +34,7 @@ export async function fieldsOfWorkspaces(
   return rows.map(readField);
 }
 
-export interface NewField {
+interface NewField {
   name: string;
   label: string;
   type: CustomFieldType;
@@ -42,7 +42,7 @@ export interface NewField {
   options: string[];
 }
 
-export type FieldCreation =
+type FieldCreation =
   | { kind: 'created'; field: CustomField }
   | { kind: 'name-taken'; by: CustomField }
   | { kind: 'unknown-workspace' }
@@ -89,7 +89,7 @@ function typeErrors(type: string, options: string[]): FieldError[] {
   });
 }
 
-export type FieldRenaming =
+type FieldRenaming =
   | { kind: 'renamed'; field: CustomField }
   | { kind: 'name-taken'; by: CustomField }
   | { kind: 'unknown-field' }

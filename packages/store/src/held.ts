@@ -45,7 +45,7 @@ function readHeldSummary({ content, ...row }: HeldRow): HeldSummary {
   };
 }
 
-export interface HeldFilter {
+interface HeldFilter {
   workspaceId?: string;
   linkId?: string;
   reason?: string;

@@ -298,8 +298,7 @@ export {
   unrecognisedPosts,
   workspaceOfCampaign,
 } from './series.ts';
-export { driftedLinks } from './shapes.ts';
-export { minuteOf, minuteOfId, minuteOfTime, type Tally } from './tally.ts';
+export { driftedLinks, minuteOf, minuteOfId, minuteOfTime, type Tally } from './tally.ts';
 export { erasureKeyOf, erasureKeyState, keyCheckOf } from './tombstones.ts';
 export {
   BEFORE_ALL_IDS,

@@ -294,7 +294,7 @@ interface SentOfLead {
 }
 
 /** What happened with a lead besides what was posted. */
-export interface LeadEvents {
+interface LeadEvents {
   /** Newest first: tries as long as they are kept, of older ones the last that an endpoint took. */
   sent: SentOfLead[];
   /** What endpoints are still to be told. */

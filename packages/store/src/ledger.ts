@@ -4,7 +4,7 @@ import { firstIdAt } from './retention.ts';
 import { minuteOf, talliesOfGroups } from './tally.ts';
 
 /** A submission that was accepted. */
-export interface LedgerEntry {
+interface LedgerEntry {
   id: string;
   workspaceId: string;
   linkId: string;
@@ -134,7 +134,7 @@ export async function deletedSubmissions(store: Store): Promise<number> {
 }
 
 /** What was counted of a link since a moment. */
-export interface LinkSums {
+interface LinkSums {
   linkId: string;
   label: string;
   accepted: number;

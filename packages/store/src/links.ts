@@ -37,7 +37,7 @@ export interface Link extends LinkSettings {
   codes: LinkCode[];
 }
 
-export interface LinkCode {
+interface LinkCode {
   code: string;
   /** The code is closed from then on. Null: never. */
   expiresAt: Date | null;
@@ -63,7 +63,7 @@ export async function listLinks(store: Store, workspaceId?: string): Promise<Lin
   return rows.map(readLink);
 }
 
-export type LinkCreation =
+type LinkCreation =
   | { kind: 'created'; link: Link }
   | { kind: 'unknown-workspace' }
   | { kind: 'invalid'; errors: FieldError[] };
@@ -213,7 +213,7 @@ export async function expireLink(
   return findLink(store, linkId);
 }
 
-export type LinkRotation =
+type LinkRotation =
   { kind: 'rotated'; link: Link } | { kind: 'expired'; link: Link } | { kind: 'unknown-link' };
 
 /**

@@ -175,7 +175,7 @@ function checksums(sql: string): string[] {
   return [sql, unix, unix.replaceAll('\n', '\r\n')].map(checksum);
 }
 
-export interface MigrationState {
+interface MigrationState {
   /** In the directory and not applied, by name. */
   pending: string[];
   /** Begun and neither finished nor resolved. */

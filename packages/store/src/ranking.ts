@@ -2,7 +2,7 @@ import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 
 /** A subject among the others of its kind. */
-export interface RankRow {
+interface RankRow {
   id: string;
   /** Of a link its label, of a campaign source, medium and campaign, of a source itself. */
   name: string[];

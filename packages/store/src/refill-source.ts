@@ -78,7 +78,7 @@ export async function directoryRevision(store: Store): Promise<number> {
   return row.revision;
 }
 
-export interface LinkEntry {
+interface LinkEntry {
   code: string;
   link: CaptureLink;
 }

@@ -112,7 +112,7 @@ const CAUSE = Prisma.sql`md5(r.code || coalesce((
   FROM jsonb_array_elements(r.errors) AS e), ''))`;
 
 /** Bodies of a link that were refused for the same, and have not become submissions. */
-export interface RejectedCause {
+interface RejectedCause {
   /** Of what was wrong: the same for every link. */
   cause: string;
   linkId: string;

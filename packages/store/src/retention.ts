@@ -5,7 +5,7 @@ import type { Store } from './open-store.ts';
 import type { Statements } from './statements.ts';
 
 /** The tables that hold what their rows' ids say was received in a month. */
-export type Partitioned = 'submission' | 'rejected_submission';
+type Partitioned = 'submission' | 'rejected_submission';
 
 /** A worker that is away for less finds its months made. */
 const MONTHS_AHEAD = 2;
@@ -172,7 +172,7 @@ export async function allowRetention(
 }
 
 /** Up to when what a workspace has goes, if not as far as that of the others. */
-export interface WorkspaceHorizon {
+interface WorkspaceHorizon {
   workspaceId: string;
   horizon: Date;
 }
@@ -406,7 +406,7 @@ export async function setRetention(
 }
 
 /** What workspaces say of a kind, and of whom a run would go further than one may. */
-export interface DueRetention {
+interface DueRetention {
   due: (WorkspaceHorizon & { days: number })[];
   /** Workspaces that are held back: `setRetention` allows it. */
   notAllowed: string[];

@@ -3,16 +3,16 @@ import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { RANKED_DAYS } from './ranking.ts';
-import { seeShapes } from './shapes.ts';
-import { type Statements, transact } from './statements.ts';
 import {
   type Counted,
   insertOfTallies,
+  seeShapes,
   SHAPE,
   talliesOfGroups,
   type Tally,
   type Utm,
 } from './tally.ts';
+import { type Statements, transact } from './statements.ts';
 
 /** What is added up at once: counts, and groups of them. */
 const BATCH = 20_000;
@@ -275,7 +275,7 @@ function addUp(tallies: readonly Tally[]): Tally[] {
 }
 
 /** What a series is of: the links of a workspace together, or one link, campaign or source of campaigns. */
-export interface SeriesRow {
+interface SeriesRow {
   /** ISO 8601: the begin of a minute or hour in UTC, or a day of the workspace's zone. */
   at: string;
   accepted: number;
@@ -368,7 +368,7 @@ export async function unrecognisedPosts(
 }
 
 /** What was posted to a link of late, accepted or refused. */
-export interface LinkActivity {
+interface LinkActivity {
   linkId: string;
   /** Of the last 14 days, today the last, by the time zone of the workspace. */
   days: number[];
@@ -406,7 +406,7 @@ export async function linkActivity(
 }
 
 /** What came into the queue and what came out of it, in a minute, of all workspaces. */
-export interface FlowRow {
+interface FlowRow {
   /** ISO 8601: the begin of the minute in UTC. */
   at: string;
   accepted: number;

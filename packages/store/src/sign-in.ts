@@ -290,7 +290,7 @@ const IDLE_MINUTES = 60;
 const LONGEST_BROWSER = 200;
 
 /** A session that was opened; its token is shown this once. */
-export interface OpenedSession {
+interface OpenedSession {
   token: string;
   expiresAt: Date;
 }

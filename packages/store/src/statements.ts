@@ -92,7 +92,7 @@ function readerOf(type: number, name: string | undefined): (value: unknown) => u
 }
 
 /** How a column of `recordset` is read from its text. */
-export type ColumnType = 'text' | 'uuid' | 'uuid[]' | 'bigint' | 'date' | 'jsonb';
+type ColumnType = 'text' | 'uuid' | 'uuid[]' | 'bigint' | 'date' | 'jsonb';
 
 /**
  * What makes rows of a statement's FROM, as `new` with these columns: an array of texts for each. Where a statement

@@ -60,7 +60,7 @@ function readSubmissionSummary<Row extends SubmissionRow>({
   return { ...row, acceptedAt: isoTime(order), at: isoTime(stamp) };
 }
 
-export interface SubmissionFilter {
+interface SubmissionFilter {
   workspaceId?: string;
   linkId?: string;
   /** Any id of the lead; the submissions of its other ids are counted in. */

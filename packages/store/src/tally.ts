@@ -1,6 +1,16 @@
 import type { Lead, Note, NoteCode, Submission } from '@leadgate/contract';
-import { cutText, jsonPointer, type LeadState } from '@leadgate/leads';
+import {
+  cutText,
+  type Drift,
+  driftOf,
+  jsonPointer,
+  type LeadState,
+  type LinkShape,
+  seeShape,
+} from '@leadgate/leads';
 import { Prisma } from './generated/client.ts';
+import type { Store } from './open-store.ts';
+import type { Statements } from './statements.ts';
 import { displayText } from './text.ts';
 
 /**
@@ -30,8 +40,8 @@ export type Counted =
 export const SHAPE = 'shape:';
 
 /** The time from click to lead is less than this. */
-export const SPEEDS = { '1m': 60, '5m': 300, '30m': 1_800, '3h': 10_800, '1d': 86_400 } as const;
-export type Speed = keyof typeof SPEEDS | 'more';
+const SPEEDS = { '1m': 60, '5m': 300, '30m': 1_800, '3h': 10_800, '1d': 86_400 } as const;
+type Speed = keyof typeof SPEEDS | 'more';
 
 /** utmSource, utmMedium and utmCampaign of a lead's last touch; empty if it has none. */
 export type Utm = [source: string, medium: string, campaign: string];
@@ -267,3 +277,47 @@ export const talliesOfGroups = (groups: Prisma.Sql): Prisma.Sql => Prisma.sql`
     (one ->> 1)::integer AS n
   FROM ${groups} AS groups, jsonb_array_elements(counts::jsonb) AS place,
     jsonb_array_elements(place -> 2) AS one`;
+
+interface ShapeRow {
+  linkId: string;
+  shape: LinkShape;
+}
+
+/** Adds stored posts, by the fields they had, to what is usual of their links: in the order given. */
+export async function seeShapes(
+  db: Statements,
+  posts: readonly { workspaceId: string; linkId: string; what: string; n: number }[],
+): Promise<void> {
+  if (posts.length === 0) return;
+  const ids = [...new Set(posts.map(({ linkId }) => linkId))];
+  const [{ now }] = await db.$queryRaw<[{ now: Date }]>`SELECT now()`;
+  const rows = await db.$queryRaw<ShapeRow[]>`
+    SELECT link_id AS "linkId", shape FROM link_shape WHERE link_id = ANY (${ids}::uuid[])
+    ORDER BY link_id FOR UPDATE`;
+  const shapes = new Map(rows.map(({ linkId, shape }) => [linkId, shape]));
+  for (const { linkId, what, n } of posts) {
+    const fields = what.slice(SHAPE.length).split('\n');
+    const before = shapes.get(linkId) ?? null;
+    shapes.set(linkId, seeShape(before, { fields, posts: n, at: now.getTime() }));
+  }
+  const seen = [...shapes].map(([linkId, shape]) => {
+    return { linkId, shape, drifted: driftOf(shape) !== null };
+  });
+  await db.$executeRaw`
+    INSERT INTO link_shape (link_id, shape, drifted)
+    SELECT "linkId", shape, drifted
+    FROM jsonb_to_recordset(${JSON.stringify(seen)}::jsonb) AS new (
+      "linkId" uuid, shape jsonb, drifted boolean)
+    ORDER BY 1
+    ON CONFLICT (link_id) DO UPDATE SET shape = excluded.shape, drifted = excluded.drifted`;
+}
+
+/** Links whose new posts lack what nearly all had, or nearly all have what is no field. */
+export async function driftedLinks(store: Store): Promise<({ linkId: string } & Drift)[]> {
+  const rows = await store.prisma.$queryRaw<ShapeRow[]>`
+    SELECT link_id AS "linkId", shape FROM link_shape WHERE drifted ORDER BY link_id`;
+  return rows.flatMap(({ linkId, shape }) => {
+    const drift = driftOf(shape);
+    return drift === null ? [] : [{ linkId, ...drift }];
+  });
+}

@@ -28,11 +28,9 @@ export interface Workspace {
 
 export type NewWorkspace = Pick<Workspace, 'name' | 'country' | 'dummyPhones'> &
   Partial<Pick<Workspace, 'demo'>>;
-export type WorkspaceChanges = Partial<
-  Pick<Workspace, 'dummyPhones' | 'dummyClasses' | 'timeZone'>
->;
+type WorkspaceChanges = Partial<Pick<Workspace, 'dummyPhones' | 'dummyClasses' | 'timeZone'>>;
 
-export type WorkspaceCreation =
+type WorkspaceCreation =
   | { kind: 'created'; workspace: Workspace }
   | { kind: 'name-taken'; name: string }
   | { kind: 'invalid'; errors: FieldError[] };

@@ -2,7 +2,7 @@ import { VisuallyHidden } from '@mantine/core';
 import { useFormatter } from 'use-intl';
 
 /** What is drawn for one time, and what it is compared with. */
-export interface Bar {
+interface Bar {
   at: string;
   /** In words: what is read out, and what stands under the bar. */
   label: string;

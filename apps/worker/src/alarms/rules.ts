@@ -9,7 +9,7 @@ const DAY_HOURS = 24;
 const WEEK_HOURS = 168;
 
 /** What a link has had: posts by hour of the week (UTC, from Sunday), over so many days up to now. */
-export interface LinkHistory {
+interface LinkHistory {
   /** 168 of them. */
   posts: readonly number[];
   days: number;
@@ -79,7 +79,7 @@ const CERTAINTY_AFTER = 8;
 /** Told by chance so often in four weeks, it is told in the promised time only if chance hardly takes that long. */
 const MOST_TOLD = 2;
 
-export interface LinkSilence {
+interface LinkSilence {
   /** How many posts would have been usual since the last one. */
   expected: number;
   /** How long that is. */

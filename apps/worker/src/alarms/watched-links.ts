@@ -30,7 +30,7 @@ interface Watched extends WatchedLink {
 }
 
 /** Looks after links by what they usually have, which it learns from time to time. */
-export interface LinkWatch {
+interface LinkWatch {
   /** What should be looked at now. Rejects when Postgres does not answer. */
   look: (now: number) => Promise<FoundAlarm[]>;
   /** The same of refusals, by what was counted otherwise: as well as can be told without Postgres. */

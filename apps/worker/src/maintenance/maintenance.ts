@@ -10,7 +10,7 @@ export interface MaintenanceTask {
   run: () => Promise<Record<string, unknown> | null>;
 }
 
-export interface Maintenance {
+interface Maintenance {
   /** Begins a round at once, or the next one when that which is under way has ended. */
   wake(): void;
   close(): Promise<void>;

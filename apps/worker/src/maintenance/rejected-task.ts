@@ -4,7 +4,7 @@ import { takeRejected } from '@leadgate/intake';
 import type { Failure } from '@leadgate/store';
 import type { MaintenanceTask } from './maintenance.ts';
 
-export interface RejectedTaskOptions {
+interface RejectedTaskOptions {
   save: (bodies: RejectedBody[]) => Promise<void>;
   /** Lets the oldest of a link go, so that a flood of refused bodies cannot fill Postgres. */
   trim: (linkId: string) => Promise<number>;

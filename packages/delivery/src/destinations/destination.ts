@@ -13,7 +13,7 @@ export interface News {
   data: object;
 }
 
-export interface LeadNews extends News {
+interface LeadNews extends News {
   leadId: string;
   version: number;
   /** What the destination calls the lead, if it said so when it was told before. */

@@ -133,7 +133,7 @@ export interface IntakeWithSpool extends Intake {
 }
 
 /** `unavailable`, `overloaded`: it is durable nowhere; its sender is to try again. */
-export type AcceptOutcome =
+type AcceptOutcome =
   | Exclude<Acceptance, { kind: 'accepted' | 'behind' }>
   | (Extract<Acceptance, { kind: 'accepted' }> & { spooled?: true })
   | { kind: Backpressure['code'] };

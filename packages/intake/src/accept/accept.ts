@@ -15,7 +15,7 @@ export interface Intake {
   };
 }
 
-export interface EnqueueOptions {
+interface EnqueueOptions {
   /** Its turn comes when no live traffic waits. */
   background?: boolean;
   /** It was enqueued before, most likely: it is not counted as accepted again. */

@@ -98,7 +98,7 @@ for _, code in ipairs(codes) do
 end
 return reply`);
 
-export type ChangesFound =
+type ChangesFound =
   /** The directory is not complete. */
   | { kind: 'incomplete' }
   /** What leads from the one revision to the other is not known (any more). */

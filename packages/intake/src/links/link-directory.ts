@@ -35,7 +35,7 @@ export interface LinkDirectory {
   close(): Promise<void>;
 }
 
-export interface LinkDirectoryOptions {
+interface LinkDirectoryOptions {
   logger: Log;
   /** What an earlier process knew: held until Redis says better, and never complete. */
   remembered?: Iterable<[code: string, link: CaptureLink]>;

@@ -20,7 +20,7 @@ const LONGEST_WAIT_MS = 2_000;
 const LOOK_EVERY_MS = 250;
 const ADOPT_EVERY_MS = 60_000;
 
-export interface Pass {
+interface Pass {
   drained: number;
   damaged: number;
   /** Left because their workspaces are being refilled. */

@@ -281,7 +281,7 @@ export function describeColumns(
 }
 
 /** A row as a body that could have been posted. */
-export interface MappedRow {
+interface MappedRow {
   body: Record<string, unknown>;
   /** As it stands in the row, and in which column. */
   time: { column: string; value: unknown } | null;
@@ -291,7 +291,7 @@ export interface MappedRow {
 const OBJECTS = new Set(['address', 'customFields', 'consent']);
 
 /** How the values of a file are read. */
-export interface ValueRules {
+interface ValueRules {
   target: (column: string) => Target;
   /** The custom fields, if values stand as an export of ours writes them. */
   typed: readonly CustomField[] | null;

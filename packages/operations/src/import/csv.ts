@@ -78,7 +78,7 @@ export interface CsvRecord {
   fault: string | null;
 }
 
-export interface Csv {
+interface Csv {
   columns: string[];
   delimiter: string;
   /** An export of ours: its values are read as they were written. */

@@ -27,7 +27,7 @@ export interface ImportRequest extends Omit<
   keepsRefused: boolean;
 }
 
-export interface StartedImport extends Started {
+interface StartedImport extends Started {
   /** Null if it failed. */
   result: Promise<ImportResult | null>;
 }

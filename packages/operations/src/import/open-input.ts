@@ -215,7 +215,7 @@ function unfinished(bytes: Buffer): number {
 }
 
 /** A text that can be read a second time. */
-export interface KeptText {
+interface KeptText {
   /** The text as it comes in. */
   first: AsyncGenerator<string>;
   /** Whether it is kept, all that has come in of it as well. Until this is said it stays in memory. */

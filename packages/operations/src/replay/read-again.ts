@@ -36,7 +36,7 @@ export const ReadAgainParameters = Type.Object({
 });
 
 /** What became of posts that were looked at. */
-export interface ReadAgainCounts extends Record<string, number> {
+interface ReadAgainCounts extends Record<string, number> {
   read: number;
   /** Those that say something else now. */
   changed: number;
