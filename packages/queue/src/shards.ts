@@ -30,7 +30,7 @@ export interface Registry {
  * did: with a command of ten seconds at most, nothing is written to a shard that counts as left over.
  */
 const HEARD_EVERY_MS = 10_000;
-export const SILENT_AFTER_MS = 30_000;
+const SILENT_AFTER_MS = 30_000;
 const LEFT_OVER_AFTER_MS = 60_000;
 
 const NOW = `local time = redis.call('TIME')
