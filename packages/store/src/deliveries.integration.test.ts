@@ -388,6 +388,36 @@ test('what was due when a deliverer died, or was cut off, is confirmed once afte
   expect([await deliver(first), await deliver(first)]).toEqual([true, false]);
 });
 
+test.each([
+  ['its deliverer died', { outcome: null }],
+  ['it had no answer', { outcome: 'timeout' }],
+] as const)(
+  'what changes while it is sent again, as %s, is confirmed as what it is then',
+  async (_why, { outcome }) => {
+    const { id } = await endpoint();
+    const [leadId, owner, next] = [randomUUID(), randomUUID(), randomUUID()];
+    const send = async (by: string, meanwhile = async () => {}) => {
+      const [one] = await due(id, by);
+      await meanwhile();
+      await recordTries(store, id, [tried(one ?? expect.fail(), { confirmMs: 60_000 })], WELL, 1);
+      return (await rowOf(id, leadId)).dueAt ?? expect.fail();
+    };
+    await post(leadId, { name: 'a' });
+    const [lost] = await due(id, owner);
+    if (outcome !== null) {
+      const failed = tried(lost ?? expect.fail(), { outcome, status: null, retryMs: 0 });
+      await recordTries(store, id, [failed], { ...WELL, failures: 1 }, 1_000);
+    }
+    await store.prisma.endpoint.updateMany({
+      data: { ...(outcome === null && { laneUntil: new Date(0) }), quietUntil: null },
+    });
+    const again = outcome === null ? next : owner;
+    const changed = await send(again, () => post(leadId, { name: 'b' }));
+    expect(changed.getTime()).toBeLessThanOrEqual(Date.now());
+    expect((await send(again)).getTime()).toBeGreaterThan(Date.now() + 30_000);
+  },
+);
+
 test('what failed waits; what failed for days at an endpoint that takes others is set aside, and a change brings it back', async () => {
   const { id } = await endpoint();
   const [leadId, other, owner] = [randomUUID(), randomUUID(), randomUUID()];

@@ -352,7 +352,11 @@ export async function recordTries(
         WHERE EXISTS (SELECT FROM endpoint WHERE id = ${endpointId}::uuid)
       ), locked AS (
         -- In the order of group commits, which write the same rows.
-        SELECT lead_id, delivered_version AS known FROM delivery
+        SELECT lead_id, delivered_version AS known, version AS latest, resends AS asked,
+          -- A try before this one may have had no answer.
+          attempts > 0 OR due_at <= (
+            SELECT lane_lost_at FROM endpoint WHERE id = ${endpointId}::uuid) AS unsure
+        FROM delivery
         WHERE endpoint_id = ${endpointId}::uuid AND lead_id = ANY (${leadIds}::uuid[])
         ORDER BY lead_id FOR UPDATE
       ), standing AS (
@@ -369,21 +373,23 @@ export async function recordTries(
                OR ${quietMs}::float8 IS NOT NULL OR ${disabled}::text IS NOT NULL
                OR delivered_at IS NULL OR delivered_at < now() - interval '1 second')
       ), judged AS (
-        SELECT tried.*, outcome IN ('delivered', 'skipped') AS delivered,
+        SELECT tried.*, outcome IN ('delivered', 'skipped') AS delivered, unsure,
+               -- It changed, or was asked for again, while it was sent.
+               latest > version OR asked > resends AS "isBehind",
                outcome = 'delivered' AND version > known AS counts
         FROM tried JOIN locked ON "leadId" = lead_id
       ), settled AS (
         UPDATE delivery d SET
           due_at = CASE
-            WHEN delivered AND d.version <= judged.version AND d.resends <= judged.resends
-              THEN CASE WHEN d.attempts > 0 OR d.due_at <= (
-                          SELECT lane_lost_at FROM endpoint WHERE id = ${endpointId}::uuid)
-                        THEN now() + "confirmMs" * interval '1 millisecond' END
+            WHEN delivered AND NOT "isBehind"
+              THEN CASE WHEN unsure THEN now() + "confirmMs" * interval '1 millisecond' END
+            -- What is sent next is what has to be confirmed.
+            WHEN delivered AND unsure THEN least(d.due_at, now())
             WHEN delivered THEN now()
             WHEN ${isSetAside(endpointId, setAsideMs)} THEN NULL
             ELSE now() + "retryMs" * interval '1 millisecond' END,
           failed_at = CASE WHEN NOT delivered AND ${isSetAside(endpointId, setAsideMs)} THEN now() END,
-          attempts = CASE WHEN delivered THEN 0 ELSE d.attempts + 1 END,
+          attempts = CASE WHEN NOT delivered THEN d.attempts + 1 WHEN "isBehind" THEN d.attempts ELSE 0 END,
           failing_since = CASE WHEN NOT delivered THEN coalesce(d.failing_since, now()) END,
           delivered_version = CASE WHEN delivered THEN judged.version ELSE d.delivered_version END,
           delivered_at = CASE WHEN delivered THEN now() ELSE d.delivered_at END,
