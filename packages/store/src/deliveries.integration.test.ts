@@ -139,6 +139,20 @@ test('a lead that changes while it is sent waits on, and is sent as an update', 
   expect(await rowOf(id, leadId)).toMatchObject({ deliveredVersion: 1, version: 2 });
 });
 
+test('failures are over once a message is taken, also of a lead that changes while it is sent', async () => {
+  const { id } = await endpoint();
+  const [leadId, owner] = [randomUUID(), randomUUID()];
+  await post(leadId, { name: 'a' });
+  const [sent] = await due(id, owner);
+  const failed = tried(sent ?? expect.fail(), { outcome: 'timeout', status: null, retryMs: 0 });
+  await recordTries(store, id, [failed], { ...WELL, failures: 1 }, 1_000);
+  expect(await rowOf(id, leadId)).toMatchObject({ attempts: 1 });
+  const [again] = await due(id, owner);
+  await post(leadId, { name: 'b' });
+  await recordTries(store, id, [tried(again ?? expect.fail())], WELL, 1_000);
+  expect(await rowOf(id, leadId)).toMatchObject({ attempts: 0, deliveredVersion: 1, version: 2 });
+});
+
 test('the same facts again are no change, and nothing waits', async () => {
   const { id } = await endpoint();
   const [leadId, owner] = [randomUUID(), randomUUID()];

@@ -373,7 +373,8 @@ export async function recordTries(
                OR ${quietMs}::float8 IS NOT NULL OR ${disabled}::text IS NOT NULL
                OR delivered_at IS NULL OR delivered_at < now() - interval '1 second')
       ), judged AS (
-        SELECT tried.*, outcome IN ('delivered', 'skipped') AS delivered, unsure,
+        SELECT tried.*, outcome IN ('delivered', 'skipped') AS delivered,
+               locked.unsure AND "confirmMs" IS NOT NULL AS unsure,
                -- It changed, or was asked for again, while it was sent.
                latest > version OR asked > resends AS "isBehind",
                outcome = 'delivered' AND version > known AS counts
@@ -389,7 +390,10 @@ export async function recordTries(
             WHEN ${isSetAside(endpointId, setAsideMs)} THEN NULL
             ELSE now() + "retryMs" * interval '1 millisecond' END,
           failed_at = CASE WHEN NOT delivered AND ${isSetAside(endpointId, setAsideMs)} THEN now() END,
-          attempts = CASE WHEN NOT delivered THEN d.attempts + 1 WHEN "isBehind" THEN d.attempts ELSE 0 END,
+          attempts = CASE
+            WHEN NOT delivered THEN d.attempts + 1
+            WHEN unsure AND "isBehind" THEN d.attempts
+            ELSE 0 END,
           failing_since = CASE WHEN NOT delivered THEN coalesce(d.failing_since, now()) END,
           delivered_version = CASE WHEN delivered THEN judged.version ELSE d.delivered_version END,
           delivered_at = CASE WHEN delivered THEN now() ELSE d.delivered_at END,
