@@ -21,7 +21,7 @@ import { refillRedis } from '../servers.js';
  * @property {(line: string) => void} say
  */
 
-/** Jobs that each worker holds at once: Leadgate's default. */
+/** Jobs that the workers to compare with hold at once. */
 export const CONCURRENCY = 400;
 
 export const CORES = cpus().length;

@@ -1,45 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { spread, told } from '../figures.js';
 import { postLeads } from '../load/load.js';
-import { startBoth } from './bench.js';
+import { startService } from '../processes.js';
+import { QUEUE } from '../services/naive-job.js';
+import { CONCURRENCY, captureUrl, startBoth } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
+/** @typedef {import('../load/load.js').Measured} Measured */
 
 /**
  * 80 % of what the receiver alone takes, while the worker runs; then what is left is worked off. And
- * half of what can be sustained, at which nobody should wait.
+ * half of what can be sustained, at which nobody should wait, by turns with a job a lead.
  * @param {Bench} bench
  * @param {{ top: number, sustained: number }} rates leads a second
  */
 export async function measureSpike(bench, { top, sustained }) {
   const { plan, say } = bench;
-  const { feeder, url, pids, drained, stop } = await startBoth(bench);
   const { connections, clients, known } = plan;
-  const post = (/** @type {number} */ rate) =>
-    postLeads(url, { seconds: plan.spike.seconds, connections: clients, known, rate }, pids);
+  const ours = await startBoth(bench);
+  const post = (/** @type {number} */ rate, seconds = plan.seconds) =>
+    postLeads(ours.url, { seconds, connections: clients, known, rate }, ours.pids);
 
   // Warm, as a service is that has been up for a while.
-  await postLeads(url, { seconds: plan.seconds, connections, known }, pids);
-  await drained();
-  const spike = await post(0.8 * top);
-  const left = await feeder.left();
-  const drainSeconds = await drained();
-  const half = await post(sustained / 2);
-  await drained();
+  await postLeads(ours.url, { seconds: plan.seconds, connections, known }, ours.pids);
+  await ours.drained();
+  const spike = await post(0.8 * top, plan.spike.seconds);
+  const left = await ours.feeder.left();
+  const drainSeconds = await ours.drained();
 
-  await stop();
+  const naive = await startNaive(bench);
+  /** @type {{ half: Measured[], halfJobALead: Measured[] }} */
+  const measured = { half: [], halfJobALead: [] };
+  for (let round = 0; round < plan.rounds; round++) {
+    measured.half.push(await post(sustained / 2));
+    await ours.drained();
+    measured.halfJobALead.push(await naive.post(sustained / 2));
+    await naive.drop();
+  }
+  await naive.stop();
+  await ours.stop();
   say(`  spike at ${Math.round(spike.rate).toString()}/s: ${latencies(spike)}`);
   say(`  ${left.toString()} leads waited at its end, for ${drainSeconds.toFixed(1)} s`);
-  say(`  half of sustained, ${Math.round(half.rate).toString()}/s: ${latencies(half)}`);
-  return { spike: facts(spike), left, drainSeconds, half: facts(half) };
+  const figures = {
+    ...{ spike: facts(spike), left, drainSeconds },
+    ...{ half: summary(measured.half), halfJobALead: summary(measured.halfJobALead) },
+  };
+  for (const name of /** @type {const} */ (['half', 'halfJobALead'])) {
+    const { leadsPerSecond, p50Ms, p99Ms } = figures[name];
+    const whose = name === 'half' ? 'half of sustained' : 'the same, a job a lead';
+    say(
+      `  ${whose}, ${told(leadsPerSecond)}/s: p50 ${told(p50Ms, ' ms')}, p99 ${told(p99Ms, ' ms')}`,
+    );
+  }
+  return figures;
 }
 
-/** @param {import('../load/load.js').Measured} measured */
+/**
+ * The naive services, and what throws away what a round left in their queue: their worker does not keep up.
+ * @param {Bench} bench
+ */
+async function startNaive({ plan, servers, naive }) {
+  const { log } = servers;
+  const { redisUrl, database } = naive;
+  const { workspaceId, linkId } = database;
+  const queue = await startService('naive-queue', {
+    log,
+    settings: { redisUrl, workspaceId, linkId },
+  });
+  const settings = { redisUrl, databaseUrl: database.url, concurrency: CONCURRENCY };
+  const worker = await startService('naive-worker', { log, settings });
+  const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
+  const jobs = new Queue(QUEUE, { connection: redis });
+  const { seconds, clients: connections, known } = plan;
+  const url = captureUrl(queue, database);
+  return {
+    post: (/** @type {number} */ rate) => postLeads(url, { seconds, connections, known, rate }, {}),
+    drop: async () => {
+      await jobs.drain();
+      while ((await jobs.getActiveCount()) > 0) await delay(50);
+    },
+    stop: async () => {
+      await worker.stop();
+      await queue.stop();
+      await jobs.close();
+      redis.disconnect();
+    },
+  };
+}
+
+/** @param {Measured} measured */
 function latencies({ load }) {
   const { p50, p99, max } = load.ms;
   return `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, max ${max.toFixed(0)} ms, ${JSON.stringify(load.statuses)}`;
 }
 
-/** @param {import('../load/load.js').Measured} measured */
+/** @param {Measured} measured */
 function facts({ rate, load, cpu }) {
   const { ms, statuses, errors } = load;
   return { leadsPerSecond: rate, ms, statuses, errors, othersShareOfMachine: cpu.othersShare };
+}
+
+/** @param {readonly Measured[]} measured */
+function summary(measured) {
+  return {
+    leadsPerSecond: spread(measured.map(({ rate }) => rate)),
+    p50Ms: spread(measured.map(({ load }) => load.ms.p50)),
+    p99Ms: spread(measured.map(({ load }) => load.ms.p99)),
+    statuses: measured.map(({ load }) => load.statuses),
+  };
 }

@@ -18,7 +18,7 @@ export const WorkerConfig = Type.Object({
   WORKER_SHARDS: workerShardsSetting(),
   WORKER_CONCURRENCY: Type.Integer({
     description: 'how many leads the worker holds at once, or those of one job',
-    default: 400,
+    default: 600,
     minimum: 1,
     maximum: 10_000,
   }),
@@ -30,13 +30,13 @@ export const WorkerConfig = Type.Object({
   }),
   WORKER_GROUPS: Type.Integer({
     description: 'how many transactions run at once',
-    default: 2,
+    default: 3,
     minimum: 1,
     maximum: 64,
   }),
   DATABASE_POOL_SIZE: Type.Integer({
     description: 'connections to Postgres at most: WORKER_GROUPS and two more for upkeep',
-    default: 4,
+    default: 5,
     minimum: 2,
     maximum: 200,
   }),

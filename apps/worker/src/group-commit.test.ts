@@ -129,11 +129,11 @@ describe('gathering', () => {
     vi.advanceTimersByTime(20);
     await Promise.all([addAll('b'), addAll('c')]);
     expect(groups).toEqual(['a', 'bc']);
-    expect(waits).toEqual([30]);
-    vi.advanceTimersByTime(50);
+    expect(waits).toEqual([80]);
+    vi.advanceTimersByTime(100);
     await addAll('d');
     expect(groups).toEqual(['a', 'bc', 'd']);
-    expect(waits).toEqual([30]);
+    expect(waits).toEqual([80]);
     vi.useRealTimers();
   });
 

@@ -125,7 +125,7 @@ const CONFLICT_WAIT_MS = 20;
 const FILL_MS = 10;
 
 /** While all that is held fits into a group, a transaction so often is enough: each has its price. */
-const PACE_MS = 50;
+const PACE_MS = 100;
 
 /**
  * Gathers submissions into groups that are committed as one: while a group commits, the next one

@@ -191,6 +191,9 @@ const LOCK_MS = 20_000;
 /** How long a worker that closes waits for Redis to hear what has become of its jobs. */
 const TELL_WITHIN_MS = 3_000;
 
+/** At an ordinary rate a queue is empty hundreds of times a second. */
+const SETTLE_AFTER_MS = 250;
+
 /** What only a newer worker can read is looked at again after this long. */
 const LEAVE_FOR_MS = 5_000;
 
@@ -274,10 +277,14 @@ async function startShardWorker(
     },
   );
 
-  const settle = (): void => {
-    settleCounter(redis, queue).catch((err: unknown) =>
-      logger.debug({ err }, 'the counter of leads was not set right'),
-    );
+  let settling: NodeJS.Timeout | undefined;
+  const settleSoon = (): void => {
+    settling ??= setTimeout(() => {
+      settling = undefined;
+      settleCounter(redis, queue).catch((err: unknown) =>
+        logger.debug({ err }, 'the counter of leads was not set right'),
+      );
+    }, SETTLE_AFTER_MS);
   };
   const moved = (job: { name: string; opts: { priority?: number } }): void => {
     const leads = leadsIn(job.name);
@@ -286,7 +293,7 @@ async function startShardWorker(
     redis
       .hincrby(queue.toKey(LEADS), leadsField(job.opts.priority), -leads)
       .catch((err: unknown) => logger.debug({ err }, 'leads were not counted'));
-    if (idle && progress.active === 0) settle();
+    if (idle && progress.active === 0) settleSoon();
   };
   worker.on('completed', moved);
   worker.on('failed', (job) => {
@@ -296,7 +303,7 @@ async function startShardWorker(
   worker.on('drained', () => {
     progress.lastProgressAt = Date.now();
     noteIdle(true);
-    settle();
+    settleSoon();
   });
   const holds = createHolds(worker);
   const refusal = logAndBackOff(worker, holds, logger);
@@ -316,6 +323,7 @@ async function startShardWorker(
     },
     async close({ timeoutMs }) {
       runner.stop();
+      clearTimeout(settling);
       await closeWithin(worker, timeoutMs, { running: runner.running, progress, logger });
       await queue.close();
     },
