@@ -1,11 +1,6 @@
-import { setFlagsFromString } from 'node:v8';
 import { createLogger, createShutdown, failStart, readConfig, startTracing } from '@leadgate/boot';
 import { WorkerConfig } from './config.ts';
 import { STOP_MARGIN_MS, startWorker } from './start-worker.ts';
-
-// One process uses about one core: threads that help to collect garbage take the others from its neighbours,
-// and it waits for them (docs/decisions/0096-garbage-is-collected-on-one-thread.md).
-setFlagsFromString('--no-parallel-scavenge');
 
 try {
   const config = readConfig(WorkerConfig, process.env);
