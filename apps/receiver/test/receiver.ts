@@ -8,7 +8,7 @@ import {
   type RedisConnection,
   type Shutdown,
 } from '@leadgate/boot';
-import type { CaptureLink, RefillSource, RejectedBody, Submission } from '@leadgate/contract';
+import type { CaptureLink, RejectedBody, Submission } from '@leadgate/contract';
 import {
   confirmWorkspaces,
   createBreaker,
@@ -17,6 +17,7 @@ import {
   openLinkDirectory,
   pushRejected,
   refillAll,
+  type RefillSource,
   type ReservationRequest,
 } from '@leadgate/intake';
 import { openProducer, startApplyWorker } from '@leadgate/queue';

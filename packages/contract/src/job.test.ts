@@ -1,6 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { HELD_REASONS, type HeldReason, type Submission } from './submission.ts';
+import {
+  HELD_REASONS,
+  type HeldReason,
+  type Submission,
+  ADDRESS_FIELDS,
+  type Lead,
+  LEAD_FIELDS,
+  NOTE_CODES,
+  type NoteCode,
+  UTM_FIELDS,
+} from './submission.ts';
 import {
   decodeSubmission,
   encodeSubmission,
@@ -12,14 +22,6 @@ import {
   unpackJobSync,
   type JobPayload,
 } from './job.ts';
-import {
-  ADDRESS_FIELDS,
-  type Lead,
-  LEAD_FIELDS,
-  NOTE_CODES,
-  type NoteCode,
-  UTM_FIELDS,
-} from './lead.ts';
 
 const text = fc.oneof(fc.string({ unit: 'binary', minLength: 1 }), fc.constantFrom('x', 'y'));
 const key = fc.oneof(

@@ -1,8 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { Consent, Lead, Note } from './lead.ts';
-import { Held, type Submission } from './submission.ts';
+import { Consent, Lead, Note, Held, type Submission } from './submission.ts';
 
 /**
  * A submission as a job or a spool carries it. Short names, and the lead as a JSON Merge Patch

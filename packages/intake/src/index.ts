@@ -1,21 +1,19 @@
 export {
   accept,
-  requestAgain,
-  reserveAgain,
   type Acceptance,
-  type AcceptRequest,
-  type Intake,
-} from './accept/accept.ts';
-export {
   type AcceptFailure,
   acceptOrSpool,
+  type AcceptRequest,
   type Backpressure,
   type Breaker,
   createBreaker,
   createRedisDeadline,
+  type Intake,
   type IntakeWithSpool,
+  requestAgain,
+  reserveAgain,
   type WithinDeadline,
-} from './accept/accept-or-spool.ts';
+} from './accept.ts';
 export {
   forgetLeads,
   forgetWorkspace,
@@ -31,9 +29,10 @@ export {
   closedWorkspaces,
   confirmWorkspaces,
   onRefillRequest,
+  openWorkspace,
   redisIdentity,
   requestedWorkspaces,
-} from './refill/confirm-workspaces.ts';
+} from './reservation/marker.ts';
 export {
   countLinks,
   linkCountStream,
@@ -44,14 +43,16 @@ export {
 export {
   directoryRevision,
   followDirectory,
+  type LinkChangeSource,
+  moveIdentities,
   refillAll,
   refillDirectory,
+  type RefillSource,
   refillWorkspace,
+  type RemovalSource,
 } from './refill/refill.ts';
 export { pushRejected, takeRejected } from './rejected.ts';
 export { createLimits, type Limits, type LimitUse, MAX_WEIGHT } from './reservation/limits.ts';
-export { moveIdentities } from './reservation/move-identities.ts';
-export { openWorkspace } from './reservation/open-workspace.ts';
 export {
   createReserver,
   type Reservation,
@@ -60,9 +61,8 @@ export {
   type Reserver,
 } from './reservation/reserver.ts';
 export { drainFolder, startDrain, type Drain, type DrainIntake } from './spool/drain.ts';
-export { isSpoolFolder, SpoolFolder, spoolFolders } from './spool/folder.ts';
-export { CannotLock } from './spool/lock.ts';
-export type { SpooledSubmission } from './spool/record.ts';
+export { CannotLock, isSpoolFolder, SpoolFolder, spoolFolders } from './spool/folder.ts';
+export type { SpooledSubmission } from './spool/segment.ts';
 export { openSpool, type Spool, type SpoolStatus } from './spool/spool.ts';
 export {
   type Consenter,

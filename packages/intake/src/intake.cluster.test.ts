@@ -1,16 +1,14 @@
 import { awaitRedis, connectRedis, type RedisConnection, type RedisRole } from '@leadgate/boot';
-import type { CaptureLink, RefillSource } from '@leadgate/contract';
+import type { CaptureLink } from '@leadgate/contract';
 import { sampleLink, startRedisCluster, type OwnCluster } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { openLinkDirectory } from './links/link-directory.ts';
 import { putLinks } from './links/link-changes.ts';
-import { refillAll, refillWorkspace } from './refill/refill.ts';
-import { closedWorkspaces, requestedWorkspaces } from './refill/confirm-workspaces.ts';
+import { refillAll, type RefillSource, refillWorkspace, moveIdentities } from './refill/refill.ts';
+import { closedWorkspaces, requestedWorkspaces, openWorkspace } from './reservation/marker.ts';
 import { pushRejected, takeRejected } from './rejected.ts';
-import { moveIdentities } from './reservation/move-identities.ts';
-import { openWorkspace } from './reservation/open-workspace.ts';
 import {
   createReserver,
   type Reservation,

@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { startRedisServer, type OwnServer } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
-import { confirmWorkspaces } from './refill/confirm-workspaces.ts';
-import { directoryRevision, refillAll } from './refill/refill.ts';
+import { confirmWorkspaces, openWorkspace } from './reservation/marker.ts';
+import { directoryRevision, refillAll, moveIdentities } from './refill/refill.ts';
 import { pushRejected, takeRejected } from './rejected.ts';
-import { moveIdentities } from './reservation/move-identities.ts';
-import { openWorkspace } from './reservation/open-workspace.ts';
 import { createReserver, type Reserver } from './reservation/reserver.ts';
 
 let server: OwnServer | undefined;

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Submission } from '@leadgate/contract';
 import { Type } from 'typebox';
-import type { AcceptRequest } from './accept/accept.ts';
+import type { AcceptRequest } from './accept.ts';
 
 /** `CONSENT_KEY`, the same for receivers, console and command line. */
 export const consentKeySetting = () =>

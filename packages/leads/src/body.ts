@@ -2,11 +2,10 @@ import type { BodyType, Note } from '@leadgate/contract';
 import { isUtf8 } from 'node:buffer';
 import iconv from 'iconv-lite';
 import { parse } from 'qs';
-import { isAttributionKey } from './attribution.ts';
-import { phoneKeyOf } from './identity.ts';
+import { isAttributionKey, isAddressKey } from './values.ts';
+import { foldDigits, exactJson, isJsonObject, jsonText } from './reading.ts';
+import { readEmail, phoneKeyOf } from './identity.ts';
 import { isConsentKey, isLeadKey } from './lead.ts';
-import { exactJson, isJsonObject, jsonText } from './reading.ts';
-import { foldDigits, isAddressKey, readEmail } from './values.ts';
 
 /** The encodings that bodies are read in. ISO-8859-1 means windows-1252, as in a browser. */
 export type Charset = 'utf-8' | 'windows-1252' | 'utf-16';

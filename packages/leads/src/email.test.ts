@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readEmail } from './values.ts';
+import { readEmail } from './identity.ts';
 
 test.each([
   ['Ana@Example.COM', 'ana@example.com'],

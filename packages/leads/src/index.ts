@@ -8,7 +8,15 @@ export {
   type Provenance,
   type TouchOfSubmission,
 } from './joins.ts';
-export { touchOf } from './attribution.ts';
+export {
+  contactKeys,
+  type ContactKeys,
+  identityKeys,
+  type IdentityOptions,
+  isPhoneCountry,
+  phoneKeyOf,
+} from './identity.ts';
+export { touchOf } from './values.ts';
 export {
   canonicalJson,
   type Charset,
@@ -18,13 +26,6 @@ export {
   parseBody,
   type ParsedBody,
 } from './body.ts';
-export {
-  contactKeys,
-  type ContactKeys,
-  identityKeys,
-  type IdentityOptions,
-  phoneKeyOf,
-} from './identity.ts';
 export { NO_CUSTOM_VALUE, resolveCustomFields } from './custom-fields.ts';
 export {
   BODY_KEY,
@@ -48,4 +49,3 @@ export {
 } from './reading.ts';
 export { mapBody, mappingFaults, mapRules, queryFaults, rowsOf, suggestRules } from './mapping.ts';
 export { PRESET_NAMES, presetMapping, presetProof, PRESETS } from './presets.ts';
-export { isPhoneCountry } from './values.ts';

@@ -8,7 +8,7 @@ import {
   type Submission,
   type Touch,
 } from '@leadgate/contract';
-import { touchOf } from './attribution.ts';
+import { touchOf } from './values.ts';
 import { resolveCustomFields } from './custom-fields.ts';
 
 /** The submission that set a value, and what it won by: the later stamp, then the later order. */

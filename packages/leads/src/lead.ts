@@ -12,9 +12,25 @@ import {
   UTM_FIELDS,
   type UtmField,
 } from '@leadgate/contract';
-import { CLICK_ID_KEYS, MARK_LIMIT, readAttribution } from './attribution.ts';
+import {
+  CLICK_ID_KEYS,
+  MARK_LIMIT,
+  readAttribution,
+  hasRightCheckDigits,
+  readAddress,
+  readBirthday,
+  readDocument,
+  readState,
+} from './values.ts';
+import {
+  isInternational,
+  readEmail,
+  readTelephone,
+  splitPhones,
+  identityKeys,
+  type PhoneRules,
+} from './identity.ts';
 import { readCustomFields, readOtherKeys } from './custom-fields.ts';
-import { identityKeys, type PhoneRules } from './identity.ts';
 import { mapBody, rowsOf } from './mapping.ts';
 import {
   BIDI_OVERRIDES,
@@ -39,17 +55,6 @@ import {
   type Refusal,
   withoutEntities,
 } from './reading.ts';
-import {
-  hasRightCheckDigits,
-  isInternational,
-  readAddress,
-  readBirthday,
-  readDocument,
-  readEmail,
-  readState,
-  readTelephone,
-  splitPhones,
-} from './values.ts';
 
 export interface NormalizeOptions extends PhoneRules {
   /** `strict` refuses a lead with any bad field; `lenient` sets bad fields aside with a note. */

@@ -61,6 +61,14 @@ function storable(text: string): string {
   return text.replace(LONE_SURROGATES, '\ufffd').replace(CONTROLS, '\ufffd');
 }
 
+const FOREIGN_DIGITS = /[\uff10-\uff19\u0660-\u0669\u06f0-\u06f9]/g;
+
+/** Digits of other scripts that keyboards type into telephone fields, as ASCII. */
+export function foldDigits(text: string): string {
+  // Every one of these blocks starts at a multiple of 16, or (Arabic) of 10 within one.
+  return text.replace(FOREIGN_DIGITS, (digit) => String(digit.charCodeAt(0) & 0x0f));
+}
+
 /** Whether a text has more than `max` code points. */
 export function isLonger(text: string, max: number): boolean {
   return cutText(text, max) !== text;

@@ -1,6 +1,6 @@
 import parsePhoneNumber from 'libphonenumber-js/max';
 import { expect, test } from 'vitest';
-import { isInternational, isPhoneCountry, phoneKey, readTelephone } from './values.ts';
+import { isInternational, isPhoneCountry, phoneKey, readTelephone } from './identity.ts';
 
 test.each([
   ['+55 (11) 98765-4321', '5511987654321'],

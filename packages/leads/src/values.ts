@@ -1,15 +1,19 @@
-import { ADDRESS_FIELDS, type AddressField, type Lead, type PhoneClass } from '@leadgate/contract';
-import parsePhoneNumber, {
-  getCountryCallingCode,
-  isSupportedCountry,
-  type PhoneNumber,
-} from 'libphonenumber-js/max';
+import {
+  ADDRESS_FIELDS,
+  type AddressField,
+  type Lead,
+  ATTRIBUTION_FIELDS,
+  CLICK_IDS,
+  UTM_FIELDS,
+  type Attribution,
+  type AttributionField,
+  type Touch,
+} from '@leadgate/contract';
 import {
   type Findings,
   INVISIBLE,
   isBlank,
   isJsonObject,
-  isLonger,
   isMask,
   isWholeNumber,
   normalized,
@@ -19,268 +23,13 @@ import {
   readText,
   readTextOrInteger,
   type Refusal,
-  tooLong,
   withoutEntities,
+  cutText,
+  type JsonObject,
+  jsonPointer,
+  opened,
+  foldDigits,
 } from './reading.ts';
-
-/** RFC 5321, section 4.5.3.1.3, less the brackets. */
-const EMAIL_LIMIT = 254;
-/** Of a domain, what host names are made of and some servers take; the local part is the server's affair. */
-const ADDRESS = /^[^\s@<>,;:\\]+@[\w-]+(?:\.[\w-]+)+$/;
-
-/** What nearly every address is: of these characters nothing stands around it, and nothing is folded. */
-const PLAIN_EMAIL = /^[a-z0-9][a-z0-9_.+-]*@[a-z0-9-]+(?:\.[a-z0-9-]+)+$/;
-
-const NOT_AN_EMAIL: Refusal = {
-  code: 'not-an-email',
-  detail: 'Send one address with one @ and a dotted domain, such as name@example.com.',
-};
-
-/** An email in lower case, plus-tags and dots kept. Not proof that anybody reads it. */
-export function readEmail(value: unknown): Reading {
-  const text = readText(value, EMAIL_LIMIT, INVISIBLE);
-  if (typeof text !== 'string') return text;
-  if (PLAIN_EMAIL.test(text)) return text;
-  const email = asciiDomain(unwrapped(text.replace('\uff20', '@')).toLowerCase());
-  if (email === '') return undefined;
-  // A capital İ is longer in lower case.
-  if (isLonger(email, EMAIL_LIMIT)) return tooLong(EMAIL_LIMIT);
-  return ADDRESS.test(email) ? email : NOT_AN_EMAIL;
-}
-
-const AROUND_EMAIL =
-  /^[\s"'`<>()[\]\u2018-\u201f\u00ab\u00bb\u2039\u203a]+|(?<![\s"'`<>()[\]\u2018-\u201f\u00ab\u00bb\u2039\u203a.,;:!?/\\])[\s"'`<>()[\]\u2018-\u201f\u00ab\u00bb\u2039\u203a.,;:!?/\\]+$/g;
-/** What stands before an address: a scheme, or what it is; and after it, as whose. */
-const LABEL = /^(?:mailto|e-?mail)\s*:(?:\/\/)?([^?]*)(?:\?.*)?$/is;
-const COMMENT = /^([^\s@]+@[^\s@]+)\s+\([^()@]*\)$/;
-
-/** The address out of what stands around it: `mailto:`, `Ana <ana@…>`, quotes, a trailing dot. */
-function unwrapped(text: string): string {
-  const inner = /<([^<>@]*@[^<>]*)>[\s.,;]*$/.exec(text)?.[1] ?? text;
-  const bare = inner
-    .replace(COMMENT, '$1')
-    .replace(AROUND_EMAIL, '')
-    .replace(LABEL, '$1')
-    .replace(AROUND_EMAIL, '');
-  return bare === text ? text : unwrapped(bare);
-}
-
-/** One domain for both spellings of an international one: its ASCII form (RFC 5891). */
-function asciiDomain(email: string): string {
-  const at = email.lastIndexOf('@');
-  const domain = email.slice(at + 1);
-  if (at === -1 || /^[\x20-\x7e]*$/.test(domain) || /[\s<>,;%/:?#\\@[\]]/.test(domain))
-    return email;
-  return `${email.slice(0, at + 1)}${hostOf(domain)}`;
-}
-
-/** As a browser writes it; empty if it is no domain. */
-function hostOf(domain: string): string {
-  try {
-    return new URL(`http://${domain}`).hostname;
-  } catch {
-    return '';
-  }
-}
-
-const NOT_A_TELEPHONE: Refusal = {
-  code: 'not-a-telephone',
-  detail:
-    'Send 8 to 15 digits. Spaces, dots, dashes, brackets and a leading + may stand among them; letters may not.',
-};
-
-const LETTER_OR_OTHER_NUMBER = /[\p{L}\p{N}]/u;
-const FOREIGN_DIGITS = /[\uff10-\uff19\u0660-\u0669\u06f0-\u06f9]/g;
-
-/**
- * A telephone as its digits, 8 to 15 of them (E.164 allows 15). A JSON integer is accepted;
- * full-width and Arabic digits are folded.
- */
-export function readTelephone(value: unknown): Reading {
-  if (typeof value === 'number')
-    return isWholeNumber(value) ? digitsOf(String(value)) : NOT_A_TELEPHONE;
-  const text = readText(value, undefined, INVISIBLE);
-  if (typeof text !== 'string') return text;
-  const { first } = splitPhones(text);
-  // What a mask or a list of countries leaves: a code alone, or places that nobody filled in.
-  const bare = first.replace(/[^\p{L}\p{N}+]/gu, '');
-  if (/^\+*$|^\+\d{1,3}$/.test(bare) || /_.*_/.test(first)) return undefined;
-  return digitsOf(first);
-}
-
-/**
- * The first of the numbers that a text holds, without what is no part of one: the placeholder of a
- * carrier (`0xx11`), a country code that is written twice (`+55+5511…`), the `.0` of a spreadsheet.
- */
-export function splitPhones(text: string): SplitPhones {
-  if (split.text !== text) split = { text, ...firstOf(text) };
-  return split;
-}
-
-interface SplitPhones {
-  first: string;
-  isOneOfSeveral: boolean;
-}
-
-/** The last one: each lead asks it of its telephone several times. */
-let split = { text: '', first: '', isOneOfSeveral: false };
-
-function firstOf(text: string): SplitPhones {
-  const folded = foldDigits(text);
-  const [part = '', ...others] = folded.split(/[/;,|\n]|\s(?:ou|or|e|y|o)\s/i);
-  const isOneOfSeveral = others.length > 0 && countDigits(part) >= 8;
-  const one = isOneOfSeveral ? part : folded;
-  const first = one
-    .trim()
-    .replace(/^((?:\+?55)?[\s(]*0\s?)x{1,3}/i, '$1')
-    .replace(/^(\+?\d{8,})\.0+$/, '$1')
-    .replace(/^\(?\+\s*\d{1,3}[\s()]*(?=\+)/, '');
-  return { first, isOneOfSeveral };
-}
-
-const countDigits = (text: string): number => text.replace(/\D+/g, '').length;
-
-/** Whether a telephone was sent with a + before its first digit: its country code is its own. */
-export function isInternational(value: unknown): boolean {
-  return typeof value === 'string' && /^[^\d]*[+\uff0b]/.test(splitPhones(value).first);
-}
-
-/** Digits of other scripts that keyboards type into telephone fields, as ASCII. */
-export function foldDigits(text: string): string {
-  // Every one of these blocks starts at a multiple of 16, or (Arabic) of 10 within one.
-  return text.replace(FOREIGN_DIGITS, (digit) => String(digit.charCodeAt(0) & 0x0f));
-}
-
-function digitsOf(text: string): string | Refusal {
-  const digits = text.replace(/\D+/g, '');
-  const isClean = !LETTER_OR_OTHER_NUMBER.test(text.replace(/\d+/g, ''));
-  return isClean && digits.length >= 8 && digits.length <= 15 ? digits : NOT_A_TELEPHONE;
-}
-
-/**
- * A phone as it is compared: E.164, or its digits if they are no valid number.
- *
- * `digits` are 8 to 15 digits; `international` says that a + was written before them, so that they
- * begin with a country code. Without it they are read as a number of `country` (with or without
- * its own country code, trunk zero and carrier code), then with a country code of their own. A +
- * written before a national number is common too, so that is tried last.
- *
- * Validity is judged with the complete metadata of libphonenumber: the small one takes
- * `12125550123` for Brazilian, and whoever left out the + of an American number would become
- * another person.
- */
-export function phoneKey(
-  digits: string,
-  { country, international }: { country: string; international: boolean },
-): string {
-  const isAbroadFirst = international || digits.startsWith('00');
-  const plain = plainBrazilian(digits, { country, isAbroadFirst });
-  if (plain !== undefined) return plain;
-  const withCode = digits.replace(/^00/, '');
-  const abroad = () => validNumber(`+${withoutMarks(withCode, (mark) => mark.abroad)}`);
-  const home = withoutMarks(digits, (mark) => (mark.country === country ? mark.home : undefined));
-  const atHome = () => validNumber(home, country);
-  const number = isAbroadFirst ? (abroad() ?? atHome()) : (atHome() ?? abroad());
-  return number ?? withoutRepeatedCode(withCode, country) ?? digits;
-}
-
-/** A number whose country's code stands twice, as when somebody fills in what a form has before it. */
-function withoutRepeatedCode(digits: string, country: string): string | undefined {
-  const code = isSupportedCountry(country) ? getCountryCallingCode(country) : '';
-  if (code === '' || !digits.startsWith(`${code}${code}`)) return undefined;
-  return validNumber(`+${digits.slice(code.length)}`);
-}
-
-/** Area codes and what may follow: nine digits of a mobile number, eight of a landline (Anatel). */
-const BRAZILIAN = /^(?:[14689][1-9]|2[12478]|3[1-578]|5[13-5]|7[13-579])(?:9\d{8}|[2-5]\d{7})$/;
-
-/**
- * The key of a Brazilian number that is written in full, with or without its country's code; undefined
- * for all else. libphonenumber comes to the same, as a property of the tests says, in twenty times as long.
- */
-function plainBrazilian(
-  digits: string,
-  { country, isAbroadFirst }: { country: string; isAbroadFirst: boolean },
-): string | undefined {
-  if (isAbroadFirst ? digits.startsWith('00') : country !== 'BR') return undefined;
-  const hasCode = digits.length > 11;
-  if (hasCode ? !digits.startsWith('55') : isAbroadFirst) return undefined;
-  const national = hasCode ? digits.slice(2) : digits;
-  return BRAZILIAN.test(national) ? `+55${national}` : undefined;
-}
-
-/**
- * The classes that a phone key is of. `repeated`: one digit all through the subscriber's number,
- * which follows a three-digit area code in North America and is the last eight digits elsewhere (in
- * Brazil less the ninth digit, which the same number may be written without). `impossible`: no
- * valid number, so that the key is its digits.
- */
-export function phoneClasses(key: string): PhoneClass[] {
-  const classes: PhoneClass[] = [];
-  if (/(\d)\1{7}$/.test(key) || /^\+1\d{3}(\d)\1{6}$/.test(key)) classes.push('repeated');
-  if (!key.startsWith('+')) classes.push('impossible');
-  return classes;
-}
-
-function validNumber(text: string, country?: string): string | undefined {
-  const defaultCountry = country !== undefined && isSupportedCountry(country) ? country : undefined;
-  const parsed = parsePhoneNumber(text, {
-    extract: false,
-    ...(defaultCountry !== undefined && { defaultCountry }),
-  });
-  if (parsed === undefined) return undefined;
-  const number = withNinthDigit(parsed) ?? parsed;
-  if (!number.isValid()) return undefined;
-  return `+${withoutMarks(number.number.slice(1), (mark) => mark.abroad)}`;
-}
-
-/**
- * Marks that depend on who calls and are no part of a number: after the country's code when it is
- * called from abroad, and before the number at home, if libphonenumber does not know them.
- */
-interface Mark {
-  country: string;
-  /** Matches a code and its mark; the code is captured. */
-  abroad: RegExp;
-  home?: RegExp;
-}
-
-const MARKS: readonly Mark[] = [
-  // The 9 of mobile numbers, in place of the 15 at home (ENACOM, Plan Fundamental de Numeración).
-  { country: 'AR', abroad: /^(54)9(?=\d{10}$)/ },
-  // The 0 before mobile numbers, until all numbers had nine digits (Subtel, 2016).
-  { country: 'CL', abroad: /^(56)0(?=9\d{8}$)/, home: /^()0(?=9\d{8}$)/ },
-  // Ten digits from everywhere since 3 August 2019 (IFT): before, 1 from abroad and 01, 044, 045.
-  {
-    country: 'MX',
-    abroad: /^(52)(?:1|01|044|045)(?=\d{10}$)/,
-    home: /^()(?:01|044|045)(?=\d{10}$)/,
-  },
-];
-
-function withoutMarks(digits: string, of: (mark: Mark) => RegExp | undefined): string {
-  for (const mark of MARKS) {
-    const pattern = of(mark);
-    if (pattern?.test(digits) === true) return digits.replace(pattern, '$1');
-  }
-  return digits;
-}
-
-/**
- * The mobile number that an old one of eight digits, the first of them 6 to 9, was renumbered to;
- * undefined if the number is not one. Every area has nine digits since 2016 (Anatel, Resolução
- * 553/2010).
- */
-function withNinthDigit(number: PhoneNumber): PhoneNumber | undefined {
-  if (number.countryCallingCode !== '55') return undefined;
-  const old = /^([1-9]{2})([6-9]\d{7})$/.exec(number.nationalNumber);
-  return old === null ? undefined : parsePhoneNumber(`+55${old[1]}9${old[2]}`);
-}
-
-/** Whether a text is the code of a country (ISO 3166-1 alpha-2, upper case) whose phones are known. */
-export function isPhoneCountry(text: string): boolean {
-  return isSupportedCountry(text);
-}
 
 const CPF = /^\d{11}$/;
 /** Letters since July 2026 (Instrução Normativa RFB 2.229/2024); the check digits stay digits. */
@@ -394,9 +143,9 @@ export function readBirthday(value: unknown, today: string): Reading {
   return isBirthday ? text : NOT_A_BIRTHDAY;
 }
 
-const KNOWN = new Set<string>(ADDRESS_FIELDS);
+const ADDRESS_KEYS = new Set<string>(ADDRESS_FIELDS);
 
-export const isAddressKey = (key: string): boolean => KNOWN.has(key);
+export const isAddressKey = (key: string): boolean => ADDRESS_KEYS.has(key);
 const NUMERIC = new Set<AddressField>(['number', 'zipCode']);
 
 /** The address of a body, subfield by subfield; absent if nothing of it was sent. */
@@ -418,7 +167,8 @@ export function readAddress(value: unknown, findings: Findings): Lead['address']
     address[field] = text;
     isEmpty = false;
   }
-  for (const key of Object.keys(value)) if (!KNOWN.has(key)) findings.unknownKey(key, 'address');
+  for (const key of Object.keys(value))
+    if (!ADDRESS_KEYS.has(key)) findings.unknownKey(key, 'address');
   return isEmpty ? undefined : address;
 }
 
@@ -467,4 +217,117 @@ export function readState(value: unknown): Reading {
   if (typeof text !== 'string') return text;
   if (/^[a-z]{2}$/i.test(text)) return text.toUpperCase();
   return UF_BY_NAME.get(fold(text)) ?? text;
+}
+
+/** What a touch says is cut, not refused: ad platforms write it, not the sender. */
+export const MARK_LIMIT = 2_048;
+
+/** Other names of click ids: in addresses, and of Meta's cookies. */
+const ALIASES: Partial<Record<AttributionField, string>> = {
+  liFatId: 'li_fat_id',
+  fbc: '_fbc',
+  fbp: '_fbp',
+};
+
+/** The keys of a body's top level by which click ids are known, as plain forms send them. */
+export const CLICK_ID_KEYS: readonly string[] = [...CLICK_IDS, ...Object.values(ALIASES)];
+
+/** Where each field may stand: under its names in `attribution` and, of a click id, beside it. */
+const PLACES = ATTRIBUTION_FIELDS.map((field) => {
+  const isBeside = (CLICK_IDS as readonly string[]).includes(field);
+  const alias = ALIASES[field];
+  return { field, names: alias === undefined ? [field] : [field, alias], isBeside };
+});
+type Place = (typeof PLACES)[number];
+
+const BESIDE = new Set<string>(CLICK_ID_KEYS);
+const ATTRIBUTION_KEYS = new Set<string>(PLACES.flatMap(({ names }) => names));
+
+export const isAttributionKey = (key: string): boolean => ATTRIBUTION_KEYS.has(key);
+
+/**
+ * Where a body says that its lead came from: `attribution`, and click ids at the top level. Nothing here
+ * refuses a lead: a value that cannot be taken is set aside.
+ */
+export function readAttribution(body: JsonObject, findings: Findings): Attribution | undefined {
+  const sent = opened(own(body, 'attribution'));
+  const inside = isJsonObject(sent) ? sent : {};
+  if (!isBlank(sent) && sent !== inside)
+    findings.note('/attribution', 'set-aside', NOT_AN_OBJECT.detail);
+  for (const key of Object.keys(inside))
+    if (!ATTRIBUTION_KEYS.has(key)) findings.unknownKey(key, 'attribution');
+
+  if (inside !== sent && !Object.keys(body).some((key) => BESIDE.has(key))) return undefined;
+  const attribution: Attribution = {};
+  for (const place of PLACES) {
+    const { field } = place;
+    const found = find(place, inside, body);
+    if (found === undefined) continue;
+    const text = field === 'clickedAt' ? readTime(found.value) : readMark(found, findings);
+    if (text === undefined) findings.note(found.pointer, 'set-aside', DETAILS[field]);
+    else attribution[field] = text;
+  }
+  return Object.keys(attribution).length > 0 ? attribution : undefined;
+}
+
+const DETAILS: Partial<Record<AttributionField, string>> = {
+  clickedAt: 'Send a time with its zone: 2026-11-28T14:00:00Z.',
+};
+
+interface Found {
+  value: unknown;
+  pointer: string;
+}
+
+function find({ names, isBeside }: Place, inside: JsonObject, body: JsonObject): Found | undefined {
+  for (const name of names) {
+    const value = own(inside, name);
+    if (!isBlank(value)) return { value, pointer: jsonPointer('attribution', name) };
+  }
+  if (!isBeside) return undefined;
+  for (const name of names) {
+    const value = own(body, name);
+    if (!isBlank(value)) return { value, pointer: jsonPointer(name) };
+  }
+  return undefined;
+}
+
+/** Undefined if it is no text; of a list, as of a parameter that stood twice, the first. */
+function readMark({ value, pointer }: Found, findings: Findings): string | undefined {
+  const [first, ...others] = Array.isArray(value) ? (value as unknown[]) : [value];
+  if (others.length > 0) findings.note(pointer, 'first-of-several');
+  const text = readText(isWholeNumber(first) ? String(first) : first, Infinity);
+  if (typeof text !== 'string') return undefined;
+  const cut = cutText(text, MARK_LIMIT).trimEnd();
+  if (cut !== text) findings.note(pointer, 'cut', `at ${MARK_LIMIT} characters`);
+  return cut;
+}
+
+const WITH_ZONE = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/i;
+
+/** A time with its zone, or seconds or milliseconds since 1970, as ISO 8601 in UTC. */
+function readTime(value: unknown): string | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const text = String(value).trim();
+  const ms = /^\d{13}$/.test(text)
+    ? Number(text)
+    : /^\d{10}$/.test(text)
+      ? Number(text) * 1_000
+      : WITH_ZONE.test(text)
+        ? Date.parse(text.replace(' ', 'T'))
+        : NaN;
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
+}
+
+/**
+ * The touch that a lead tells of; null for none. A utm field or a click makes one: the name of a browser
+ * (`fbp`), a page or a referrer alone stand in every post.
+ */
+export function touchOf(lead: Lead): Touch | null {
+  const { attribution } = lead;
+  const hasClick = CLICK_IDS.some((id) => id !== 'fbp' && attribution?.[id] !== undefined);
+  const touch: Touch = {};
+  for (const field of UTM_FIELDS) if (lead[field] !== undefined) touch[field] = lead[field];
+  if (!hasClick && Object.keys(touch).length === 0) return null;
+  return { ...touch, ...(attribution !== undefined && { attribution }) };
 }

@@ -1,11 +1,4 @@
-import {
-  type CaptureLink,
-  type LinkChanges,
-  type LinkChangeSource,
-  LinkRules,
-  type RefillSource,
-  type RemovalSource,
-} from '@leadgate/contract';
+import { type CaptureLink, LinkRules } from '@leadgate/contract';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { removedAmong } from './tombstones.ts';
@@ -13,15 +6,16 @@ import { removedAmong } from './tombstones.ts';
 /** Rows a page: a page is held in memory, and one command of Redis away from the next. */
 const PAGE_SIZE = 5_000;
 
-export function refillSource(store: Store): RefillSource & LinkChangeSource & RemovalSource {
+/** What a refill of Redis reads, as `refillAll` and `followDirectory` of intake ask for it. */
+export function refillSource(store: Store) {
   return {
     directoryRevision: () => directoryRevision(store),
-    linkChanges: (since) => linkChanges(store, since),
+    linkChanges: (since: number) => linkChanges(store, since),
     workspaceIds: () => workspaceIds(store),
-    removedAmong: (workspaceIds) => removedAmong(store.prisma, workspaceIds),
+    removedAmong: (workspaceIds: readonly string[]) => removedAmong(store.prisma, workspaceIds),
     links: () => linkEntryPages(store, PAGE_SIZE),
-    identities: (workspaceId) => identityPages(store, workspaceId),
-    highestOrders: (workspaceIds) => highestOrders(store, workspaceIds),
+    identities: (workspaceId: string) => identityPages(store, workspaceId),
+    highestOrders: (workspaceIds: readonly string[]) => highestOrders(store, workspaceIds),
   };
 }
 
@@ -99,7 +93,10 @@ const MOST_CHANGES = 2_000;
  * The entries that changed after a revision; null if they are too many, or `directory_change` does
  * not have that revision: it is too long ago, or of a Postgres that an older dump was restored to since.
  */
-async function linkChanges(store: Store, since: number): Promise<LinkChanges | null> {
+async function linkChanges(
+  store: Store,
+  since: number,
+): Promise<{ revision: number; entries: { code: string; link: CaptureLink | null }[] } | null> {
   const rows = await store.prisma.$queryRaw<{ revision: number; codes: string[] | null }[]>`
     SELECT revision::float8 AS revision, codes FROM directory_change
     WHERE revision >= ${since}::bigint ORDER BY revision`;

@@ -1,5 +1,4 @@
-import type { RefillSource } from '@leadgate/contract';
-import { refillAll } from '@leadgate/intake';
+import { refillAll, type RefillSource } from '@leadgate/intake';
 import { refillSource } from '@leadgate/store';
 import type { Command } from 'commander';
 import { answer, type Context, describe, type JsonOption } from '../command.ts';

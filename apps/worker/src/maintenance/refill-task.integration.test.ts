@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { RefillSource } from '@leadgate/contract';
-import { createReserver, openWorkspace, refillDirectory } from '@leadgate/intake';
+import {
+  createReserver,
+  openWorkspace,
+  refillDirectory,
+  type RefillSource,
+} from '@leadgate/intake';
 import { testRedis } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';

@@ -1,11 +1,13 @@
 import type { RedisConnection } from '@leadgate/boot';
-import type { LinkChangeSource, RefillSource, RemovalSource } from '@leadgate/contract';
 import {
   confirmWorkspaces,
   directoryRevision,
   followDirectory,
+  type LinkChangeSource,
   redisIdentity,
+  type RefillSource,
   refillWorkspace,
+  type RemovalSource,
   requestedWorkspaces,
   tellRemoved,
 } from '@leadgate/intake';

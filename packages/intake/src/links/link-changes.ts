@@ -1,5 +1,5 @@
 import { type RedisConnection, redisScript } from '@leadgate/boot';
-import type { CaptureLink, LinkChanges } from '@leadgate/contract';
+import type { CaptureLink } from '@leadgate/contract';
 import { LINK_CHANGES, LINK_STEPS, LINKS, REVISION, script } from '../keys.ts';
 
 /** Steps that Redis keeps: one a second while links change. */
@@ -51,6 +51,13 @@ redis.call('HSET', KEYS[1], '${REVISION}', ARGV[2])
 redis.call('LPUSH', KEYS[2], ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. ARGV[3])
 redis.call('LTRIM', KEYS[2], 0, ${MOST_STEPS - 1})
 return 1`);
+
+/** The entries of the link directory that changed, as they are at `revision` or after it. */
+export interface LinkChanges {
+  revision: number;
+  /** Null: the code is gone. */
+  entries: { code: string; link: CaptureLink | null }[];
+}
 
 /**
  * Takes the directory in Redis from one revision to the next and tells every receiver. Returns false,

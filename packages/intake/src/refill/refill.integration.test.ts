@@ -1,15 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { packUuid, unpackUuid, type CaptureLink, type RefillSource } from '@leadgate/contract';
+import { packUuid, unpackUuid, type CaptureLink } from '@leadgate/contract';
 import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { sampleLink, testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { identitiesKey, identityRef, LINKS, REFILL_REQUESTS, REVISION, stateKey } from '../keys.ts';
 import { followLinks, putLinks } from '../links/link-changes.ts';
-import { moveIdentities } from '../reservation/move-identities.ts';
-import { openWorkspace } from '../reservation/open-workspace.ts';
+import {
+  moveIdentities,
+  directoryRevision,
+  refillAll,
+  refillDirectory,
+  type RefillSource,
+  refillWorkspace,
+} from './refill.ts';
+import {
+  openWorkspace,
+  closedWorkspaces,
+  confirmWorkspaces,
+  requestedWorkspaces,
+} from '../reservation/marker.ts';
 import { createReserver, type Reservation } from '../reservation/reserver.ts';
-import { directoryRevision, refillAll, refillDirectory, refillWorkspace } from './refill.ts';
-import { closedWorkspaces, confirmWorkspaces, requestedWorkspaces } from './confirm-workspaces.ts';
 
 let redis: RedisConnection;
 let flush: () => Promise<void>;

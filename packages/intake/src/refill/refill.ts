@@ -1,10 +1,5 @@
 import type { Log, RedisConnection, RedisScript } from '@leadgate/boot';
-import {
-  isExternalKey,
-  type LinkChangeSource,
-  packUuid,
-  type RefillSource,
-} from '@leadgate/contract';
+import { type CaptureLink, isExternalKey, packUuid } from '@leadgate/contract';
 import { randomUUID } from 'node:crypto';
 import {
   claimsKey,
@@ -22,9 +17,45 @@ import {
   stateKey,
   workspacePrefix,
 } from '../keys.ts';
-import { entryRevision, entryText, followLinks, PUT_ENTRY } from '../links/link-changes.ts';
-import { HERE, OPEN_WORKSPACE, SERVER } from '../reservation/open-workspace.ts';
+import {
+  entryRevision,
+  entryText,
+  followLinks,
+  type LinkChanges,
+  PUT_ENTRY,
+} from '../links/link-changes.ts';
+import { HERE, OPEN_WORKSPACE, SERVER } from '../reservation/marker.ts';
 import { IDENTITIES_AT_CREATION } from '../reservation/reserve-script.ts';
+
+/** What Redis is refilled from when it comes back empty or older: Postgres, read in pages. */
+export interface RefillSource {
+  /** Raised by whatever changes a link, and never the same again: read before `links()`, it says how new they are. */
+  directoryRevision(): Promise<number>;
+  workspaceIds(): Promise<string[]>;
+  /** Every code that resolves, closed ones included, with its entry. */
+  links(): AsyncIterable<{ code: string; link: CaptureLink }[]>;
+  /**
+   * Every identity of a workspace with its owner, aliases and merges followed. The keys of a lead
+   * follow each other, so that they can be counted as they pass.
+   */
+  identities(workspaceId: string): AsyncIterable<{ key: string; leadId: string }[]>;
+  /** The highest order (microseconds) ever stored in each of the workspaces; 0 or absent: none. */
+  highestOrders(workspaceIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+}
+
+export interface LinkChangeSource {
+  /**
+   * What changed after a revision. Null if only reading all of it tells: too much, too long ago, or a
+   * revision that this Postgres never had.
+   */
+  linkChanges(since: number): Promise<LinkChanges | null>;
+}
+
+/** What is known of workspaces that Postgres does not have. */
+export interface RemovalSource {
+  /** Those of the workspaces that were removed for good. */
+  removedAmong(workspaceIds: readonly string[]): Promise<ReadonlySet<string>>;
+}
 
 const RUN_SECONDS = 600;
 
@@ -335,4 +366,49 @@ export async function refillAll(
     identities += found;
   }
   return { links, workspaces: workspaceIds.length, identities };
+}
+
+/**
+ * KEYS: claims, then the hash of each identity. ARGV: for each identity its field, from, to ('' for
+ * none), and 1 if it counts for its lead.
+ */
+const moveScript = script(`
+local call = redis.call
+for i = 2, #KEYS do
+  local field, from, to, counts = unpack(ARGV, 4 * i - 7, 4 * i - 4)
+  counts = counts == '1'
+  local owner = call('HGET', KEYS[i], field)
+  if owner == from or (not owner and to ~= '') then
+    if counts and to ~= '' then call('HINCRBY', KEYS[1], to, 1) end
+    if counts and owner and tonumber(call('HGET', KEYS[1], from) or 0) > 0 then
+      if call('HINCRBY', KEYS[1], from, -1) == 0 then call('HDEL', KEYS[1], from) end
+    end
+    if to ~= '' then call('HSET', KEYS[i], field, to) else call('HDEL', KEYS[i], field) end
+  end
+end`);
+
+/**
+ * Lets Redis follow what Postgres decided (another owner found, a merge): each key goes to `to` if
+ * Redis still says `from` or nothing, and stays if it says another lead; to none (null), it is free
+ * again. Call after the commit.
+ */
+export async function moveIdentities(
+  redis: RedisConnection,
+  workspaceId: string,
+  moves: readonly { key: string; from: string; to: string | null }[],
+): Promise<void> {
+  for (let i = 0; i < moves.length; i += CHUNK) {
+    const chunk = moves.slice(i, i + CHUNK);
+    const refs = chunk.map(({ key }) => identityRef(key));
+    await moveScript(
+      redis,
+      [claimsKey(workspaceId), ...refs.map(({ bucket }) => identitiesKey(workspaceId, bucket))],
+      chunk.flatMap(({ key, from, to }, k) => [
+        refs[k]?.field ?? '',
+        packUuid(from),
+        to === null ? '' : packUuid(to),
+        isExternalKey(key) ? 0 : 1,
+      ]),
+    );
+  }
 }

@@ -4,7 +4,7 @@ import { testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limitsKey } from '../keys.ts';
 import { createLimits, type LimitUse } from './limits.ts';
-import { openWorkspace } from './open-workspace.ts';
+import { openWorkspace } from './marker.ts';
 import { createReserver, type Reservation, type Reserver } from './reserver.ts';
 
 let redis: RedisConnection;

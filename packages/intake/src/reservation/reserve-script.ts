@@ -1,5 +1,5 @@
 import { script } from '../keys.ts';
-import { HERE } from './open-workspace.ts';
+import { HERE } from './marker.ts';
 
 /** A lead has at most this many identities; further ones are left unowned. */
 const MAX_IDENTITIES = 50;

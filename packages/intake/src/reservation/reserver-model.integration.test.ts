@@ -5,7 +5,7 @@ import { externalKey, isExternalKey, type HeldReason } from '@leadgate/contract'
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stateKey } from '../keys.ts';
-import { openWorkspace } from './open-workspace.ts';
+import { openWorkspace } from './marker.ts';
 import { createReserver, type Reservation, type ReservationRequest } from './reserver.ts';
 
 let redis: RedisConnection;

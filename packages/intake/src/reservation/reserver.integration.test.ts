@@ -5,8 +5,8 @@ import { testRedis } from '@leadgate/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { claimsKey, identitiesKey, identityRef, REFILL_REQUESTS, stateKey } from '../keys.ts';
 import { packUuid } from '@leadgate/contract';
-import { moveIdentities } from './move-identities.ts';
-import { openWorkspace } from './open-workspace.ts';
+import { moveIdentities } from '../refill/refill.ts';
+import { openWorkspace } from './marker.ts';
 import { createReserver, type Reservation, type ReservationRequest } from './reserver.ts';
 
 let redis: RedisConnection;

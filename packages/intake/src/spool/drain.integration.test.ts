@@ -7,12 +7,12 @@ import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
 import { openProducer, type Producer } from '@leadgate/queue';
 import { sampleSubmission, testRedis } from '@leadgate/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { openWorkspace } from '../reservation/open-workspace.ts';
+import { openWorkspace } from '../reservation/marker.ts';
 import { createReserver, type Reservation, type Reserver } from '../reservation/reserver.ts';
 import { type DrainIntake, drainFolder, startDrain } from './drain.ts';
 import { tellRemoved } from '../erase.ts';
 import { openSpool, type Spool } from './spool.ts';
-import type { SpooledSubmission } from './record.ts';
+import type { SpooledSubmission } from './segment.ts';
 
 let redis: RedisConnection;
 let reserver: Reserver;

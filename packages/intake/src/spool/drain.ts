@@ -1,16 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  accept,
-  enqueueReserved,
-  NotEnqueued,
-  requestAgain,
-  type Intake,
-} from '../accept/accept.ts';
+import { accept, enqueueReserved, NotEnqueued, requestAgain, type Intake } from '../accept.ts';
 import type { Log } from '@leadgate/boot';
 import type { Reserver } from '../reservation/reserver.ts';
 import type { SpoolFolder } from './folder.ts';
 import type { SpoolReader, SpoolRecord } from './reader.ts';
-import type { SpooledSubmission } from './record.ts';
+import type { SpooledSubmission } from './segment.ts';
 import type { Spool } from './spool.ts';
 
 /** A group goes to Redis in a few milliseconds; live traffic is served between two of them. */

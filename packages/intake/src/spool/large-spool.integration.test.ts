@@ -7,7 +7,7 @@ import { sampleSubmission } from '@leadgate/testkit';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type DrainIntake, drainFolder, startDrain } from './drain.ts';
 import { spoolFolders } from './folder.ts';
-import * as records from './record.ts';
+import * as records from './segment.ts';
 import { openSpool } from './spool.ts';
 
 let directory: string;

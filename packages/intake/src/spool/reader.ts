@@ -1,6 +1,11 @@
-import { hasCode } from './lock.ts';
-import { decodePayload, LARGEST_PAYLOAD, type SpooledSubmission } from './record.ts';
-import type { Segment, Stretch } from './segment.ts';
+import {
+  hasCode,
+  decodePayload,
+  LARGEST_PAYLOAD,
+  type SpooledSubmission,
+  type Segment,
+  type Stretch,
+} from './segment.ts';
 
 /** A record that was handed out. */
 export interface SpoolRecord {

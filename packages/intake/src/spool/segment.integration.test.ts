@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { sampleSubmission } from '@leadgate/testkit';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import { decodePayload, encodeSpooled } from './record.ts';
-import { Segment, type Stretch } from './segment.ts';
+import { decodePayload, encodeSpooled, Segment, type Stretch } from './segment.ts';
 
 let folder: string;
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'leadgate-segment-'))));

@@ -17,7 +17,7 @@ import type { Log } from '@leadgate/boot';
 import { type DrainIntake, drainFolder } from './drain.ts';
 import { spoolFolders } from './folder.ts';
 import { openSpool, type Spool } from './spool.ts';
-import type { SpooledSubmission } from './record.ts';
+import type { SpooledSubmission } from './segment.ts';
 
 const MAX_BYTES = 2 ** 24;
 

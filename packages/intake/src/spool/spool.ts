@@ -1,7 +1,6 @@
 import type { Log } from '@leadgate/boot';
-import { SpoolFolder, spoolFolders } from './folder.ts';
-import { CannotLock } from './lock.ts';
-import type { SpooledSubmission } from './record.ts';
+import { SpoolFolder, spoolFolders, CannotLock } from './folder.ts';
+import type { SpooledSubmission } from './segment.ts';
 
 export interface SpoolStatus {
   /** Records that wait for Redis, with those of adopted folders. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createBreaker, RedisAvoided, type Breaker } from './accept-or-spool.ts';
+import { createBreaker, RedisAvoided, type Breaker } from './accept.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,6 +1,6 @@
 import { sampleSubmission } from '@leadgate/testkit';
 import { expect, test } from 'vitest';
-import { decodeSpooled, encodeRecord, encodeSpooled, type SpooledSubmission } from './record.ts';
+import { decodeSpooled, encodeRecord, encodeSpooled, type SpooledSubmission } from './segment.ts';
 
 const spooled: SpooledSubmission = {
   submission: sampleSubmission(1),

@@ -8,12 +8,19 @@ import { openProducer, startApplyWorker, type ApplyWorker, type Producer } from 
 import { sampleSubmission, testRedis } from '@leadgate/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { openWorkspace } from '../reservation/open-workspace.ts';
-import { createReserver, type Reserver } from '../reservation/reserver.ts';
-import { drainFolder } from '../spool/drain.ts';
-import { openSpool, type Spool } from '../spool/spool.ts';
-import { acceptOrSpool, createRedisDeadline, type IntakeWithSpool } from './accept-or-spool.ts';
-import { accept, NotEnqueued, NotHeld, type AcceptRequest } from './accept.ts';
+import { openWorkspace } from './reservation/marker.ts';
+import { createReserver, type Reserver } from './reservation/reserver.ts';
+import { drainFolder } from './spool/drain.ts';
+import { openSpool, type Spool } from './spool/spool.ts';
+import {
+  acceptOrSpool,
+  createRedisDeadline,
+  type IntakeWithSpool,
+  accept,
+  NotEnqueued,
+  NotHeld,
+  type AcceptRequest,
+} from './accept.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent', pretty: false });
 
