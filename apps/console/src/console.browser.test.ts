@@ -12,8 +12,9 @@ import {
   saveRejected,
 } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
-import { chromium, type Browser, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
+import { openBrowser } from '@leadgate/testkit/browser';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import {
   consoleUnderTest,
   FROM_A_PAGE,
@@ -36,10 +37,7 @@ beforeAll(async () => {
   await console_.app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = console_.app.server.address() as AddressInfo;
   base = `http://127.0.0.1:${port}`;
-  browser = await chromium.launch({
-    executablePath: inject('chromium'),
-    args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
-  });
+  browser = await openBrowser();
 });
 
 afterAll(async () => {

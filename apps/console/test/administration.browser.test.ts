@@ -4,7 +4,7 @@ import { applyGroup, endpointBacklog, listEndpoints, recordTries } from '@leadga
 import { sampleSubmission } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   expectUsable,
   type PagesUnderTest,
@@ -17,7 +17,7 @@ let workspaceId: string;
 let linkId: string;
 
 beforeAll(async () => {
-  pages = await pagesUnderTest(inject('chromium'));
+  pages = await pagesUnderTest();
   ({ workspaceId, linkId } = await pages.makeWorkspace());
   const first = [30, 31].map((n) => sampleSubmission(n, { workspaceId, linkId }));
   await applyGroup(

@@ -4,7 +4,7 @@ import { newSecret } from '@leadgate/delivery';
 import { applyGroup, createEndpoint, createField, recordTries, showLead } from '@leadgate/store';
 import { sampleSubmission } from '@leadgate/testkit';
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import {
   expectUsable,
   type PagesUnderTest,
@@ -18,7 +18,7 @@ let linkId: string;
 let people: readonly { leadId: string }[];
 
 beforeAll(async () => {
-  pages = await pagesUnderTest(inject('chromium'));
+  pages = await pagesUnderTest();
   ({ workspaceId, linkId } = await pages.makeWorkspace());
   await createField(pages.console.store, workspaceId, {
     ...{ name: 'team_size', label: 'Team size', type: 'text', options: [] },

@@ -9,7 +9,7 @@ import {
 } from '@leadgate/store';
 import { randomUUID } from 'node:crypto';
 import { sampleSubmission } from '@leadgate/testkit';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   expectUsable,
   type PagesUnderTest,
@@ -21,7 +21,7 @@ let pages: PagesUnderTest;
 let workspaceId: string;
 
 beforeAll(async () => {
-  pages = await pagesUnderTest(inject('chromium'));
+  pages = await pagesUnderTest();
   const made = await pages.makeWorkspace();
   workspaceId = made.workspaceId;
   const at = new Date(new Date().toISOString().slice(0, 10));

@@ -2,10 +2,11 @@ import type { Role } from '@leadgate/contract';
 import { openWorkspace } from '@leadgate/intake';
 import { createLink, createWorkspace } from '@leadgate/store';
 import { testDatabase, testRedis } from '@leadgate/testkit';
+import { openBrowser } from '@leadgate/testkit/browser';
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import axe from 'axe-core';
-import { type Browser, chromium, type Page, type Request } from 'playwright-core';
+import type { Browser, Page, Request } from 'playwright-core';
 import { expect } from 'vitest';
 import { type ConsoleUnderTest, consoleUnderTest } from './console.ts';
 
@@ -30,18 +31,12 @@ export interface OpenPage {
 export const TELEPHONE = { width: 360, height: 740 };
 
 /** Opens both. Whoever opens them closes them. */
-export async function pagesUnderTest(
-  chromiumPath: string,
-  workspaceName = 'Agência',
-): Promise<PagesUnderTest> {
+export async function pagesUnderTest(workspaceName = 'Agência'): Promise<PagesUnderTest> {
   const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
   const console = await consoleUnderTest({ databaseUrl: database.url, redisUrl: redis.url });
   await console.app.listen({ host: '127.0.0.1', port: 0 });
   const base = `http://127.0.0.1:${(console.app.server.address() as AddressInfo).port}`;
-  const browser = await chromium.launch({
-    executablePath: chromiumPath,
-    args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
-  });
+  const browser = await openBrowser();
   return {
     console,
     base,

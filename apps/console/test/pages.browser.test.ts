@@ -22,7 +22,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   expectUsable,
   type OpenPage,
@@ -71,7 +71,7 @@ let refusedAt: string;
 /** Two weeks of leads, as three campaigns bring them. */
 beforeAll(async () => {
   mkdirSync(FOLDER, { recursive: true });
-  pages = await pagesUnderTest(inject('chromium'), 'Imobiliária Aurora');
+  pages = await pagesUnderTest('Imobiliária Aurora');
   const { store } = pages.console;
   const made = await pages.makeWorkspace('Landing page da primavera');
   const { workspaceId } = made;

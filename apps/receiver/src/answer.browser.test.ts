@@ -1,16 +1,7 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  inject,
-  test,
-  vi,
-} from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { testRedis } from '@leadgate/testkit';
+import { openBrowser } from '@leadgate/testkit/browser';
 import {
   closeAll,
   CODE,
@@ -29,10 +20,7 @@ let faults: string[];
 
 beforeAll(async () => {
   ({ url: redisUrl } = await testRedis());
-  browser = await chromium.launch({
-    executablePath: inject('chromium'),
-    args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
-  });
+  browser = await openBrowser();
 });
 afterAll(() => browser.close());
 

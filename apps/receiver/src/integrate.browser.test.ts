@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Browser, chromium } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { testRedis } from '@leadgate/testkit';
+import { openBrowser } from '@leadgate/testkit/browser';
 import { runExample } from '../test/doc-examples.ts';
 import { EXAMPLE_LEAD, exampleIn } from '../test/doc-examples.ts';
 import {
@@ -23,10 +24,7 @@ let receiver: Receiver;
 
 beforeAll(async () => {
   ({ url: redisUrl } = await testRedis());
-  browser = await chromium.launch({
-    executablePath: inject('chromium'),
-    args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
-  });
+  browser = await openBrowser();
 });
 afterAll(() => browser.close());
 

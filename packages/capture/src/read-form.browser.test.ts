@@ -1,7 +1,7 @@
+import { openBrowser } from '@leadgate/testkit/browser';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { buildSnippet } from '../test/build-snippet.ts';
-import { openBrowser } from '../test/open-browser.ts';
 import { openReceiver, type TestReceiver } from '../test/receiver.ts';
 import { openSite, type Site } from '../test/site.ts';
 

@@ -1,3 +1,4 @@
+import { openBrowser } from '@leadgate/testkit/browser';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import {
   afterAll,
@@ -11,7 +12,6 @@ import {
   vi,
 } from 'vitest';
 import { buildSnippet } from '../test/build-snippet.ts';
-import { openBrowser } from '../test/open-browser.ts';
 import { openReceiver, type TestReceiver } from '../test/receiver.ts';
 import { openSite, type Site } from '../test/site.ts';
 
