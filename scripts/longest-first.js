@@ -3,7 +3,7 @@ import { BaseSequencer } from 'vitest/node';
 /** @import { TestSpecification } from 'vitest/node' */
 
 /**
- * Has the tests that take longest, of whole processes, a download and outages that are waited out, begin first: one that
+ * Has the tests that take longest, of whole processes and outages that are waited out, begin first: one that
  * begins last keeps one worker while the others have nothing left.
  */
 export class LongestFirst extends BaseSequencer {
@@ -19,6 +19,6 @@ export class LongestFirst extends BaseSequencer {
 
 /** @param {TestSpecification} file */
 const isLong = ({ moduleId }) =>
-  /\.e2e\.test|e2e\/chart|\/(outages|idle|silent-\w+|deliverer|apply-worker)\.integration|receiver\/src\/spool/.test(
+  /\.e2e\.test|\/(outages|idle|silent-\w+|deliverer|apply-worker)\.integration|receiver\/src\/spool/.test(
     moduleId,
   );
