@@ -432,6 +432,27 @@ test.each([
   },
 );
 
+test('what was asked for again before it was confirmed is confirmed all the same', async () => {
+  const { id } = await endpoint();
+  const [leadId, owner] = [randomUUID(), randomUUID()];
+  const send = async (given: Partial<SentDelivery> = {}) => {
+    const [one] = await due(id, owner);
+    const sent = tried(one ?? expect.fail(), { confirmMs: 60_000, ...given });
+    await recordTries(store, id, [sent], WELL, 1_000);
+    return (await rowOf(id, leadId)).dueAt?.getTime() ?? 0;
+  };
+  const inAMinute = expect.closeTo(Date.now() + 60_000, -5) as number;
+  await post(leadId, { name: 'a' });
+  await send({ outcome: 'timeout', status: null, retryMs: 0 });
+  expect(await send()).toEqual(inAMinute);
+  expect(await resend(id, { leadId })).toBe(1);
+  expect(await send()).toEqual(inAMinute);
+  await store.prisma.delivery.updateMany({ where: { leadId }, data: { dueAt: new Date() } });
+  expect(await send()).toBe(0);
+  expect(await resend(id, { leadId })).toBe(1);
+  expect(await send()).toBe(0);
+});
+
 test('what failed waits; what failed for days at an endpoint that takes others is set aside, and a change brings it back', async () => {
   const { id } = await endpoint();
   const [leadId, other, owner] = [randomUUID(), randomUUID(), randomUUID()];

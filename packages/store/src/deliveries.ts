@@ -491,8 +491,8 @@ export async function* resendSteps(
       ), resent AS (
         UPDATE delivery d SET
           resends = resends + 1, failed_at = NULL, failing_since = NULL,
-          -- That a try may have had no answer is not forgotten.
-          due_at = least(due_at, now()), attempts = least(attempts, 1)
+          -- That a try may have had no answer is not forgotten, nor what waits to be confirmed for that.
+          due_at = least(due_at, now()), attempts = coalesce(attempts > 0 OR due_at > now(), false)::integer
         FROM next WHERE d.endpoint_id = ${endpointId}::uuid AND d.lead_id = next.lead_id
         RETURNING d.lead_id
       )
