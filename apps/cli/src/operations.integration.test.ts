@@ -505,7 +505,7 @@ test('what came is told over time and compared, and the books close', async () =
   );
 });
 
-test('HubSpot by its flags: a token from a file, rules, rate; what waits for it is listed, shown and sent again', async () => {
+test('HubSpot by its flags: a token from a file, rules, rate; what waits for it is listed, shown and sent again; it goes by its name alone', async () => {
   const token = join(folder, 'token.txt');
   writeFileSync(token, 'pat-na1-secret\n');
   const hub = ['--kind', 'hubspot', '--token-file', token];
@@ -553,4 +553,13 @@ test('HubSpot by its flags: a token from a file, rules, rate; what waits for it 
   const unknown = await leadgate(['delivery', 'show', randomUUID(), '--endpoint', made.id]);
   expect(unknown).toMatchObject({ status: 1 });
   expect(unknown.err).toContain('never to be told');
+
+  const remove = ['endpoint', 'remove', made.id];
+  for (const wrong of [[], ['--confirm', 'crm']]) {
+    const kept = await leadgate([...remove, ...wrong]);
+    expect(kept).toMatchObject({ status: 2, out: '' });
+    expect(kept.err).toContain('its name, "hub"');
+  }
+  expect(await json(...list)).toHaveLength(1);
+  expect(await json(...remove, '--confirm', 'hub')).toEqual({ removed: made.id });
 });

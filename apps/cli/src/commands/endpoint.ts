@@ -31,6 +31,10 @@ interface TriesOptions extends JsonOption {
   limit: number;
 }
 
+interface RemoveOptions extends JsonOption {
+  confirm?: string;
+}
+
 interface ResendOptions extends JsonOption {
   setAside?: true | undefined;
   since?: Date | undefined;
@@ -214,11 +218,14 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
 
   addCommand(endpoint, 'remove', {
     summary: 'Remove an endpoint with all that waits for it, for good.',
-    examples: ['endpoint remove crm'],
+    examples: ['endpoint remove crm --confirm crm'],
   })
     .argument('<endpoint>', ENDPOINT)
-    .action(async (named: string, options: JsonOption) => {
+    .option('--confirm <name>', 'its name once more')
+    .action(async (named: string, { confirm, ...options }: RemoveOptions) => {
       const { id: endpointId, name } = await findEndpointNamed(context, named);
+      if (confirm !== name)
+        throw new Failure(`Say --confirm with its name, "${showable(name)}".`, EXIT.usage);
       await call(context, (await loadNoun('endpoint')).remove, { endpointId });
       answer(context.io, options, { removed: endpointId }, () => pairs([['Removed', name]]));
     });
