@@ -1,5 +1,5 @@
 import type { RedisConnection } from '@leadgate/boot';
-import { acceptedStreams, type Accepted } from '@leadgate/queue';
+import { acceptedStreams, type Accepted, type AcceptedStream } from '@leadgate/queue';
 import {
   findWorkspace,
   ledgerCursor,
@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000;
 
 /** Submissions of the streams that are looked at; of more, those that wait are counted without a look. */
 const MOST_LOOKED_AT = 20_000;
-const ENTRIES_AT_ONCE = 500;
+const ENTRIES_AT_ONCE = 100;
 const MOST_NAMED = 20;
 
 const n = (description?: string) => Type.Integer(description === undefined ? {} : { description });
@@ -68,19 +68,17 @@ export const ledger = {
         return new Refusal('not-found', 'There is no such workspace.');
       const from = since === undefined ? new Date(Date.now() - DAY_MS) : new Date(since);
       const filter = { workspaceId, ...(linkId !== undefined && { linkId }) };
-      const [sums, open, missing, streams] = await Promise.all([
+      // Before those that are open: what is passed by then and came to no end is one of them.
+      const streams = await streamsAsVerified(await redis(), store);
+      const [sums, open, missing] = await Promise.all([
         linkSums(store, { ...filter, since: from }),
         listOpen(store, filter),
         missingRows(store, new Date()),
-        readStreams(await redis(), store),
       ]);
-      const left = await unsettled(
-        store,
-        streams.looked.map(({ submissionId: id, workspaceId }) => ({ id, workspaceId })),
-      );
+      const found = await lookInStreams(streams, store, filter, open);
       const links = sums.map((link) => ({
         ...link,
-        ...standing(link.linkId, { open, missing, left, streams }),
+        ...standing(link.linkId, open, missing, found.get(link.linkId)),
       }));
       const difference = links.reduce((sum, link) => sum + link.difference, 0);
       return { since: from, difference, links };
@@ -88,81 +86,112 @@ export const ledger = {
   }),
 };
 
-/** Accepted submissions as the streams have them still. */
-interface Streams {
-  /** Their turn may not have passed; then those whose turn has. */
-  onTheWay: ReadonlySet<string>;
-  looked: Accepted[];
-  /** On the way, and not looked at. */
-  further: Accepted[];
+/** A stream of accepted submissions, and the entry up to which their turn has passed. */
+interface VerifiedStream {
+  stream: AcceptedStream;
+  verified: string;
 }
 
-async function readStreams(redis: RedisConnection, store: Store): Promise<Streams> {
-  const onTheWay = new Set<string>();
-  const looked: Accepted[] = [];
-  const further: Accepted[] = [];
+async function streamsAsVerified(redis: RedisConnection, store: Store): Promise<VerifiedStream[]> {
+  const streams: VerifiedStream[] = [];
   for (const stream of await acceptedStreams(redis)) {
     const { verified } = await ledgerCursor(store, stream.name);
-    const passed = await readAll(stream, '0-0', verified);
-    for (const accepted of await readAll(stream, verified, '')) {
-      onTheWay.add(accepted.submissionId);
-      (looked.length < MOST_LOOKED_AT ? looked : further).push(accepted);
-    }
-    looked.push(...passed.slice(-MOST_LOOKED_AT));
+    streams.push({ stream, verified });
   }
-  return { onTheWay, looked, further };
+  return streams;
 }
 
-type Stream = Awaited<ReturnType<typeof acceptedStreams>>[number];
+/** What the streams have still of a link. */
+interface InStreams {
+  /** Ids of those whose turn may not have passed, and that came to no end yet. */
+  waiting: Set<string>;
+  /** How many were put in behind those that were looked at. */
+  further: number;
+  /** Ids of those whose turn has passed and that are not there any more: they had come to an end. */
+  gone: Set<string>;
+}
 
-async function readAll(stream: Stream, after: string, until: string): Promise<Accepted[]> {
-  const all: Accepted[] = [];
-  for (let from = after; ;) {
-    const entries = await stream.read(from, ENTRIES_AT_ONCE);
-    for (const { entryId, accepted } of entries) {
-      all.push(...accepted.filter(({ kind }) => kind !== 'repeat'));
-      if (entryId === until) return all;
+/** By link. Page by page: as much is held of a million as of a thousand. */
+async function lookInStreams(
+  streams: readonly VerifiedStream[],
+  store: Store,
+  { workspaceId, linkId }: { workspaceId: string; linkId?: string },
+  open: readonly OpenEntry[],
+): Promise<Map<string, InStreams>> {
+  const known = new Set(open.map(({ id }) => id));
+  const links = new Map<string, InStreams>();
+  const linkOf = (id: string): InStreams => {
+    const link = links.get(id) ?? { waiting: new Set(), further: 0, gone: new Set() };
+    links.set(id, link);
+    return link;
+  };
+  const isAsked = (one: Pick<Accepted, 'workspaceId' | 'linkId' | 'kind'>) =>
+    one.kind !== 'repeat' &&
+    one.workspaceId === workspaceId &&
+    (linkId === undefined || one.linkId === linkId);
+  /** Notes those that came to no end; how many were looked at. */
+  async function look(
+    page: readonly { accepted: readonly Accepted[] }[],
+    note: (link: InStreams, submissionId: string) => void,
+  ): Promise<number> {
+    const asked = page.flatMap(({ accepted }) => accepted.filter(isAsked));
+    const ids = asked.map(({ submissionId: id, workspaceId }) => ({ id, workspaceId }));
+    const left = await unsettled(store, ids);
+    for (const { submissionId, linkId } of asked)
+      if (left.has(submissionId) && !known.has(submissionId)) note(linkOf(linkId), submissionId);
+    return asked.length;
+  }
+
+  let looked = 0;
+  for (const { stream, verified } of streams) {
+    let last = verified;
+    if (looked < MOST_LOOKED_AT)
+      for await (const page of pages(stream.read, verified)) {
+        looked += await look(page, (link, id) => link.waiting.add(id));
+        last = page.at(-1)?.entryId ?? last;
+        if (looked >= MOST_LOOKED_AT) break;
+      }
+    for await (const page of pages(stream.count, last))
+      for (const one of page.flatMap(({ counts }) => counts))
+        if (isAsked(one)) linkOf(one.linkId).further += one.n;
+  }
+  for (const { stream, verified } of streams) {
+    let lookedBack = 0;
+    // A page begins with the last entry of the one before: ids are a set.
+    for await (const page of pages(stream.readBack, verified)) {
+      lookedBack += await look(page, (link, id) => link.waiting.has(id) || link.gone.add(id));
+      if (lookedBack >= MOST_LOOKED_AT) break;
     }
-    from = entries.at(-1)?.entryId ?? from;
-    if (entries.length < ENTRIES_AT_ONCE) return all;
+  }
+  return links;
+}
+
+async function* pages<Entry extends { entryId: string }>(
+  read: (from: string, limit: number) => Promise<Entry[]>,
+  from: string,
+): AsyncGenerator<Entry[]> {
+  for (let next: string | undefined = from; next !== undefined;) {
+    const entries = await read(next, ENTRIES_AT_ONCE);
+    yield entries;
+    next = entries.length < ENTRIES_AT_ONCE ? undefined : entries.at(-1)?.entryId;
   }
 }
 
 /** How a link stands now. */
 function standing(
   linkId: string,
-  {
-    open,
-    missing,
-    left,
-    streams,
-  }: {
-    open: readonly OpenEntry[];
-    missing: readonly MissingRows[];
-    left: ReadonlySet<string>;
-    streams: Streams;
-  },
+  open: readonly OpenEntry[],
+  missing: readonly MissingRows[],
+  found: InStreams | undefined,
 ) {
   const mine = open.filter((entry) => entry.linkId === linkId);
-  const known = new Set(mine.map(({ id }) => id));
-  const isMine = (accepted: Accepted) => accepted.linkId === linkId;
-  const unfinished = streams.looked.filter(
-    (one) => isMine(one) && left.has(one.submissionId) && !known.has(one.submissionId),
-  );
-  const waiting = new Set(
-    [...unfinished.filter((one) => streams.onTheWay.has(one.submissionId)), ...streams.further]
-      .filter(isMine)
-      .map(({ submissionId }) => submissionId),
-  );
-  // Its turn has passed, it had come to an end, and it is not there any more.
-  const gone = unfinished.filter((one) => !waiting.has(one.submissionId));
-  const lost = mine.filter(({ state }) => state === 'missing');
+  const lost = mine.filter(({ state }) => state === 'missing').map(({ id }) => id);
   const rows = missing.find((one) => one.linkId === linkId)?.rows ?? 0;
-  const submissions = [...lost.map(({ id }) => id), ...gone.map((one) => one.submissionId)];
+  const gone = [...(found?.gone ?? [])];
   return {
-    failed: mine.filter(({ state }) => state === 'failed').length,
-    waiting: waiting.size,
+    failed: mine.length - lost.length,
+    waiting: found === undefined ? 0 : found.waiting.size + found.further,
     difference: lost.length + Math.max(rows, gone.length),
-    submissions: [...new Set(submissions)].slice(0, MOST_NAMED),
+    submissions: [...lost, ...gone].slice(0, MOST_NAMED),
   };
 }

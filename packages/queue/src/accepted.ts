@@ -84,6 +84,8 @@ export interface AcceptedStream {
   name: string;
   /** The entries after one, oldest first, at most so many. */
   read(after: string, limit: number): Promise<AcceptedJob[]>;
+  /** The entries up to one and with it, newest first, at most so many. */
+  readBack(from: string, limit: number): Promise<AcceptedJob[]>;
   /** The same, counted: each id is not unpacked for it. */
   count(after: string, limit: number): Promise<{ entryId: string; counts: AcceptedCount[] }[]>;
   /** Lets go what came before an entry. */
@@ -100,11 +102,10 @@ export async function acceptedStreams(redis: RedisConnection): Promise<AcceptedS
     return {
       name: `accepted-${shard.toString()}`,
       async read(after, limit) {
-        const found = await entries(after, limit);
-        return found.map(([entryId, [, text = '']]) => ({
-          entryId,
-          accepted: groupsOf(text).flatMap(readGroup),
-        }));
+        return (await entries(after, limit)).map(readEntry);
+      },
+      async readBack(from, limit) {
+        return (await redis.xrevrange(key, from, '-', 'COUNT', limit)).map(readEntry);
       },
       async count(after, limit) {
         const found = await entries(after, limit);
@@ -119,6 +120,11 @@ export async function acceptedStreams(redis: RedisConnection): Promise<AcceptedS
     };
   });
 }
+
+const readEntry = ([entryId, [, text = '']]: [string, string[]]): AcceptedJob => ({
+  entryId,
+  accepted: groupsOf(text).flatMap(readGroup),
+});
 
 /** Those of a link and a kind: their ids, packed, one after the other. */
 interface Group extends Pick<Accepted, 'workspaceId' | 'linkId' | 'kind'> {
