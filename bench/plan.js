@@ -1,3 +1,5 @@
+import { parseArgs } from 'node:util';
+
 /**
  * How much is measured. Everything is bounded in time: rounds, seconds and sizes, and no waiting
  * for a figure to settle.
@@ -87,26 +89,36 @@ const QUICK = {
   soak: { seconds: 20 },
 };
 
+const USAGE = `Usage: npm run bench -- [options]
+  --quick              fewer and shorter rounds, smaller sizes
+  --only=<stages>      some stages, parted by commas:
+                       ${STAGES.slice(0, 9).join(', ')},
+                       ${STAGES.slice(9).join(', ')}
+  --profiles=<folder>  keep CPU profiles of Leadgate's processes there
+`;
+
 /**
- * Reads the command line: `--quick`, `--only=receivers,workers`, `--profiles=<folder>`. Throws a
- * RangeError on anything else.
+ * Reads the command line: what is to be measured, or what is said instead and the status to end with.
  * @param {readonly string[]} args
- * @returns {Plan}
+ * @returns {Plan | { status: 0 | 2, text: string }}
  */
 export function readPlan(args) {
-  let quick = false;
-  let stages = STAGES;
-  /** @type {string | null} */
-  let profiles = null;
-  for (const arg of args) {
-    const [name, value = ''] = arg.split('=', 2);
-    if (arg === '--quick') quick = true;
-    else if (name === '--only') stages = value.split(',');
-    else if (name === '--profiles' && value !== '') profiles = value;
-    else throw new RangeError(`${arg} is not one of --quick, --only=<stages>, --profiles=<folder>`);
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        ...{ quick: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+        ...{ only: { type: 'string' }, profiles: { type: 'string' } },
+      },
+    });
+    const { quick = false, help = false, only, profiles = null } = values;
+    if (help) return { status: 0, text: USAGE };
+    const stages = only?.split(',') ?? STAGES;
+    const unknown = stages.find((stage) => !STAGES.includes(stage));
+    if (unknown !== undefined) throw new TypeError(`There is no stage '${unknown}'.`);
+    return { ...(quick ? QUICK : FULL), stages, profiles };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return { status: 2, text: `${error.message}\n${USAGE}` };
   }
-  const unknown = stages.find((stage) => !STAGES.includes(stage));
-  if (unknown !== undefined)
-    throw new RangeError(`${unknown} is not one of the stages ${STAGES.join(', ')}`);
-  return { ...(quick ? QUICK : FULL), stages, profiles };
 }

@@ -13,8 +13,16 @@ const COMPARED = ['receivers', 'workers', 'end-to-end'];
 
 const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
 
+const plan = readPlan(process.argv.slice(2));
+if ('status' in plan) {
+  const output = plan.status === 0 ? process.stdout : process.stderr;
+  output.write(plan.text);
+  process.exit(plan.status);
+}
+// What was started is ended when this process exits.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+
 await runMain(async () => {
-  const plan = readPlan(process.argv.slice(2));
   await prepare();
   // Packages are there, and built, only now.
   const { startServers, logical, query } = await import('./servers.js');

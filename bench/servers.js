@@ -15,6 +15,7 @@ import {
   openStore,
   refillSource,
 } from '@leadgate/store';
+import { endLeftoverServers, processLedger } from '../scripts/servers/private-home.js';
 import { startOwnPostgres, startOwnRedis } from '../scripts/servers/own-server.js';
 import { here } from './processes.js';
 import { modelSubmission, seedPeople } from './seed.js';
@@ -48,7 +49,9 @@ const LINK = {
  * production.
  */
 export async function startServers() {
+  await endLeftoverServers();
   const folder = mkdtempSync(join(tmpdir(), 'leadgate-bench-'));
+  (await processLedger()).addFolder(folder);
   const log = join(folder, 'services.log');
   writeFileSync(log, '');
   const postgres = await startOwnPostgres(DURABLE);

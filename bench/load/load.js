@@ -3,6 +3,8 @@ import { cpus } from 'node:os';
 import { countCpu } from '../cpu.js';
 import { nextFirst } from '../people.js';
 import { here } from '../processes.js';
+import { processLedger } from '../../scripts/servers/private-home.js';
+import { startOf } from '../../scripts/servers/process.js';
 
 /** @typedef {import('./post-leads.js').LoadResult} LoadResult */
 
@@ -23,11 +25,14 @@ import { here } from '../processes.js';
  */
 export async function postLeads(url, { seconds, connections, known, rate = null }, pids) {
   const order = { url, connections, seconds, rate, first: nextFirst(), known };
+  const { add } = await processLedger();
   const child = spawn(process.execPath, [here('load/post-leads.js'), JSON.stringify(order)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { NODE_ENV: 'production' },
   });
-  const count = countCpu({ ...pids, load: child.pid ?? 0 });
+  const pid = child.pid ?? 0;
+  add({ name: 'load', pid, startedAt: startOf(pid) ?? '' });
+  const count = countCpu({ ...pids, load: pid });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
     output += text;

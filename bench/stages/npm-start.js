@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp } from '../../scripts/launcher/apps.js';
 import { ROOT } from '../../scripts/prepare.js';
+import { processLedger } from '../../scripts/servers/private-home.js';
 import { startPostgres } from '../../scripts/servers/postgres.js';
 import { stopProcess } from '../../scripts/servers/process.js';
 import { startRedis } from '../../scripts/servers/redis.js';
@@ -59,7 +60,9 @@ async function launcherSeconds(home) {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  const ended = once(child, 'close');
+  const end = () => child.kill('SIGTERM');
+  process.once('exit', end);
+  const ended = once(child, 'close').finally(() => process.off('exit', end));
   let output = '';
   /** @type {number | null} */
   let seconds = null;
@@ -67,7 +70,7 @@ async function launcherSeconds(home) {
     output += String(chunk);
     if (seconds !== null || !output.includes('Ctrl-C stops it.')) continue;
     seconds = (performance.now() - start) / 1_000;
-    child.kill('SIGTERM');
+    end();
   }
   await ended;
   if (seconds === null) throw new Error('npm start did not start');
@@ -78,10 +81,11 @@ async function launcherSeconds(home) {
 async function aloneSeconds(home) {
   const log = join(home, 'alone.log');
   const say = () => undefined;
+  const { add: onProcess } = await processLedger();
   const start = performance.now();
   const [postgres, redis] = await Promise.all([
-    startPostgres({ home, log, say }),
-    startRedis({ home, log, say }),
+    startPostgres({ home, log, say, onProcess }),
+    startRedis({ home, log, say, onProcess }),
   ]);
   const env = { DATABASE_URL: postgres.url, REDIS_URL: redis.url };
   /** @type {import('../../scripts/servers/process.js').RunningProcess[]} */
@@ -93,7 +97,10 @@ async function aloneSeconds(home) {
   const run = (app, own) =>
     startApp({
       ...{ app, log, env: { ...env, ...own } },
-      onProcess: (one) => started.push(one),
+      onProcess: (one) => {
+        onProcess(one);
+        started.push(one);
+      },
     });
   try {
     await Promise.all([
