@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { createGuard, isNetwork, type LookupAll } from './guard.ts';
 import { createSender, type Sender } from './sender.ts';
 
@@ -120,6 +120,25 @@ test('one address inside is enough to call none of a name', async () => {
     kind: 'refused',
     detail: 'crm.example: 10.0.0.1 is not public (private)',
   });
+});
+
+test('a name whose server does not answer is looked up once at a time, however many sends want it', async () => {
+  const asked: string[] = [];
+  const answers: (() => void)[] = [];
+  const lookup: LookupAll = (hostname, _options, callback) => {
+    asked.push(hostname);
+    answers.push(() => callback(null, [{ address: '127.0.0.1', family: 4 }]));
+  };
+  const guard = createGuard({ allowNetworks: ['127.0.0.0/8'], lookup });
+  const lanes = [1, 2].map(() => createSender(guard, { connections: 1, timeoutMs: 5_000 }));
+  senders.push(...lanes);
+  const send = (name: string) =>
+    Promise.all(lanes.map((lane) => lane.post(`http://${name}:${port}/`, {}, '{}')));
+  const sent = [send('slow.example'), send('crm.example')];
+  await vi.waitFor(() => expect(asked).toEqual(['slow.example', 'crm.example']));
+  for (const answer of answers) answer();
+  for (const results of await Promise.all(sent))
+    for (const result of results) expect(result).toMatchObject({ status: 200 });
 });
 
 test('a redirect is an answer and is not followed', async () => {

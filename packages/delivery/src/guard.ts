@@ -69,6 +69,7 @@ export function createGuard({
       ([network, bits]) => address.kind() === network.kind() && address.match(network, bits),
     );
 
+  const shared = sharedLookup(lookup);
   const whyNot: Guard['whyNot'] = (text, protocol) => {
     const address = readAddress(text);
     if (isAllowed(address)) return null;
@@ -80,7 +81,7 @@ export function createGuard({
   return {
     faultOf: (text) => faultOf(text, allowed.length > 0, whyNot),
     whyNot,
-    lookup: (protocol) => judgedLookup(lookup, (address) => whyNot(address, protocol)),
+    lookup: (protocol) => judgedLookup(shared, (address) => whyNot(address, protocol)),
   };
 }
 
@@ -131,6 +132,24 @@ function insideKind(address: Address): string | null {
   if (address.kind() === 'ipv6' && !address.match(GLOBAL_UNICAST_V6))
     return 'not public (reserved)';
   return null;
+}
+
+/**
+ * Asks for a name once at a time, for all that want it: Node looks names up on four threads, and one whose server
+ * does not answer would hold them all, so that no other endpoint was reached.
+ */
+function sharedLookup(lookup: LookupAll): LookupAll {
+  const waiting = new Map<string, Parameters<LookupAll>[2][]>();
+  return (hostname, options, callback) => {
+    const others = waiting.get(hostname);
+    if (others !== undefined) return void others.push(callback);
+    const callbacks = [callback];
+    waiting.set(hostname, callbacks);
+    lookup(hostname, options, (error, addresses) => {
+      waiting.delete(hostname);
+      for (const answer of callbacks) answer(error, addresses);
+    });
+  };
 }
 
 /**
