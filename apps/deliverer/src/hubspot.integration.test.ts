@@ -224,6 +224,8 @@ test('what its answers mean: limits by their name, each of a batch by itself, a 
   expect(read('lead.updated', 200, taken)).toEqual({
     ...{ verdict: { kind: 'delivered' }, remoteId: '42' },
   });
+  for (const id of ['4\u00002', '\ud800', { id: '42' }])
+    expect(read('lead.updated', 200, { results: [{ id }] })).toMatchObject({ remoteId: null });
   const mixed = { results: [], numErrors: 1, errors: [{ category: 'VALIDATION_ERROR' }] };
   for (const [status, content] of [
     [207, mixed],

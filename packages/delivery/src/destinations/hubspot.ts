@@ -93,8 +93,11 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/** Postgres keeps no text with some characters that JSON can write. */
+const CONTACT_ID = /^[\w-]{1,64}$/;
+
 interface Answer {
-  results?: { id?: string }[];
+  results?: { id?: unknown }[];
   errors?: unknown[];
   policyName?: string;
 }
@@ -102,7 +105,8 @@ interface Answer {
 function readUpsert(result: SendResult, now: number): ReturnType<Request['read']> {
   const answer = answerOf(result);
   const verdict = verdictOf(result, now);
-  const remoteId = answer?.results?.[0]?.id ?? null;
+  const id = answer?.results?.[0]?.id;
+  const remoteId = typeof id === 'string' && CONTACT_ID.test(id) ? id : null;
   // 207: each of the batch has an outcome of its own.
   const isRefused =
     result.kind === 'answered' &&
