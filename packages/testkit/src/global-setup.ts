@@ -1,7 +1,7 @@
 import type { TestProject } from 'vitest/node';
 import { findServers } from './find-servers.ts';
 import { startPgbouncer } from './start-pgbouncer.ts';
-import { makeTemplate } from './test-database.ts';
+import { makeTemplate } from './template-database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

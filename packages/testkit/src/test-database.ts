@@ -1,87 +1,17 @@
-import { migrate } from '@leadgate/store';
-import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
 
 /** The same server's URL with another database. */
-function databaseUrl(url: string, database: string): string {
+export function databaseUrl(url: string, database: string): string {
   const other = new URL(url);
   other.pathname = `/${database}`;
   return other.href;
 }
 
-/** The name of a test's database. It carries the time: see madeAt. */
+/** The name of a test's database. It carries the time, by which the next run knows what nobody dropped. */
 function testDatabaseName(random: string): string {
   return `leadgate_test_${Date.now().toString()}_${random}`;
-}
-
-/** When a test's database was made, milliseconds since 1970, by its name. */
-function madeAt(name: string): number {
-  return Number(name.split('_')[2]);
-}
-
-const migrations = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
-
-/** The lock that runs beside each other take on one server while one of them makes the template. */
-const TEMPLATE_LOCK = 7_205_113;
-
-/** How long a test's database that nobody dropped (its run was killed) is left standing. */
-const LEFTOVER_AGE_MS = 60 * 60 * 1000;
-
-/**
- * Makes the migrated database that tests clone, unless one of the same migrations stands, and
- * returns its name. Also drops databases that killed runs left behind.
- */
-export async function makeTemplate(adminUrl: string): Promise<string> {
-  const name = `leadgate_template_${migrationsHash()}`;
-
-  const admin = new pg.Client({ connectionString: adminUrl });
-  await admin.connect();
-  try {
-    await admin.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
-    await dropLeftovers(admin);
-    if (!(await exists(admin, name))) {
-      // Renamed only when it is whole: a run killed in between leaves no half template.
-      const unfinished = `${name}_unfinished`;
-      await admin.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`);
-      await admin.query(`CREATE DATABASE ${unfinished} TEMPLATE template0 ENCODING 'UTF8'`);
-      await migrate(databaseUrl(adminUrl, unfinished), { directory: migrations });
-      await admin.query(`ALTER DATABASE ${unfinished} RENAME TO ${name}`);
-    }
-  } finally {
-    await admin.end();
-  }
-  return name;
-}
-
-async function dropLeftovers(admin: pg.Client): Promise<void> {
-  const { rows } = await admin.query<{ datname: string }>(
-    `SELECT datname FROM pg_database WHERE datname LIKE 'leadgate\\_test\\_%'`,
-  );
-  for (const { datname } of rows) {
-    if (Date.now() - madeAt(datname) > LEFTOVER_AGE_MS)
-      await admin.query(`DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`);
-  }
-}
-
-async function exists(admin: pg.Client, database: string): Promise<boolean> {
-  const { rowCount } = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [
-    database,
-  ]);
-  return rowCount === 1;
-}
-
-/** Of their names and texts: another migration, another template. */
-function migrationsHash(): string {
-  const hash = createHash('sha256');
-  for (const name of readdirSync(migrations).sort()) {
-    const path = join(migrations, name, 'migration.sql');
-    if (existsSync(path)) hash.update(name).update('\0').update(readFileSync(path)).update('\0');
-  }
-  return hash.digest('hex').slice(0, 16);
 }
 
 /**
