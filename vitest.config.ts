@@ -10,11 +10,10 @@ const NOT_HERE = [
 ];
 
 /**
- * They have a process of their own: whole systems, which have no modules to share, those that mock a module,
- * measure memory or count the commands of their process, and those that others have disturbed.
+ * They have a process of their own: those that mock a module, measure memory or count the commands of their
+ * process, and those that others have disturbed.
  */
 const ALONE = [
-  '{e2e,scripts,chaos}/**/*.{integration,e2e}.test.{ts,js}',
   'packages/testkit/**/*.integration.test.ts',
   'packages/intake/src/spool/*.integration.test.ts',
   'packages/operations/src/{import,replay}/*.integration.test.ts',
