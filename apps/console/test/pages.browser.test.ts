@@ -245,29 +245,24 @@ async function makeCounts(workspaceId: string): Promise<void> {
     const n = Math.round(byDay * (26 + ((ago * 7) % 9)) * (ago < 7 * 24 ? 1.25 : 1));
     return { at, n };
   });
+  // What was accepted is what was stored and held, so that a reader can add it up.
   const of = (subject: string, share: number, refused: number) =>
-    counts.flatMap(({ at, n }) =>
-      Object.entries({
-        accepted: n * share,
-        created: n * share * 0.7,
-        updated: n * share * 0.26,
-        held: n * share * 0.04,
-        'refused:invalid-lead': n * share * refused,
-        'refused:identity-required': n * share * refused * 0.4,
-      }).map(([what, all]) => ({ subject, at, what, n: Math.round(all) })),
-    );
-  const rows = [
-    ...of(workspaceId, 1, 0.06),
-    ...links.flatMap(({ id }, k) => of(id, [0.5, 0.3, 0.2, 0][k] ?? 0, k === 2 ? 0.5 : 0.02)),
-  ].filter(({ n }) => n > 0);
+    counts.flatMap(({ at, n }) => {
+      const accepted = Math.round(n * share);
+      const [updated, held] = [Math.round(accepted * 0.26), Math.round(accepted * 0.04)];
+      return Object.entries({
+        ...{ accepted, updated, held, created: accepted - updated - held },
+        'refused:invalid-lead': Math.round(accepted * refused),
+        'refused:identity-required': Math.round(accepted * refused * 0.4),
+      }).map(([what, n]) => ({ subject, at, what, n }));
+    });
+  const ofLinks = links
+    .flatMap(({ id }, k) => of(id, [0.5, 0.3, 0.2, 0][k] ?? 0, k === 2 ? 0.5 : 0.02))
+    .filter(({ n }) => n > 0);
+  const rows = [...ofLinks, ...addUp(ofLinks.map((row) => ({ ...row, subject: workspaceId })))];
   await prisma.seriesHour.createMany({ data: rows });
-  const days = new Map<string, (typeof rows)[number]>();
-  for (const row of rows) {
-    const at = new Date(row.at.toISOString().slice(0, 10));
-    const key = `${row.subject} ${at.toISOString()} ${row.what}`;
-    days.set(key, { ...row, at, n: row.n + (days.get(key)?.n ?? 0) });
-  }
-  await prisma.seriesDay.createMany({ data: [...days.values()] });
+  const byDay = rows.map((row) => ({ ...row, at: new Date(row.at.toISOString().slice(0, 10)) }));
+  await prisma.seriesDay.createMany({ data: addUp(byDay) });
   const minute = Math.floor(Date.now() / 60_000) * 60_000;
   await prisma.seriesMinute.createMany({
     data: Array.from({ length: 60 }, (_, ago) => ago).flatMap((ago) =>
@@ -283,6 +278,23 @@ async function makeCounts(workspaceId: string): Promise<void> {
       { kind: 'refusals', subject: links[2]?.id ?? '', workspaceId, facts: { percent: 41 } },
     ],
   });
+}
+
+interface Counted {
+  subject: string;
+  at: Date;
+  what: string;
+  n: number;
+}
+
+/** Counts of the same subject, time and kind as one. */
+function addUp(rows: readonly Counted[]): Counted[] {
+  const sums = new Map<string, Counted>();
+  for (const row of rows) {
+    const key = `${row.subject} ${row.at.toISOString()} ${row.what}`;
+    sums.set(key, { ...row, n: row.n + (sums.get(key)?.n ?? 0) });
+  }
+  return [...sums.values()];
 }
 
 /** An id in the order of time, as those of posts are. */
