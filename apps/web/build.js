@@ -18,7 +18,7 @@ const TARGET = ['chrome123', 'firefox120', 'safari17.5'];
 const OURS = /node_modules|src\/(?!pages\/)|rolldown\/runtime/;
 /** What pages with forms share, and those that are opened first need not load. */
 const OF_FORMS =
-  /(?:NumberInput|PasswordInput|Textarea|Radio|Tabs|Progress)|number-format|src\/(?:[\w-]*(?:form|import)|endpoint|settings|parts\/(?:form|run))/;
+  /(?:NumberInput|PasswordInput|Textarea|Radio|Tabs|Progress)|number-format|src\/(?:[\w-]*(?:form|import)|endpoint|settings|parts\/(?:page-form|form|run))/;
 
 /** @typedef {string | readonly unknown[] | { [name: string]: Messages }} Messages */
 

@@ -16,11 +16,16 @@ export const SHOWN = { hour: 24, day: 14 } as const;
 export const grainOf = (params: URLSearchParams): Grain =>
   GRAINS.find((one) => one === params.get('by')) ?? 'hour';
 
-/** What the overview asks for its chart: the same for an hour. */
-export function seriesAsked(workspaceId: string, by: Grain, now: number): Query<'/api/series'> {
+/** What the overview asks for its chart, the same for an hour: what is shown, and what that is compared with. */
+export function seriesAsked(workspaceId: string, by: Grain, now: number): Query<'/api/series'>[] {
   const hour = Math.floor(now / HOUR_MS) * HOUR_MS;
-  const from = hour - (by === 'hour' ? 7 * DAY_MS + SHOWN.hour * HOUR_MS : 22 * DAY_MS);
-  return { workspaceId, by, from: new Date(from).toISOString() };
+  const at = (ago: number) => new Date(hour - ago).toISOString();
+  // Of days both are one range; one with a change of the clock has 23 hours.
+  if (by === 'day') return [{ workspaceId, by, from: at((SHOWN.day + 7) * DAY_MS) }];
+  return [0, 7 * DAY_MS].map((ago) => ({
+    ...{ workspaceId, by },
+    ...{ from: at(ago + (SHOWN.hour - 1) * HOUR_MS), to: at(ago - HOUR_MS) },
+  }));
 }
 
 /** Alarms of the workspace, or of the installation for who sees all of it. */
@@ -73,7 +78,9 @@ export function askedFirst(
   const get = (path: string, query: object): Asked => ({ url: addressOf(path, query), body: '' });
   if (pathname === '/')
     return [
-      get('/api/series', seriesAsked(workspace.id, grainOf(params), Date.now())),
+      ...seriesAsked(workspace.id, grainOf(params), Date.now()).map((query) =>
+        get('/api/series', query),
+      ),
       get('/api/alarms', alarmsAsked(workspace.id, me.role !== null)),
     ];
   const texts = (['search', 'value'] as const).map((name) => unaddressedKey(name, workspace.id));

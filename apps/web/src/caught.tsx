@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
-import { api, dataOf } from './api.ts';
+import { api } from './api.ts';
 import { CAUSE_ICONS } from './inbox-data.ts';
 import { useLinks } from './lead-filters.tsx';
 import { useCauseText, useCode } from './parts/code.ts';
@@ -21,12 +21,10 @@ export function Caught({ workspace, q }: { workspace: Workspace; q: string }) {
   const { data, error } = useQuery({
     queryKey: ['refused', 'found', workspace.id, q],
     queryFn: () =>
-      dataOf(
-        api.POST('/api/workspaces/{workspaceId}/search-refused', {
-          params: { path: { workspaceId: workspace.id } },
-          body: { q, limit: 20 },
-        }),
-      ),
+      api.post('/api/workspaces/{workspaceId}/search-refused', {
+        path: { workspaceId: workspace.id },
+        body: { q, limit: 20 },
+      }),
     placeholderData: keepPreviousData,
   });
   if (error !== null) return <Failure error={error} />;

@@ -15,7 +15,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useLocation } from 'wouter';
-import { api, dataOf } from './api.ts';
+import { api } from './api.ts';
+import { useChange } from './change.ts';
 import type { Endpoint } from './endpoint-form.tsx';
 import { type Try, useBacklog } from './pages/deliveries.tsx';
 import { AnswerBadge, isGood } from './parts/answer.tsx';
@@ -25,6 +26,7 @@ import { Secret } from './parts/secret.tsx';
 import { Failure } from './parts/standing.tsx';
 import { useSession } from './session.tsx';
 import { MoreMenu } from './parts/more-menu.tsx';
+import { typed, ticked } from './parts/typed.ts';
 
 /** How long it took, in words. */
 export function useTook(): (one: Pick<Try, 'durationMs'>) => string {
@@ -41,15 +43,13 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
   const [resending, resends] = useDisclosure();
   const [rotating, rotates] = useDisclosure();
   const [removing, removes] = useDisclosure();
-  const params = { path: { endpointId: endpoint.id } };
+  const path = { endpointId: endpoint.id };
   const active = endpoint.state === 'active';
   const toggle = useMutation({
     mutationFn: () =>
-      dataOf(
-        active
-          ? api.POST('/api/endpoints/{endpointId}/pause', { params })
-          : api.POST('/api/endpoints/{endpointId}/resume', { params }),
-      ),
+      active
+        ? api.post('/api/endpoints/{endpointId}/pause', { path })
+        : api.post('/api/endpoints/{endpointId}/resume', { path }),
     onSuccess: async (changed) => {
       queries.setQueryData(['endpoint', endpoint.id], changed);
       await queries.invalidateQueries({ queryKey: ['endpoints'] });
@@ -103,17 +103,12 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
 /** A message that a deliverer sends now, and its answer. */
 function Test({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
   const t = useTranslations('endpoint');
-  const queries = useQueryClient();
   const took = useTook();
-  const test = useMutation({
-    mutationFn: () =>
-      dataOf(
-        api.POST('/api/endpoints/{endpointId}/test', {
-          params: { path: { endpointId: endpoint.id } },
-        }),
-      ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['endpoint', endpoint.id, 'tries'] }),
-  });
+  const test = useChange(['endpoint', endpoint.id, 'tries'], () =>
+    api.post('/api/endpoints/{endpointId}/test', {
+      path: { endpointId: endpoint.id },
+    }),
+  );
   return (
     <FormModal
       opened
@@ -153,7 +148,6 @@ function yesterday(): string {
 
 function Resend({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
   const t = useTranslations('endpoint');
-  const queries = useQueryClient();
   const { data } = useBacklog(endpoint.id);
   const [choice, setChoice] = useState<Choice>('yesterday');
   const [from, setFrom] = useState('');
@@ -165,19 +159,15 @@ function Resend({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
     const [since, until] = choice === 'time' ? [momentOf(from), momentOf(to)] : [];
     return { ...(since !== undefined && { since }), ...(until !== undefined && { until }) };
   };
-  const resend = useMutation({
-    mutationFn: () =>
-      dataOf(
-        api.POST('/api/endpoints/{endpointId}/resend', {
-          params: { path: { endpointId: endpoint.id } },
-          body: filterOf(),
-        }),
-      ),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['runs'] });
-      close();
-    },
-  });
+  const resend = useChange(
+    ['runs'],
+    () =>
+      api.post('/api/endpoints/{endpointId}/resend', {
+        path: { endpointId: endpoint.id },
+        body: filterOf(),
+      }),
+    close,
+  );
   return (
     <FormModal
       opened
@@ -209,24 +199,13 @@ function Resend({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
             flex="1 1 200px"
             type="datetime-local"
             label={t('from')}
-            value={from}
-            onChange={({ currentTarget: { value } }) => setFrom(value)}
+            {...typed(from, setFrom)}
           />
-          <TextInput
-            flex="1 1 200px"
-            type="datetime-local"
-            label={t('to')}
-            value={to}
-            onChange={({ currentTarget: { value } }) => setTo(value)}
-          />
+          <TextInput flex="1 1 200px" type="datetime-local" label={t('to')} {...typed(to, setTo)} />
         </Group>
       )}
       {choice === 'everything' && (
-        <Checkbox
-          label={t('everythingSure')}
-          checked={sure}
-          onChange={({ currentTarget: { checked } }) => setSure(checked)}
-        />
+        <Checkbox label={t('everythingSure')} {...ticked(sure, setSure)} />
       )}
     </FormModal>
   );
@@ -240,12 +219,10 @@ function Rotate({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
   const [days, setDays] = useState('7');
   const rotate = useMutation({
     mutationFn: () =>
-      dataOf(
-        api.POST('/api/endpoints/{endpointId}/rotate', {
-          params: { path: { endpointId: endpoint.id } },
-          body: { overlapSeconds: Math.round(Number(days) * DAY_SECONDS) },
-        }),
-      ),
+      api.post('/api/endpoints/{endpointId}/rotate', {
+        path: { endpointId: endpoint.id },
+        body: { overlapSeconds: Math.round(Number(days) * DAY_SECONDS) },
+      }),
     onSuccess: ({ secret: _, ...changed }) =>
       queries.setQueryData(['endpoint', endpoint.id], changed),
   });
@@ -261,8 +238,7 @@ function Rotate({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
             label={t('overlap')}
             min={0}
             max={365}
-            value={days}
-            onChange={({ currentTarget: { value } }) => setDays(value)}
+            {...typed(days, setDays)}
           />
         </>
       )}
@@ -272,22 +248,17 @@ function Rotate({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
 
 function Remove({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
   const t = useTranslations('endpoint');
-  const queries = useQueryClient();
   const [, go] = useLocation();
   const { data } = useBacklog(endpoint.id);
   const [name, setName] = useState('');
-  const remove = useMutation({
-    mutationFn: () =>
-      dataOf(
-        api.DELETE('/api/endpoints/{endpointId}', {
-          params: { path: { endpointId: endpoint.id } },
-        }),
-      ),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['endpoints'] });
-      go('/deliveries');
-    },
-  });
+  const remove = useChange(
+    ['endpoints'],
+    () =>
+      api.delete('/api/endpoints/{endpointId}', {
+        path: { endpointId: endpoint.id },
+      }),
+    () => go('/deliveries'),
+  );
   return (
     <FormModal
       opened
@@ -301,8 +272,7 @@ function Remove({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
       <TextInput
         label={t('typeName', { name: endpoint.name })}
         autoComplete="off"
-        value={name}
-        onChange={({ currentTarget: { value } }) => setName(value)}
+        {...typed(name, setName)}
       />
     </FormModal>
   );

@@ -11,13 +11,12 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useTranslations } from 'use-intl';
-import type { Answer } from './api.ts';
-import type { paths } from './generated/api.ts';
+import type { Answer, Body } from './api.ts';
 import { linkChoices, useLinks } from './lead-filters.tsx';
+import { typed } from './parts/typed.ts';
 
 export type Endpoint = Answer<'/api/endpoints/{endpointId}', 'get'>;
-type Creation =
-  paths['/api/workspaces/{workspaceId}/endpoints']['post']['requestBody']['content']['application/json'];
+type Creation = Body<'/api/workspaces/{workspaceId}/endpoints', 'post'>;
 type Event = NonNullable<Creation['events']>[number];
 
 const EVENTS = [
@@ -129,9 +128,8 @@ export function EndpointFields({
       <TextInput
         label={t('name')}
         placeholder={t('nameExample')}
-        value={form.name}
         error={fault('/name')}
-        onChange={({ currentTarget: { value } }) => change({ name: value })}
+        {...typed(form.name, (name) => change({ name }))}
       />
       {!isHubspot && (
         <TextInput
@@ -140,9 +138,8 @@ export function EndpointFields({
           placeholder="https://crm.example.com/hooks/leads"
           spellCheck={false}
           inputMode="url"
-          value={form.url}
           error={fault('/url')}
-          onChange={({ currentTarget: { value } }) => change({ url: value })}
+          {...typed(form.url, (url) => change({ url }))}
         />
       )}
       {isHubspot && (
@@ -153,9 +150,8 @@ export function EndpointFields({
           autoComplete="off"
           size="xs"
           visibilityToggleButtonProps={{ tabIndex: 0, 'aria-label': t('showToken') }}
-          value={form.token}
           error={fault('/token')}
-          onChange={({ currentTarget: { value } }) => change({ token: value })}
+          {...typed(form.token, (token) => change({ token }))}
         />
       )}
       <Fieldset legend={t('what')} className="fields">
@@ -215,9 +211,8 @@ export function EndpointFields({
           minRows={2}
           spellCheck={false}
           classNames={{ input: 'mono' }}
-          value={form.rules}
           error={fault('/mapping')}
-          onChange={({ currentTarget: { value } }) => change({ rules: value })}
+          {...typed(form.rules, (rules) => change({ rules }))}
         />
       )}
       {known !== null && known.headers.length > 0 && (
@@ -236,9 +231,8 @@ export function EndpointFields({
           minRows={1}
           spellCheck={false}
           classNames={{ input: 'mono' }}
-          value={form.headers}
           error={fault('/headers')}
-          onChange={({ currentTarget: { value } }) => change({ headers: value })}
+          {...typed(form.headers, (headers) => change({ headers }))}
         />
       )}
     </Stack>

@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
-import { api, dataOf, faultsOf } from './api.ts';
+import { api, faultsOf } from './api.ts';
 import { type Endpoint, EndpointFields, formOf, settingsOf } from './endpoint-form.tsx';
 import { useSession } from './session.tsx';
-import { FormEnd } from './parts/form-end.tsx';
+import { PageForm } from './parts/page-form.tsx';
 
 /** What an administrator may change of an endpoint. */
 export function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
@@ -14,12 +14,10 @@ export function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
   const [form, setForm] = useState(formOf(endpoint));
   const save = useMutation({
     mutationFn: () =>
-      dataOf(
-        api.PATCH('/api/endpoints/{endpointId}', {
-          params: { path: { endpointId: endpoint.id } },
-          body: settingsOf(form),
-        }),
-      ),
+      api.patch('/api/endpoints/{endpointId}', {
+        path: { endpointId: endpoint.id },
+        body: settingsOf(form),
+      }),
     onSuccess: async (saved) => {
       setForm(formOf(saved));
       queries.setQueryData(['endpoint', endpoint.id], saved);
@@ -27,24 +25,19 @@ export function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
     },
   });
   return (
-    <form
-      className="narrow"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
+    <PageForm
+      act={save}
+      label={t('save')}
+      done={t('saved')}
+      disabled={!may('administrator', endpoint.workspaceId)}
     >
-      <fieldset className="bare" disabled={!may('administrator', endpoint.workspaceId)}>
-        <EndpointFields
-          workspaceId={endpoint.workspaceId}
-          form={form}
-          change={(changes) => setForm({ ...form, ...changes })}
-          fault={faultsOf(save.error)}
-          known={endpoint}
-        />
-        <FormEnd act={save} label={t('save')} done={t('saved')} />
-      </fieldset>
-    </form>
+      <EndpointFields
+        workspaceId={endpoint.workspaceId}
+        form={form}
+        change={(changes) => setForm({ ...form, ...changes })}
+        fault={faultsOf(save.error)}
+        known={endpoint}
+      />
+    </PageForm>
   );
 }

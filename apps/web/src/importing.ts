@@ -1,5 +1,6 @@
 import { useTranslations } from 'use-intl';
-import { type Answer, ApiProblem, type Problem } from './api.ts';
+import { accepted, type Answer } from './api.ts';
+import { addressOf } from './asked.ts';
 import type { paths } from './generated/api.ts';
 import type { Run } from './parts/run.tsx';
 
@@ -24,20 +25,9 @@ async function beginningOf(file: File): Promise<Blob> {
   return new Blob([end === -1 ? bytes : bytes.slice(0, end + 1)]);
 }
 
-async function post(path: string, query: object, body: Blob): Promise<Response> {
-  const params = new URLSearchParams(
-    Object.entries(query)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]): [string, string] => [name, String(value)]),
-  );
-  const response = await fetch(`${path}?${params.toString()}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/octet-stream', accept: 'application/json' },
-    body,
-  });
-  if (response.ok) return response;
-  if (response.status === 401) location.assign('/sign-in');
-  throw new ApiProblem((await response.json()) as Problem);
+function post(path: string, query: object, body: Blob): Promise<Response> {
+  const headers = { 'content-type': 'application/octet-stream', accept: 'application/json' };
+  return accepted(fetch(addressOf(path, query), { method: 'POST', headers, body }));
 }
 
 /** How a file would be read, with its first rows. Throws an ApiProblem. */

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
-import { type Answer, api, dataOf } from './api.ts';
+import { type Answer, api } from './api.ts';
 import type { IconName } from './parts/icon.tsx';
 
 export type RefusedCause = Answer<'/api/rejected/causes', 'get'>[number];
@@ -35,14 +35,12 @@ export function useInbox(workspaceId: string, seesAll: boolean) {
   return useQuery({
     queryKey: ['inbox', workspaceId, seesAll],
     queryFn: async (): Promise<Cause[]> => {
-      const params = { query: { workspaceId } };
+      const query = { workspaceId };
       const [refused, held, failed, pairs] = await Promise.all([
-        dataOf(api.GET('/api/rejected/causes', { params })),
-        dataOf(api.GET('/api/held/causes', { params })),
-        seesAll ? dataOf(api.GET('/api/failed/reasons')) : Promise.resolve<FailedReason[]>([]),
-        dataOf(
-          api.GET('/api/duplicates', { params: { query: { workspaceId, limit: MOST_PAIRS } } }),
-        ),
+        api.get('/api/rejected/causes', { query }),
+        api.get('/api/held/causes', { query }),
+        seesAll ? api.get('/api/failed/reasons') : Promise.resolve<FailedReason[]>([]),
+        api.get('/api/duplicates', { query: { workspaceId, limit: MOST_PAIRS } }),
       ]);
       const causes: Cause[] = [
         ...refused.map((cause): Cause => {

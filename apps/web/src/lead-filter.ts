@@ -1,9 +1,9 @@
-import type { paths } from './generated/api.ts';
+import type { Body } from './api.ts';
 
-type Asked = NonNullable<
-  paths['/api/workspaces/{workspaceId}/leads/search']['post']['requestBody']
->['content']['application/json'];
-export type LeadFilter = Omit<Asked, 'after' | 'limit'>;
+export type LeadFilter = Omit<
+  Body<'/api/workspaces/{workspaceId}/leads/search', 'post'>,
+  'after' | 'limit'
+>;
 
 export const PERIODS = ['today', '7d', '30d'] as const;
 type Period = (typeof PERIODS)[number];

@@ -3,7 +3,7 @@ import { useSessionStorage } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useFormatter, useMessages, useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
-import { api, dataOf } from './api.ts';
+import { api } from './api.ts';
 import { unaddressedKey } from './asked.ts';
 import { filterOf, PERIODS } from './lead-filter.ts';
 import { Icon } from './parts/icon.tsx';
@@ -13,7 +13,7 @@ import { useSession, type Workspace } from './session.tsx';
 export const useLinks = (workspaceId: string) =>
   useQuery({
     queryKey: ['links', workspaceId],
-    queryFn: () => dataOf(api.GET('/api/links', { params: { query: { workspaceId } } })),
+    queryFn: () => api.get('/api/links', { query: { workspaceId } }),
   });
 
 /** A link as people know it; one without a label by the beginning of its id. */
@@ -28,10 +28,7 @@ export const linkChoices = (links: readonly { id: string; label: string }[] = []
 export const useFields = (workspaceId: string) =>
   useQuery({
     queryKey: ['fields', workspaceId],
-    queryFn: () =>
-      dataOf(
-        api.GET('/api/workspaces/{workspaceId}/fields', { params: { path: { workspaceId } } }),
-      ),
+    queryFn: () => api.get('/api/workspaces/{workspaceId}/fields', { path: { workspaceId } }),
   });
 
 /** What a note says; one that these pages do not know yet, by its code. */

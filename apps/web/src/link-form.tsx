@@ -11,13 +11,11 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useTranslations } from 'use-intl';
-import type { Answer } from './api.ts';
-import type { paths } from './generated/api.ts';
+import type { Answer, Body } from './api.ts';
+import { typed, ticked } from './parts/typed.ts';
 
 export type Link = Answer<'/api/links/{linkId}', 'get'>;
-type Changes = NonNullable<
-  paths['/api/links/{linkId}']['patch']['requestBody']
->['content']['application/json'];
+type Changes = Body<'/api/links/{linkId}', 'patch'>;
 
 /** What stands in the form: texts as they are typed. Never a secret that was kept. */
 interface LinkForm {
@@ -141,9 +139,8 @@ export function LinkFields({
       <TextInput
         label={t('label')}
         placeholder={t('labelExample')}
-        value={form.label}
         error={fault('/label')}
-        onChange={({ currentTarget: { value } }) => change({ label: value })}
+        {...typed(form.label, (label) => change({ label }))}
       />
       <SegmentedControl
         aria-label={t('mode')}
@@ -156,8 +153,7 @@ export function LinkFields({
       />
       <Checkbox
         label={t('requireIdentity')}
-        checked={form.requireIdentity}
-        onChange={({ currentTarget: { checked } }) => change({ requireIdentity: checked })}
+        {...ticked(form.requireIdentity, (requireIdentity) => change({ requireIdentity }))}
       />
       <Fieldset legend={t('from')} className="fields">
         <Textarea
@@ -167,22 +163,19 @@ export function LinkFields({
           autosize
           minRows={2}
           spellCheck={false}
-          value={form.origins}
           error={fault('/origins')}
-          onChange={({ currentTarget: { value } }) => change({ origins: value })}
+          {...typed(form.origins, (origins) => change({ origins }))}
         />
         <Checkbox
           label={t('allowServers')}
-          checked={form.allowServers}
-          onChange={({ currentTarget: { checked } }) => change({ allowServers: checked })}
+          {...ticked(form.allowServers, (allowServers) => change({ allowServers }))}
         />
         <TextInput
           label={t('redirectUrl')}
           placeholder="https://lp.example.com/obrigado"
           spellCheck={false}
-          value={form.redirectUrl}
           error={fault('/redirectUrl')}
-          onChange={({ currentTarget: { value } }) => change({ redirectUrl: value })}
+          {...typed(form.redirectUrl, (redirectUrl) => change({ redirectUrl }))}
         />
       </Fieldset>
       <Fieldset legend={t('spam')} className="fields">
@@ -191,9 +184,8 @@ export function LinkFields({
             label={t('honeypot')}
             description={t('honeypotHint')}
             spellCheck={false}
-            value={form.honeypot}
             error={fault('/guard/honeypot')}
-            onChange={({ currentTarget: { value } }) => change({ honeypot: value })}
+            {...typed(form.honeypot, (honeypot) => change({ honeypot }))}
           />
           <NumberInput
             label={t('minFillSeconds')}
@@ -221,16 +213,14 @@ export function LinkFields({
               autoComplete="new-password"
               size="xs"
               visibilityToggleButtonProps={{ tabIndex: 0, 'aria-label': t('showSecret') }}
-              value={form.captchaSecret}
-              onChange={({ currentTarget: { value } }) => change({ captchaSecret: value })}
+              {...typed(form.captchaSecret, (captchaSecret) => change({ captchaSecret }))}
             />
           )}
         </Group>
         {form.captchaUrl !== null && (
           <Checkbox
             label={t('captchaClosed')}
-            checked={form.captchaClosed}
-            onChange={({ currentTarget: { checked } }) => change({ captchaClosed: checked })}
+            {...ticked(form.captchaClosed, (captchaClosed) => change({ captchaClosed }))}
           />
         )}
       </Fieldset>
@@ -255,9 +245,8 @@ export function LinkFields({
           type="date"
           label={t('lastDay')}
           description={t('lastDayHint')}
-          value={form.lastDay}
           error={fault('/expiresAt') ?? fault('/at')}
-          onChange={({ currentTarget: { value } }) => change({ lastDay: value })}
+          {...typed(form.lastDay, (lastDay) => change({ lastDay }))}
         />
       </Fieldset>
     </Stack>

@@ -12,13 +12,14 @@ import {
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
-import { api, dataOf, faultsOf } from './api.ts';
+import { api, faultsOf } from './api.ts';
 import type { Link } from './link-form.tsx';
 import { useNoteText } from './lead-filters.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Failure } from './parts/standing.tsx';
 import { textOf } from './parts/text.ts';
 import { useSession } from './session.tsx';
+import { typed } from './parts/typed.ts';
 
 type LinkMapping = NonNullable<Link['mapping']>;
 type Query = NonNullable<LinkMapping['rules'][string]>[number];
@@ -80,12 +81,10 @@ export function Mapping({ link }: { link: Link }) {
   const mapping = mappingOf(rules, list, link);
   const save = useMutation({
     mutationFn: () =>
-      dataOf(
-        api.PATCH('/api/links/{linkId}', {
-          params: { path: { linkId: link.id } },
-          body: { mapping },
-        }),
-      ),
+      api.patch('/api/links/{linkId}', {
+        path: { linkId: link.id },
+        body: { mapping },
+      }),
     onSuccess: (saved) => {
       setRules(rulesOf(saved));
       setList(saved.mapping?.rows ?? '');
@@ -93,8 +92,7 @@ export function Mapping({ link }: { link: Link }) {
     },
   });
   const propose = useMutation({
-    mutationFn: () =>
-      dataOf(api.GET('/api/links/{linkId}/suggestion', { params: { path: { linkId: link.id } } })),
+    mutationFn: () => api.get('/api/links/{linkId}/suggestion', { path: { linkId: link.id } }),
     onSuccess: (proposed) => setRules(rulesFrom(proposed.rules)),
   });
   const change = (at: number, changes: Partial<Rule>) =>
@@ -121,8 +119,7 @@ export function Mapping({ link }: { link: Link }) {
                   placeholder="email"
                   spellCheck={false}
                   w="38%"
-                  value={rule.field}
-                  onChange={({ currentTarget: { value } }) => change(index, { field: value })}
+                  {...typed(rule.field, (field) => change(index, { field }))}
                 />
                 <Textarea
                   aria-label={t('query')}
@@ -131,9 +128,8 @@ export function Mapping({ link }: { link: Link }) {
                   placeholder="$.answers.email"
                   spellCheck={false}
                   flex="1 1 40%"
-                  value={rule.queries}
                   error={fault(`/mapping/rules/${rule.field}`)}
-                  onChange={({ currentTarget: { value } }) => change(index, { queries: value })}
+                  {...typed(rule.queries, (queries) => change(index, { queries }))}
                 />
                 <ActionIcon
                   variant="subtle"
@@ -152,9 +148,8 @@ export function Mapping({ link }: { link: Link }) {
               description={t('rowsHint')}
               placeholder="$.leads"
               spellCheck={false}
-              value={list}
               error={isListAlone ? t('rowsAlone') : fault('/mapping/rows')}
-              onChange={({ currentTarget: { value } }) => setList(value)}
+              {...typed(list, setList)}
             />
           </Stack>
           {(save.error ?? propose.error) !== null && (
@@ -236,35 +231,30 @@ function Try({
 }) {
   const t = useTranslations('mapping');
   const noteText = useNoteText();
-  const [typed, setTyped] = useState<string | null>(null);
+  const [written, setWritten] = useState<string | null>(null);
   const [at, setAt] = useState(0);
   const { data: posts = [] } = useQuery({
     queryKey: ['bodies', link.id],
-    queryFn: () =>
-      dataOf(
-        api.GET('/api/submissions', { params: { query: { linkId: link.id, limit: BODIES } } }),
-      ),
+    queryFn: () => api.get('/api/submissions', { query: { linkId: link.id, limit: BODIES } }),
   });
   const submissionId = posts[at]?.submissionId;
   const newest = useQuery({
     queryKey: ['body', submissionId],
     queryFn: async () => {
-      const params = { path: { submissionId: submissionId ?? '' } };
-      const { body } = await dataOf(api.GET('/api/submissions/{submissionId}', { params }));
+      const path = { submissionId: submissionId ?? '' };
+      const { body } = await api.get('/api/submissions/{submissionId}', { path });
       return pretty(body);
     },
     enabled: submissionId !== undefined,
     placeholderData: keepPreviousData,
   });
-  const body = typed ?? newest.data ?? '';
+  const body = written ?? newest.data ?? '';
   const read = useMutation({
     mutationFn: () =>
-      dataOf(
-        api.POST('/api/links/{linkId}/try', {
-          params: { path: { linkId: link.id } },
-          body: { body, mapping },
-        }),
-      ),
+      api.post('/api/links/{linkId}/try', {
+        path: { linkId: link.id },
+        body: { body, mapping },
+      }),
     onSuccess: ({ lead }) => tell(lead),
   });
   return (
@@ -277,8 +267,7 @@ function Try({
         maxRows={16}
         spellCheck={false}
         classNames={{ input: 'mono' }}
-        value={body}
-        onChange={({ currentTarget: { value } }) => setTyped(value)}
+        {...typed(body, setWritten)}
       />
       <Group my="sm" gap="xs">
         <Button
@@ -294,7 +283,7 @@ function Try({
             variant="subtle"
             color="gray"
             onClick={() => {
-              setTyped(null);
+              setWritten(null);
               setAt((at + 1) % posts.length);
             }}
           >

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { type Answer, answered, api, dataOf } from './api.ts';
+import { type Answer, answered, api } from './api.ts';
 import {
   addressOf,
   alarmsAsked,
@@ -68,25 +68,28 @@ export function useFigures(workspaceId: string, grain: Grain, linkId?: string) {
     queryKey: ['series', workspaceId, grain, linkId],
     queryFn: async () => {
       const now = Date.now();
-      const query = {
-        ...seriesAsked(workspaceId, grain, now),
-        ...(linkId !== undefined && { linkId }),
-      };
-      return figuresOf(await dataOf(api.GET('/api/series', { params: { query } })), grain, now);
+      const asked = seriesAsked(workspaceId, grain, now).map((query) =>
+        api.get('/api/series', { query: { ...query, ...(linkId !== undefined && { linkId }) } }),
+      );
+      return figuresOf(await Promise.all(asked), grain, now);
     },
     initialData() {
+      if (linkId !== undefined) return undefined;
       const now = Date.now();
-      const url = addressOf('/api/series', seriesAsked(workspaceId, grain, now));
-      const series = linkId === undefined ? answered<Series>(url) : undefined;
+      const asked = seriesAsked(workspaceId, grain, now);
+      const series = answered<Series>(
+        ...asked.map((query) => ({ url: addressOf('/api/series', query), body: '' })),
+      );
       return series && figuresOf(series, grain, now);
     },
     refetchInterval: LOOK_EVERY_MS,
   });
 }
 
-function figuresOf({ rows, zone }: Series, grain: Grain, now: number): Figures {
+function figuresOf(series: readonly Series[], grain: Grain, now: number): Figures {
   const shown = SHOWN[grain];
-  const byTime = new Map(rows.map((row) => [row.at, row]));
+  const zone = series[0]?.zone ?? 'UTC';
+  const byTime = new Map(series.flatMap(({ rows }) => rows.map((row) => [row.at, row])));
   const key = (ago: number) => timeOf(grain, zone, now, ago);
   const times = Array.from({ length: shown }, (_, n) => shown - 1 - n).map((ago) => ({
     at: key(ago),
@@ -115,18 +118,21 @@ export function useRefused(workspaceId: string) {
     queryFn: async () => {
       const from = new Date(Date.now() - 7 * DAY_MS).toISOString();
       const query = { workspaceId, by: 'code' as const, from };
-      const { rows } = await dataOf(api.GET('/api/series', { params: { query } }));
+      const { rows } = await api.get('/api/series', { query });
       return rows.flatMap(({ code, n }) => (code && n ? [{ code, n }] : []));
     },
     refetchInterval: LOOK_EVERY_MS,
   });
 }
 
-/** Whether all of the last day that was accepted is accounted for. */
+/** Whether all that was accepted in the hours that are shown is accounted for. */
 export function useLedger(workspaceId: string) {
   return useQuery({
     queryKey: ['ledger', workspaceId],
-    queryFn: () => dataOf(api.GET('/api/ledger', { params: { query: { workspaceId } } })),
+    queryFn: () => {
+      const since = new Date(Date.now() - (SHOWN.hour - 1) * HOUR_MS).toISOString();
+      return api.get('/api/ledger', { query: { workspaceId, since } });
+    },
     refetchInterval: 4 * LOOK_EVERY_MS,
   });
 }
@@ -137,9 +143,12 @@ export function useAlarms(workspaceId: string, ofAll: boolean) {
     queryKey: ['alarms', workspaceId, ofAll],
     queryFn: async () => {
       const query = alarmsAsked(workspaceId, ofAll);
-      return dataOf(api.GET('/api/alarms', { params: { query } }));
+      return api.get('/api/alarms', { query });
     },
-    initialData: () => answered<Alarm[]>(addressOf('/api/alarms', alarmsAsked(workspaceId, ofAll))),
+    initialData() {
+      const url = addressOf('/api/alarms', alarmsAsked(workspaceId, ofAll));
+      return answered<Alarm[]>({ url, body: '' })?.[0];
+    },
     select: (alarms) => alarms.filter((one) => [workspaceId, null].includes(one.workspaceId)),
     refetchInterval: LOOK_EVERY_MS,
   });
@@ -150,7 +159,7 @@ export type Alarm = Answer<'/api/alarms', 'get'>[number];
 export function useQueue(sees: boolean, everyMs = LOOK_EVERY_MS) {
   return useQuery({
     queryKey: ['queue'],
-    queryFn: () => dataOf(api.GET('/api/queue')),
+    queryFn: () => api.get('/api/queue'),
     refetchInterval: everyMs,
     enabled: sees,
   });
@@ -161,14 +170,10 @@ export function useBacklog(workspaceId: string, sees: boolean) {
   return useQuery({
     queryKey: ['backlog', workspaceId],
     queryFn: async () => {
-      const endpoints = await dataOf(
-        api.GET('/api/endpoints', { params: { query: { workspaceId } } }),
-      );
+      const endpoints = await api.get('/api/endpoints', { query: { workspaceId } });
       const stats = await Promise.all(
         endpoints.map(({ id: endpointId }) =>
-          dataOf(
-            api.GET('/api/endpoints/{endpointId}/stats', { params: { path: { endpointId } } }),
-          ),
+          api.get('/api/endpoints/{endpointId}/stats', { path: { endpointId } }),
         ),
       );
       return {

@@ -4,10 +4,9 @@ import type { Place } from './shell.tsx';
 /** A page by its address. */
 interface Page {
   path: string;
-  /** Null: the console writes it itself, and it is no part of this app. */
-  load: (() => Promise<{ default: ComponentType }>) | null;
+  load: () => Promise<{ default: ComponentType }>;
   /** Where the menu leads to it. */
-  place?: Omit<Place, 'path' | 'isPlain'>;
+  place?: Omit<Place, 'path'>;
 }
 
 /** Every page, in the order of the menu; a chunk each. The console serves each other address as this app. */
@@ -74,8 +73,7 @@ const PAGES: readonly Page[] = [
 ];
 
 /** What the app shows at an address. */
-export const ROUTES = PAGES.flatMap(({ path, load }) => {
-  if (load === null) return [];
+export const ROUTES = PAGES.map(({ path, load }) => {
   let There: ComponentType | null = null;
   const bring = async () => {
     const module = await load();
@@ -85,7 +83,7 @@ export const ROUTES = PAGES.flatMap(({ path, load }) => {
   const Later = lazy(bring);
   // React would show that a page is on its way, and then hold it back for the rest of 300 ms.
   const Page = () => createElement(useState(() => There ?? Later)[0]);
-  return [{ path, Page, bring, isThere: () => There !== null }];
+  return { path, Page, bring, isThere: () => There !== null };
 });
 
 /** Brings the code of the page of an address, before it is shown; null if it is there. */
@@ -98,6 +96,6 @@ export function bringPage(address: string): Promise<unknown> | null {
 }
 
 /** What the menu leads to. */
-export const PLACES: readonly Place[] = PAGES.flatMap(({ path, load, place }) =>
-  place === undefined ? [] : [{ path, isPlain: load === null, ...place }],
+export const PLACES: readonly Place[] = PAGES.flatMap(({ path, place }) =>
+  place === undefined ? [] : [{ path, ...place }],
 );

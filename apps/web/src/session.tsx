@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, use } from 'react';
 import { useSearchParams } from 'wouter';
-import { type Answer, api, dataOf } from './api.ts';
+import { type Answer, api } from './api.ts';
 import { keepLookedAt, lookedAt } from './asked.ts';
 import { Failure, Waiting } from './parts/standing.tsx';
 
@@ -35,13 +35,13 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   const [params, setParams] = useSearchParams();
   const me = useQuery({
     queryKey: ['me'],
-    queryFn: () => dataOf(api.GET('/api/me')),
+    queryFn: () => api.get('/api/me'),
     initialData: leadgate.answered.me,
     staleTime: 300_000,
   });
   const workspaces = useQuery({
     queryKey: ['workspaces'],
-    queryFn: () => dataOf(api.GET('/api/workspaces')),
+    queryFn: () => api.get('/api/workspaces'),
     initialData: leadgate.answered.workspaces,
     staleTime: 60_000,
   });

@@ -16,11 +16,12 @@ import {
   useMantineColorScheme,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { type ReactNode, useEffect } from 'react';
+import { type ComponentType, type ReactNode, useEffect } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
 import { Icon, type IconName } from './parts/icon.tsx';
-import { type Role, useSession } from './session.tsx';
+import { Nothing, NotYours } from './parts/standing.tsx';
+import { type Role, useSession, type Workspace } from './session.tsx';
 import { LOCALES, TIME_ZONE, useLanguage } from './texts.tsx';
 
 /** Where the menu leads. */
@@ -30,8 +31,6 @@ export interface Place {
   icon: IconName;
   /** The least role, for all workspaces, that finds something there; without it: everybody's. */
   role?: Role;
-  /** A page that the console writes itself, and not this app. */
-  isPlain: boolean;
 }
 
 type PlaceName = Parameters<ReturnType<typeof useTranslations<'shell'>>>[0];
@@ -128,19 +127,19 @@ function Places({ places, path }: { places: readonly Place[]; path: string }) {
   const { may } = useSession();
   return places
     .filter(({ role }) => role === undefined || may(role))
-    .map(({ path: to, icon, name, isPlain }) => {
+    .map(({ path: to, icon, name }) => {
       const active = to === '/' ? path === to : path === to || path.startsWith(`${to}/`);
-      const shown = {
-        label: t(name),
-        leftSection: <Icon name={icon} />,
-        active,
-        'aria-current': active ? ('page' as const) : undefined,
-        className: 'place',
-      };
-      return isPlain ? (
-        <NavLink key={to} component="a" href={to} {...shown} />
-      ) : (
-        <NavLink key={to} component={Link} href={to} {...shown} />
+      return (
+        <NavLink
+          key={to}
+          component={Link}
+          href={to}
+          label={t(name)}
+          leftSection={<Icon name={icon} />}
+          active={active}
+          aria-current={active ? 'page' : undefined}
+          className="place"
+        />
       );
     });
 }
@@ -234,6 +233,29 @@ export function PageHead({
       </Group>
     </header>
   );
+}
+
+/**
+ * A page of the workspace that is looked at, begun anew for another one; without any, the overview says what makes one.
+ * `role`: the least that it is for.
+ */
+export function ofWorkspace(Page: ComponentType<{ workspace: Workspace }>, role?: Role) {
+  return function PageOfWorkspace() {
+    const t = useTranslations('standing');
+    const places = useTranslations('shell');
+    const { workspace, may } = useSession();
+    if (workspace === null)
+      return (
+        <>
+          <PageHead title={places('overview')} />
+          <Nothing icon="overview" title={t('noWorkspace')}>
+            {t('noWorkspaceHint')}
+          </Nothing>
+        </>
+      );
+    if (role !== undefined && !may(role, workspace.id)) return <NotYours />;
+    return <Page key={workspace.id} workspace={workspace} />;
+  };
 }
 
 /** To the list that a page is of; stands before its title. */

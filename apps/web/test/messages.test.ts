@@ -40,20 +40,26 @@ test('none is not said as one: to Portuguese “one” is zero too', () => {
 });
 
 /** Texts that codes of the API choose, so that no page names them. */
-const CHOSEN = [
-  ...['note.', 'code.', 'held.', 'overview.alarm.', 'shell.language.', 'settings.retention.'],
-];
+const CHOSEN = [...['note.', 'code.', 'held.', 'overview.alarm.', 'shell.', 'settings.retention.']];
 
 test('each text is one that a page asks for', () => {
   const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.tsx?$/.test(name) && !/generated|\.test\./.test(name))
-    .map(read)
-    .join('\n');
+    .map(read);
+  const all = sources.join('\n');
   const unused = [...en.keys()].filter((path) => {
-    const last = path.split('.').at(-1) ?? '';
-    // A text may be chosen by a value of the API, which is in the sources under its own name.
-    const named = new RegExp(`['"\`.]${last}['"\`]`).test(sources);
-    return !named && !CHOSEN.some((prefix) => path.startsWith(prefix));
+    const names = path.split('.');
+    const named = new RegExp(`['"\`.]${names.at(-1) ?? ''}['"\`]`);
+    // A text in a group of its namespace may be chosen by a value, which is in the sources under its own name.
+    const isAsked = (source: string) =>
+      source.includes(`useMessages().${names[0] ?? ''}`) ||
+      new RegExp(`\\b${names[0] ?? ''}\\b[^\\n]*useMessages\\(\\)`).test(source) ||
+      names.some(
+        (_, n) =>
+          source.includes(`useTranslations('${names.slice(0, n).join('.')}')`) &&
+          named.test(n === names.length - 1 ? source : all),
+      );
+    return !sources.some(isAsked) && !CHOSEN.some((prefix) => path.startsWith(prefix));
   });
   expect(unused).toEqual([]);
 });

@@ -20,7 +20,7 @@ import type { Work } from './runs.ts';
 import { Uuid } from './schema.ts';
 
 interface ReplayRejectedOptions extends ReadRejectedOptions {
-  /** What to make of it first; kept as its mending if it is accepted so. */
+  /** What to make of it first; kept as what it was mended to if it is accepted so. */
   changes?: FieldChanges;
   /** Says what would come of it, and changes nothing. */
   dryRun?: boolean;
@@ -351,8 +351,8 @@ function readParameters({ set, move, lenient = false, ...filter }: Parameters): 
 /** A preview looks at so many. */
 const MOST_TRIED = 5_000;
 
-/** What a mending would come to, without doing it. */
-export async function tryMending(
+/** What mending them would come to, without doing it. */
+export async function tryToMend(
   servers: Servers,
   workspaceId: string,
   parameters: Parameters,

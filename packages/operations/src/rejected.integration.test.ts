@@ -20,7 +20,7 @@ import {
   mendWork,
   replayAllRejected,
   replayRejected,
-  tryMending,
+  tryToMend,
 } from './rejected-bodies.ts';
 import { connectionsOf, operationsUnderTest } from '../test/operations.ts';
 import { type Call, Refusal } from './operation.ts';
@@ -262,11 +262,11 @@ test('what was refused for the same is a cause, whatever the order of its faults
   ]);
   const { cause = '' } = causes[0] ?? {};
   const how = { cause, linkId: link.linkId, move: { telephone: 'instagram' } };
-  expect(await tryMending(system, link.workspaceId, how)).toEqual({
+  expect(await tryToMend(system, link.workspaceId, how)).toEqual({
     ...{ accepted: 12, refused: 0, more: false },
   });
   const strict = { cause, linkId: link.linkId };
-  expect(await tryMending(system, link.workspaceId, strict)).toMatchObject({ refused: 12 });
+  expect(await tryToMend(system, link.workspaceId, strict)).toMatchObject({ refused: 12 });
   expect(await rejectedCauses(system.store, link.workspaceId)).toHaveLength(2);
 
   // Stopped at the first of those that are done at once, and gone on with.
@@ -327,7 +327,7 @@ test('a refused post is found by what it says, as JSON or as a form, in its work
   expect(found.map(({ bodyType }) => bodyType).toSorted()).toEqual(['form', 'json']);
 });
 
-test('what is dismissed waits no more, is taken by no mending of many, and can wait again', async () => {
+test('what is dismissed waits no more, is taken by no run that mends many, and can wait again', async () => {
   const link = await system.open();
   const kept = [];
   for (let n = 0; n < 3; n += 1) kept.push(await refuse(link, `{"email":"k${n}@example.com"}`));
@@ -343,7 +343,7 @@ test('what is dismissed waits no more, is taken by no mending of many, and can w
   expect(await dismiss(one)).toMatchObject({ count: 1 });
   expect(await dismiss(one)).toMatchObject({ count: 0 });
   expect(await rejectedCauses(system.store, workspaceId)).toMatchObject([{ total: 2 }]);
-  expect(await tryMending(system, workspaceId, { linkId })).toMatchObject({ accepted: 2 });
+  expect(await tryToMend(system, workspaceId, { linkId })).toMatchObject({ accepted: 2 });
 
   const all = await dismiss({ linkId, cause });
   if (all instanceof Refusal) throw new Error(all.detail);

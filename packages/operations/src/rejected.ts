@@ -15,7 +15,7 @@ import {
   mendWork,
   replayAllRejected,
   replayRejected,
-  tryMending,
+  tryToMend,
 } from './rejected-bodies.ts';
 import { invalid, operation, Refusal, refilling, type Connections } from './operation.ts';
 import { UNKNOWN_WORKSPACE } from './operator.ts';
@@ -234,7 +234,7 @@ export const rejected = {
     name: 'rejected.mend-all',
     id: 'mendAllRejected',
     method: 'POST',
-    path: '/workspaces/:workspaceId/mendings',
+    path: '/workspaces/:workspaceId/rejected/mend',
     summary: 'Mend refused bodies that fit, all in the same way, and take them',
     description:
       'Begins a run, which goes on after this is answered: see /runs. What is refused again stays as it is. With dryRun: says how many would be taken.',
@@ -255,7 +255,7 @@ export const rejected = {
     ]),
     run: async ({ workspaceId, dryRun = false, ...parameters }, connections, { actor }) => {
       if ((await findWorkspace(connections.store, workspaceId)) === null) return UNKNOWN_WORKSPACE;
-      if (dryRun) return tryMending(await serversOf(connections), workspaceId, parameters);
+      if (dryRun) return tryToMend(await serversOf(connections), workspaceId, parameters);
       const asked = { kind: 'mend', workspaceId, parameters, begunBy: actor } as const;
       return runOf(await connections.runner.begin(connections, asked, mendWork));
     },

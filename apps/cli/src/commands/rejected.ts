@@ -148,9 +148,9 @@ async function show(context: Context, id: string, options: JsonOption): Promise<
 
 async function mend(context: Context, id: string, options: MendOptions): Promise<void> {
   const rejectedId = readId(id, 'refused body');
-  const mending = await readMending(context.io.cwd, options);
+  const changes = await readChanges(context.io.cwd, options);
   const { mend } = await loadNoun('rejected');
-  const outcome = await call(context, mend, { rejectedId, ...mending });
+  const outcome = await call(context, mend, { rejectedId, ...changes });
   answer(context.io, options, outcome, () =>
     outcome.errors.length === 0
       ? `Mended; to take it: leadgate rejected replay ${rejectedId}\n`
@@ -177,7 +177,7 @@ async function decide(
   answer(context.io, options, done, () => `${told[done.count === 1 ? 0 : 1]}\n`);
 }
 
-async function readMending(
+async function readChanges(
   cwd: string,
   { set, body }: MendOptions,
 ): Promise<{ set: Record<string, string> } | { body: string }> {

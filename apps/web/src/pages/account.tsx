@@ -1,15 +1,18 @@
 import { Button, Code, Group, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useTranslations } from 'use-intl';
-import { api, dataOf, faultsOf } from '../api.ts';
+import { api, faultsOf } from '../api.ts';
+import { useChange } from '../change.ts';
 import { Copy } from '../parts/copy.tsx';
 import { FormModal } from '../parts/form-modal.tsx';
+import { PageForm } from '../parts/page-form.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Password } from '../settings/operators.tsx';
 import { PageHead } from '../shell.tsx';
+import { typed } from '../parts/typed.ts';
 
 /** What somebody may change of themselves: password, second factor, sessions. */
 export default function AccountPage() {
@@ -45,27 +48,20 @@ const Card = ({ title, children }: { title: string; children: ReactNode }) => (
 
 function OwnPassword() {
   const t = useTranslations('account');
-  const queries = useQueryClient();
   const [current, setCurrent] = useState('');
   const [password, setPassword] = useState('');
-  const change = useMutation({
-    mutationFn: () => dataOf(api.POST('/api/me/credentials', { body: { current, password } })),
-    onSuccess: async () => {
+  const change = useChange(
+    ['me', 'sessions'],
+    () => api.post('/api/me/credentials', { body: { current, password } }),
+    () => {
       setCurrent('');
       setPassword('');
-      await queries.invalidateQueries({ queryKey: ['me', 'sessions'] });
     },
-  });
+  );
   const fault = faultsOf(change.error);
   return (
     <Card title={t('password')}>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          change.mutate();
-        }}
-      >
+      <PageForm act={change} label={t('change')} done={t('changed')}>
         <Stack gap="sm">
           <Password
             label={t('current')}
@@ -80,22 +76,13 @@ function OwnPassword() {
             change={setPassword}
             error={fault('/password')}
           />
-          {change.error !== null && <Failure error={change.error} />}
-          <Group justify="flex-end">
-            {change.isSuccess && (
-              <Text size="sm" c="var(--good)" role="status">
-                {t('changed')}
-              </Text>
-            )}
-            <Button type="submit" loading={change.isPending}>
-              {t('change')}
-            </Button>
-          </Group>
         </Stack>
-      </form>
+      </PageForm>
     </Card>
   );
 }
+
+const FACTOR = ['me', 'second-factor'];
 
 type Asked = { what: 'authenticator' | 'drop' | 'key' } | { what: 'dropKey'; keyId: string };
 
@@ -104,8 +91,8 @@ function SecondFactor() {
   const t = useTranslations('account');
   const [asked, setAsked] = useState<Asked | null>(null);
   const { data, error } = useQuery({
-    queryKey: ['me', 'second-factor'],
-    queryFn: () => dataOf(api.GET('/api/me/second-factor')),
+    queryKey: FACTOR,
+    queryFn: () => api.get('/api/me/second-factor'),
   });
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
@@ -164,27 +151,19 @@ function SecondFactor() {
   );
 }
 
-const useFactorChanged = (): (() => Promise<void>) => {
-  const queries = useQueryClient();
-  return () => queries.invalidateQueries({ queryKey: ['me', 'second-factor'] });
-};
-
 /** Its secret is shown, and counts once a code of it was typed. */
 function Authenticator({ close }: { close: () => void }) {
   const t = useTranslations('account');
-  const changed = useFactorChanged();
   const [current, setCurrent] = useState('');
   const [code, setCode] = useState('');
   const begin = useMutation({
-    mutationFn: () => dataOf(api.POST('/api/me/second-factor', { body: { current } })),
+    mutationFn: () => api.post('/api/me/second-factor', { body: { current } }),
   });
-  const confirm = useMutation({
-    mutationFn: () => dataOf(api.POST('/api/me/second-factor/confirm', { body: { code } })),
-    onSuccess: async () => {
-      await changed();
-      close();
-    },
-  });
+  const confirm = useChange(
+    FACTOR,
+    () => api.post('/api/me/second-factor/confirm', { body: { code } }),
+    close,
+  );
   const pending = begin.data;
   return (
     <FormModal
@@ -217,9 +196,8 @@ function Authenticator({ close }: { close: () => void }) {
             inputMode="numeric"
             autoComplete="one-time-code"
             w={160}
-            value={code}
             error={faultsOf(confirm.error)('/code')}
-            onChange={({ currentTarget: { value } }) => setCode(value)}
+            {...typed(code, setCode)}
           />
         </>
       )}
@@ -229,29 +207,24 @@ function Authenticator({ close }: { close: () => void }) {
 
 function AddKey({ close }: { close: () => void }) {
   const t = useTranslations('account');
-  const changed = useFactorChanged();
   const [name, setName] = useState('');
   const [current, setCurrent] = useState('');
-  const add = useMutation({
-    async mutationFn() {
-      const asked = await dataOf(api.POST('/api/me/security-keys', { body: { current } }));
+  const add = useChange(
+    FACTOR,
+    async () => {
+      const asked = await api.post('/api/me/security-keys', { body: { current } });
       const { startRegistration } = await import('@simplewebauthn/browser');
       // The API says of it no more than that it is what the browser takes.
       const optionsJSON = asked as unknown as Parameters<
         typeof startRegistration
       >[0]['optionsJSON'];
       const answer = await startRegistration({ optionsJSON });
-      return dataOf(
-        api.POST('/api/me/security-keys/confirm', {
-          body: { name, answer: { ...answer, clientExtensionResults: {} } },
-        }),
-      );
+      return api.post('/api/me/security-keys/confirm', {
+        body: { name, answer: { ...answer, clientExtensionResults: {} } },
+      });
     },
-    onSuccess: async () => {
-      await changed();
-      close();
-    },
-  });
+    close,
+  );
   const fault = faultsOf(add.error);
   return (
     <FormModal opened close={close} title={t('addKey')} act={add}>
@@ -259,9 +232,8 @@ function AddKey({ close }: { close: () => void }) {
       <TextInput
         label={t('keyName')}
         placeholder="YubiKey"
-        value={name}
         error={fault('/name')}
-        onChange={({ currentTarget: { value } }) => setName(value)}
+        {...typed(name, setName)}
       />
       <Password
         label={t('current')}
@@ -277,23 +249,18 @@ function AddKey({ close }: { close: () => void }) {
 /** `keyId`: of a security key; null: the authenticator. */
 function Drop({ close, keyId }: { close: () => void; keyId: string | null }) {
   const t = useTranslations('account');
-  const changed = useFactorChanged();
   const [current, setCurrent] = useState('');
-  const drop = useMutation({
-    mutationFn: () =>
-      dataOf(
-        keyId === null
-          ? api.POST('/api/me/second-factor/drop', { body: { current } })
-          : api.POST('/api/me/security-keys/{keyId}/drop', {
-              params: { path: { keyId } },
-              body: { current },
-            }),
-      ),
-    onSuccess: async () => {
-      await changed();
-      close();
-    },
-  });
+  const drop = useChange(
+    FACTOR,
+    () =>
+      keyId === null
+        ? api.post('/api/me/second-factor/drop', { body: { current } })
+        : api.post('/api/me/security-keys/{keyId}/drop', {
+            path: { keyId },
+            body: { current },
+          }),
+    close,
+  );
   return (
     <FormModal opened close={close} title={t('drop')} act={drop} danger>
       <Text size="sm">{t('dropHint')}</Text>
@@ -310,16 +277,13 @@ function Drop({ close, keyId }: { close: () => void; keyId: string | null }) {
 
 function Sessions() {
   const t = useTranslations('account');
-  const queries = useQueryClient();
   const { data, error } = useQuery({
     queryKey: ['me', 'sessions'],
-    queryFn: () => dataOf(api.GET('/api/me/sessions')),
+    queryFn: () => api.get('/api/me/sessions'),
   });
-  const end = useMutation({
-    mutationFn: (sessionId: string) =>
-      dataOf(api.DELETE('/api/me/sessions/{sessionId}', { params: { path: { sessionId } } })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['me', 'sessions'] }),
-  });
+  const end = useChange(['me', 'sessions'], (sessionId: string) =>
+    api.delete('/api/me/sessions/{sessionId}', { path: { sessionId } }),
+  );
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
   return (

@@ -4,11 +4,12 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
-import { type Answer, api, dataOf } from '../api.ts';
-import { Failure, Nothing, NotYours, Waiting } from '../parts/standing.tsx';
+import { type Answer, api } from '../api.ts';
+import { Nothing, NotYours, Waiting, PageFailure } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { PageHead } from '../shell.tsx';
+import { typed } from '../parts/typed.ts';
 
 type Entry = Answer<'/api/audit', 'get'>[number] | Answer<'/api/reads', 'get'>[number];
 
@@ -37,9 +38,9 @@ export default function AuditPage() {
       enabled: allowed,
       queryFn: async ({ pageParam }): Promise<readonly Entry[]> => {
         const page = { ...filter, limit: A_PAGE, ...(pageParam !== null && { before: pageParam }) };
-        if (reads) return dataOf(api.GET('/api/reads', { params: { query: page } }));
+        if (reads) return api.get('/api/reads', { query: page });
         const query = { ...page, ...(named !== '' && { action: named }) };
-        return dataOf(api.GET('/api/audit', { params: { query } }));
+        return api.get('/api/audit', { query });
       },
       initialPageParam: null as number | null,
       getNextPageParam: (last) => (last.length < A_PAGE ? null : (last.at(-1)?.id ?? null)),
@@ -64,29 +65,18 @@ export default function AuditPage() {
             aria-label={t('action')}
             placeholder={t('actionExample')}
             w={190}
-            value={action}
-            onChange={({ currentTarget: { value } }) => setAction(value)}
+            {...typed(action, setAction)}
           />
         )}
         <TextInput
           aria-label={t('who')}
           placeholder={t('who')}
           w={140}
-          value={actor}
-          onChange={({ currentTarget: { value } }) => setActor(value)}
+          {...typed(actor, setActor)}
         />
-        <TextInput
-          type="date"
-          aria-label={t('since')}
-          value={since}
-          onChange={({ currentTarget: { value } }) => setSince(value)}
-        />
+        <TextInput type="date" aria-label={t('since')} {...typed(since, setSince)} />
       </div>
-      {error !== null && (
-        <div className="page-body">
-          <Failure error={error} />
-        </div>
-      )}
+      {error !== null && <PageFailure error={error} />}
       {isPending ? (
         <Waiting />
       ) : entries.length === 0 ? (

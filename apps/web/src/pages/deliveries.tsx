@@ -2,23 +2,23 @@ import { Badge, Button, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link } from 'wouter';
-import { type Answer, api, dataOf } from '../api.ts';
+import { type Answer, api } from '../api.ts';
 import type { Endpoint } from '../endpoint-form.tsx';
 import { useListKeys } from '../list-keys.ts';
 import { Icon } from '../parts/icon.tsx';
 import { isGood } from '../parts/answer.tsx';
-import { Failure, Nothing, NotYours } from '../parts/standing.tsx';
+import { Nothing, NotYours, PageFailure } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
-import { PageHead } from '../shell.tsx';
+import { ofWorkspace, PageHead } from '../shell.tsx';
 
 export type Try = Answer<'/api/endpoints/{endpointId}/tries', 'get'>[number];
 
-export default function DeliveriesPage() {
+export default ofWorkspace(DeliveriesPage);
+
+function DeliveriesPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('deliveries');
-  const leads = useTranslations('leads');
-  const { workspace, may } = useSession();
-  if (workspace === null) return <Nothing icon="deliveries" title={leads('noWorkspace')} />;
+  const { may } = useSession();
   return (
     <>
       <PageHead title={t('title')}>
@@ -44,8 +44,7 @@ function List({ workspace }: { workspace: Workspace }) {
   const { may } = useSession();
   const endpoints = useQuery({
     queryKey: ['endpoints', workspace.id],
-    queryFn: () =>
-      dataOf(api.GET('/api/endpoints', { params: { query: { workspaceId: workspace.id } } })),
+    queryFn: () => api.get('/api/endpoints', { query: { workspaceId: workspace.id } }),
     refetchInterval: LOOK_EVERY_MS,
   });
   const rows = endpoints.data ?? [];
@@ -53,11 +52,7 @@ function List({ workspace }: { workspace: Workspace }) {
     document.querySelectorAll<HTMLElement>('a.row')[index]?.focus(),
   );
   if (endpoints.error !== null)
-    return (
-      <div className="page-body">
-        <Failure error={endpoints.error} again={() => void endpoints.refetch()} />
-      </div>
-    );
+    return <PageFailure error={endpoints.error} again={() => void endpoints.refetch()} />;
   if (!endpoints.isPending && rows.length === 0)
     return (
       <Nothing icon="deliveries" title={t('none')}>
@@ -106,8 +101,7 @@ function List({ workspace }: { workspace: Workspace }) {
 export const useBacklog = (endpointId: string) =>
   useQuery({
     queryKey: ['endpoint', endpointId, 'stats'],
-    queryFn: () =>
-      dataOf(api.GET('/api/endpoints/{endpointId}/stats', { params: { path: { endpointId } } })),
+    queryFn: () => api.get('/api/endpoints/{endpointId}/stats', { path: { endpointId } }),
     refetchInterval: LOOK_EVERY_MS,
   });
 
@@ -120,11 +114,10 @@ function Row({ endpoint, isAt }: { endpoint: Endpoint; isAt: boolean }) {
   const tries = useQuery({
     queryKey: ['endpoint', endpoint.id, 'last'],
     queryFn: () =>
-      dataOf(
-        api.GET('/api/endpoints/{endpointId}/tries', {
-          params: { path: { endpointId: endpoint.id }, query: { limit: LAST_ANSWERS } },
-        }),
-      ),
+      api.get('/api/endpoints/{endpointId}/tries', {
+        path: { endpointId: endpoint.id },
+        query: { limit: LAST_ANSWERS },
+      }),
     refetchInterval: LOOK_EVERY_MS,
   });
   return (

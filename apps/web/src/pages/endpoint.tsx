@@ -12,14 +12,14 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Fragment, lazy, Suspense, useState } from 'react';
 import { useFormatter, useNow, useTranslations } from 'use-intl';
 import { Link, useParams, useSearchParams } from 'wouter';
-import { api, dataOf } from '../api.ts';
+import { api } from '../api.ts';
 import { EndpointActions, useTook } from '../endpoint-actions.tsx';
 import type { Endpoint } from '../endpoint-form.tsx';
 import { EndpointSettings } from '../endpoint-settings.tsx';
 import { AnswerBadge, useOutcome } from '../parts/answer.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { RunProgress } from '../parts/run.tsx';
-import { Failure, Nothing, NotYours, Waiting } from '../parts/standing.tsx';
+import { Failure, Nothing, NotYours, Waiting, PageFailure } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
@@ -29,17 +29,11 @@ export default function EndpointPage() {
   const { endpointId = '' } = useParams();
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ['endpoint', endpointId],
-    queryFn: () =>
-      dataOf(api.GET('/api/endpoints/{endpointId}', { params: { path: { endpointId } } })),
+    queryFn: () => api.get('/api/endpoints/{endpointId}', { path: { endpointId } }),
     refetchInterval: 10_000,
   });
   const { may } = useSession();
-  if (error !== null)
-    return (
-      <div className="page-body">
-        <Failure error={error} again={() => void refetch()} />
-      </div>
-    );
+  if (error !== null) return <PageFailure error={error} again={() => void refetch()} />;
   if (isPending) return <Waiting />;
   return may('operator', data.workspaceId) ? <EndpointView endpoint={data} /> : <NotYours />;
 }
@@ -164,18 +158,14 @@ function Tries({ endpoint }: { endpoint: Endpoint }) {
     useInfiniteQuery({
       queryKey: ['endpoint', endpoint.id, 'tries', failed],
       queryFn: ({ pageParam }) =>
-        dataOf(
-          api.GET('/api/endpoints/{endpointId}/tries', {
-            params: {
-              path,
-              query: {
-                limit: A_PAGE,
-                ...(failed && { failed }),
-                ...(pageParam !== null && { before: pageParam }),
-              },
-            },
-          }),
-        ),
+        api.get('/api/endpoints/{endpointId}/tries', {
+          path,
+          query: {
+            limit: A_PAGE,
+            ...(failed && { failed }),
+            ...(pageParam !== null && { before: pageParam }),
+          },
+        }),
       initialPageParam: null as string | null,
       getNextPageParam: (last) => (last.length < A_PAGE ? null : (last.at(-1)?.id ?? null)),
       refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 1 ? false : 5_000),
@@ -344,11 +334,9 @@ function Resends({ endpoint }: { endpoint: Endpoint }) {
   const { data } = useQuery({
     queryKey: ['runs', endpoint.workspaceId, 'resend'],
     queryFn: () =>
-      dataOf(
-        api.GET('/api/runs', {
-          params: { query: { workspaceId: endpoint.workspaceId, kind: 'resend', limit: 50 } },
-        }),
-      ),
+      api.get('/api/runs', {
+        query: { workspaceId: endpoint.workspaceId, kind: 'resend', limit: 50 },
+      }),
   });
   const last = data?.find(({ parameters }) => parameters['endpointId'] === endpoint.id);
   const isNews =

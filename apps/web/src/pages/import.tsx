@@ -16,22 +16,21 @@ import { RowTable, Sending, useSending } from '../import-sending.tsx';
 import { type Preview, previewFile, type PreviewQuery } from '../importing.ts';
 import { linkChoices, useLinks } from '../lead-filters.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Failure, Nothing, NotYours, Waiting } from '../parts/standing.tsx';
-import { useSession, type Workspace } from '../session.tsx';
-import { Back, PageHead } from '../shell.tsx';
+import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
+import type { Workspace } from '../session.tsx';
+import { Back, ofWorkspace, PageHead } from '../shell.tsx';
 import { TIME_ZONE } from '../texts.tsx';
+import { typed, ticked } from '../parts/typed.ts';
 
-export default function ImportPage() {
+export default ofWorkspace(ImportPage, 'operator');
+
+function ImportPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('import');
-  const leads = useTranslations('leads');
-  const { workspace, may } = useSession();
-  if (workspace === null) return <Nothing icon="imports" title={leads('noWorkspace')} />;
-  if (!may('operator', workspace.id)) return <NotYours />;
   return (
     <>
       <PageHead title={t('title')} before={<Back to="/imports" label={t('back')} />} />
       <div className="page-body">
-        <Wizard key={workspace.id} workspace={workspace} />
+        <Wizard workspace={workspace} />
       </div>
     </>
   );
@@ -296,8 +295,7 @@ function Columns({
           <TextInput
             label={t('zone')}
             w={180}
-            value={changes.timeZone ?? ''}
-            onChange={({ currentTarget: { value } }) => change({ timeZone: value })}
+            {...typed(changes.timeZone ?? '', (timeZone) => change({ timeZone }))}
           />
         )}
       </Group>
@@ -338,8 +336,7 @@ function Columns({
       <Group gap="lg">
         <Checkbox
           label={t('lenient')}
-          checked={changes.lenient ?? false}
-          onChange={({ currentTarget: { checked } }) => change({ lenient: checked })}
+          {...ticked(changes.lenient ?? false, (lenient) => change({ lenient }))}
         />
         <Group gap={8}>
           <Text size="sm" id="per-second">

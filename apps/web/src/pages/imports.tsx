@@ -3,21 +3,21 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
-import { type Answer, api, dataOf } from '../api.ts';
+import { type Answer, api } from '../api.ts';
 import { useImportCounts } from '../importing.ts';
 import { linkName, useLinks } from '../lead-filters.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { type Run, RunProgress, RunState } from '../parts/run.tsx';
-import { Failure, Nothing } from '../parts/standing.tsx';
+import { Nothing, PageFailure } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
-import { PageHead } from '../shell.tsx';
+import { ofWorkspace, PageHead } from '../shell.tsx';
 
-export default function ImportsPage() {
+export default ofWorkspace(ImportsPage);
+
+function ImportsPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('imports');
-  const leads = useTranslations('leads');
-  const { workspace, may } = useSession();
-  if (workspace === null) return <Nothing icon="imports" title={leads('noWorkspace')} />;
+  const { may } = useSession();
   return (
     <>
       <PageHead title={t('title')}>
@@ -44,7 +44,7 @@ export default function ImportsPage() {
           </>
         )}
       </PageHead>
-      <Runs key={workspace.id} workspace={workspace} />
+      <Runs workspace={workspace} />
     </>
   );
 }
@@ -65,20 +65,13 @@ function Runs({ workspace }: { workspace: Workspace }) {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ['runs', workspace.id, kind],
     queryFn: () =>
-      dataOf(
-        api.GET('/api/runs', {
-          params: { query: { workspaceId: workspace.id, limit: 100, ...(kind && { kind }) } },
-        }),
-      ),
+      api.get('/api/runs', {
+        query: { workspaceId: workspace.id, limit: 100, ...(kind && { kind }) },
+      }),
     refetchInterval: ({ state }) =>
       state.data?.some((run) => run.state === 'running') ? SOON_MS : LATER_MS,
   });
-  if (error !== null)
-    return (
-      <div className="page-body">
-        <Failure error={error} again={() => void refetch()} />
-      </div>
-    );
+  if (error !== null) return <PageFailure error={error} again={() => void refetch()} />;
   const runs = data ?? [];
   const open = runs.filter(({ state }) => state === 'running' || state === 'interrupted');
   return (

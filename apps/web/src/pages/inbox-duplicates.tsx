@@ -3,7 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
-import { type Answer, api, dataOf } from '../api.ts';
+import { type Answer, api } from '../api.ts';
 import { useRefreshed } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
 import { useFieldName } from '../parts/code.ts';
@@ -11,19 +11,14 @@ import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
 import { nameOf, textOf } from '../parts/text.ts';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
-import { Back, PageHead } from '../shell.tsx';
+import { Back, ofWorkspace, PageHead } from '../shell.tsx';
 
 type Pair = Answer<'/api/duplicates', 'get'>[number];
 type Lead = Answer<'/api/leads/{leadId}', 'get'>;
 
 const LISTED = 100;
 
-export default function DuplicatesPage() {
-  const t = useTranslations('inbox');
-  const { workspace } = useSession();
-  if (workspace === null) return <Nothing icon="merge" title={t('none')} />;
-  return <Pairs key={workspace.id} workspace={workspace} />;
-}
+export default ofWorkspace(Pairs);
 
 function Pairs({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('inbox');
@@ -33,13 +28,9 @@ function Pairs({ workspace }: { workspace: Workspace }) {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ['duplicates', workspace.id, leadId],
     queryFn: () =>
-      dataOf(
-        api.GET('/api/duplicates', {
-          params: {
-            query: { workspaceId: workspace.id, limit: LISTED, ...(leadId && { leadId }) },
-          },
-        }),
-      ),
+      api.get('/api/duplicates', {
+        query: { workspaceId: workspace.id, limit: LISTED, ...(leadId && { leadId }) },
+      }),
   });
   const pairs = data ?? [];
   const current = pairs.find(({ pair }) => pair === chosen) ?? pairs[0];
@@ -92,7 +83,7 @@ function Pairs({ workspace }: { workspace: Workspace }) {
 }
 
 const leadOf = (leadId: string) =>
-  dataOf(api.GET('/api/leads/{leadId}', { params: { path: { leadId }, query: { history: 1 } } }));
+  api.get('/api/leads/{leadId}', { path: { leadId }, query: { history: 1 } });
 
 const FIELDS = [
   ...(['name', 'email', 'telephone', 'document', 'birthday', 'profession', 'city'] as const),
@@ -111,11 +102,9 @@ function Compare({ pair: { workspaceId, a, b } }: { pair: Pair }) {
   });
   const merge = useMutation({
     mutationFn: ({ kept, other }: { kept: string; other: string }) =>
-      dataOf(
-        api.POST('/api/workspaces/{workspaceId}/leads/{leadId}/merge/{otherId}', {
-          params: { path: { workspaceId, leadId: kept, otherId: other } },
-        }),
-      ),
+      api.post('/api/workspaces/{workspaceId}/leads/{leadId}/merge/{otherId}', {
+        path: { workspaceId, leadId: kept, otherId: other },
+      }),
     onSuccess: refreshed,
   });
   if (error !== null) return <Failure error={error} />;

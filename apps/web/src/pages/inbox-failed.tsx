@@ -1,15 +1,17 @@
-import { Button, Code, Group, Modal, Text, TextInput } from '@mantine/core';
+import { Button, Code, Group, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
-import { api, dataOf } from '../api.ts';
+import { api } from '../api.ts';
 import { useRefreshed } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
-import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
+import { FormModal } from '../parts/form-modal.tsx';
+import { Failure, Nothing, Waiting, PageFailure } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
+import { typed } from '../parts/typed.ts';
 
 const LISTED = 100;
 
@@ -25,17 +27,14 @@ export default function FailedPage() {
   const [discarding, setDiscarding] = useState<string | null>(null);
   const list = useQuery({
     queryKey: ['failed', reason],
-    queryFn: () =>
-      dataOf(api.GET('/api/failed', { params: { query: { ...query, limit: LISTED } } })),
+    queryFn: () => api.get('/api/failed', { query: { ...query, limit: LISTED } }),
   });
   const retry = useMutation({
-    mutationFn: (jobId: string) =>
-      dataOf(api.POST('/api/failed/{jobId}/retry', { params: { path: { jobId } } })),
+    mutationFn: (jobId: string) => api.post('/api/failed/{jobId}/retry', { path: { jobId } }),
     onSettled: refreshed,
   });
   const all = useMutation({
-    mutationFn: (dryRun: boolean) =>
-      dataOf(api.POST('/api/failed/retry', { body: { ...query, dryRun } })),
+    mutationFn: (dryRun: boolean) => api.post('/api/failed/retry', { body: { ...query, dryRun } }),
     onSettled: refreshed,
   });
   const rows = list.data ?? [];
@@ -61,9 +60,7 @@ export default function FailedPage() {
         )}
       </PageHead>
       {(list.error ?? retry.error ?? all.error) !== null && (
-        <div className="page-body">
-          <Failure error={list.error ?? retry.error ?? all.error} />
-        </div>
+        <PageFailure error={list.error ?? retry.error ?? all.error} />
       )}
       {all.data !== undefined && (
         <div className="bar" role="status">
@@ -121,52 +118,36 @@ function Discard({ jobId, close }: { jobId: string; close: () => void }) {
   const [reason, setReason] = useState('');
   const act = useMutation({
     mutationFn: () =>
-      dataOf(
-        api.POST('/api/failed/{jobId}/discard', { params: { path: { jobId } }, body: { reason } }),
-      ),
+      api.post('/api/failed/{jobId}/discard', { path: { jobId }, body: { reason } }),
     async onSuccess() {
       close();
       await refreshed();
     },
   });
   return (
-    <Modal
+    <FormModal
       opened
-      onClose={close}
+      close={close}
       title={t('discardFailed')}
-      closeButtonProps={{ 'aria-label': t('cancel') }}
+      label={t('verb.discard')}
+      act={act}
+      danger
+      disabled={reason.trim() === ''}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          act.mutate();
-        }}
-      >
-        <TextInput
-          label={t('reason')}
-          description={t('reasonHint')}
-          required
-          value={reason}
-          onChange={({ currentTarget: { value } }) => setReason(value)}
-        />
-        {act.error !== null && <Failure error={act.error} />}
-        <Group justify="flex-end" mt="md">
-          <Button variant="default" onClick={close}>
-            {t('cancel')}
-          </Button>
-          <Button type="submit" color="red" loading={act.isPending}>
-            {t('verb.discard')}
-          </Button>
-        </Group>
-      </form>
-    </Modal>
+      <TextInput
+        label={t('reason')}
+        description={t('reasonHint')}
+        required
+        {...typed(reason, setReason)}
+      />
+    </FormModal>
   );
 }
 
 function Details({ jobId }: { jobId: string }) {
   const { data, error } = useQuery({
     queryKey: ['failed', 'job', jobId],
-    queryFn: () => dataOf(api.GET('/api/failed/{jobId}', { params: { path: { jobId } } })),
+    queryFn: () => api.get('/api/failed/{jobId}', { path: { jobId } }),
   });
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;

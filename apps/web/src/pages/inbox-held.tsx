@@ -3,15 +3,15 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
-import { type Answer, api, dataOf } from '../api.ts';
+import { type Answer, api } from '../api.ts';
 import { useRefreshed } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
 import { useCode } from '../parts/code.ts';
-import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
+import { Failure, Nothing, Waiting, PageFailure } from '../parts/standing.tsx';
 import { nameOf } from '../parts/text.ts';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
-import { Back, PageHead } from '../shell.tsx';
+import { Back, ofWorkspace, PageHead } from '../shell.tsx';
 
 type Held = Answer<'/api/held', 'get'>[number];
 type Verb = 'release' | 'discard' | 'restore';
@@ -22,23 +22,18 @@ const LISTED = 500;
 const AT_ONCE = 4;
 
 const actOn = (verb: Verb, heldId: string): Promise<unknown> => {
-  const params = { path: { heldId } };
+  const path = { heldId };
   switch (verb) {
     case 'release':
-      return dataOf(api.POST('/api/held/{heldId}/release', { params }));
+      return api.post('/api/held/{heldId}/release', { path });
     case 'discard':
-      return dataOf(api.POST('/api/held/{heldId}/discard', { params }));
+      return api.post('/api/held/{heldId}/discard', { path });
     case 'restore':
-      return dataOf(api.POST('/api/held/{heldId}/restore', { params }));
+      return api.post('/api/held/{heldId}/restore', { path });
   }
 };
 
-export default function HeldPage() {
-  const t = useTranslations('inbox');
-  const { workspace } = useSession();
-  if (workspace === null) return <Nothing icon="inbox" title={t('none')} />;
-  return <HeldPosts key={workspace.id} workspace={workspace} />;
-}
+export default ofWorkspace(HeldPosts);
 
 function HeldPosts({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('inbox');
@@ -52,17 +47,13 @@ function HeldPosts({ workspace }: { workspace: Workspace }) {
   const list = useQuery({
     queryKey: ['held', workspace.id, reason, linkId, state],
     queryFn: () =>
-      dataOf(
-        api.GET('/api/held', {
-          params: {
-            query: {
-              ...{ workspaceId: workspace.id, state, limit: LISTED },
-              ...(reason !== null && { reason }),
-              ...(linkId !== null && { linkId }),
-            },
-          },
-        }),
-      ),
+      api.get('/api/held', {
+        query: {
+          ...{ workspaceId: workspace.id, state, limit: LISTED },
+          ...(reason !== null && { reason }),
+          ...(linkId !== null && { linkId }),
+        },
+      }),
   });
   const decide = useDecide();
   const mayAct = may('operator', workspace.id);
@@ -112,9 +103,7 @@ function HeldPosts({ workspace }: { workspace: Workspace }) {
         ))}
       </PageHead>
       {list.error !== null ? (
-        <div className="page-body">
-          <Failure error={list.error} again={() => void list.refetch()} />
-        </div>
+        <PageFailure error={list.error} again={() => void list.refetch()} />
       ) : list.isPending ? (
         <Waiting />
       ) : (
@@ -273,7 +262,7 @@ function Decided({ decide }: { decide: Decide }) {
 function Details({ heldId }: { heldId: string }) {
   const { data, error } = useQuery({
     queryKey: ['held', 'post', heldId],
-    queryFn: () => dataOf(api.GET('/api/held/{heldId}', { params: { path: { heldId } } })),
+    queryFn: () => api.get('/api/held/{heldId}', { path: { heldId } }),
   });
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;

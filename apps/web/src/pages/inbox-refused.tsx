@@ -13,30 +13,29 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
-import { type Answer, api, ApiProblem, dataOf } from '../api.ts';
+import { type Answer, api, ApiProblem } from '../api.ts';
 import { type RefusedCause, useInbox, useRefreshed } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
 import { pathOf, useCauseText, useCode, useFieldName } from '../parts/code.ts';
 import { RunProgress, useRun } from '../parts/run.tsx';
-import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
+import { Failure, Nothing, Waiting, PageFailure } from '../parts/standing.tsx';
 import { textOf } from '../parts/text.ts';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
-import { Back, PageHead } from '../shell.tsx';
+import { Back, ofWorkspace, PageHead } from '../shell.tsx';
+import { typed } from '../parts/typed.ts';
 
 type Post = Answer<'/api/rejected', 'get'>[number];
 
 const LISTED = 50;
 
-export default function RefusedPage() {
-  const t = useTranslations('inbox');
-  const { workspace } = useSession();
+export default ofWorkspace(RefusedPage);
+
+function RefusedPage({ workspace }: { workspace: Workspace }) {
   const [params] = useSearchParams();
-  if (workspace === null) return <Nothing icon="inbox" title={t('none')} />;
   const cause = params.get('cause');
   const linkId = params.get('link');
-  const key = `${workspace.id} ${cause} ${linkId}`;
-  return <Refused key={key} workspace={workspace} cause={cause} linkId={linkId} />;
+  return <Refused key={`${cause} ${linkId}`} workspace={workspace} cause={cause} linkId={linkId} />;
 }
 
 function Refused({
@@ -63,17 +62,13 @@ function Refused({
   const list = useQuery({
     queryKey: ['refused', workspace.id, cause, linkId],
     queryFn: () =>
-      dataOf(
-        api.GET('/api/rejected', {
-          params: {
-            query: {
-              ...{ workspaceId: workspace.id, replayed: false, limit: LISTED },
-              ...(cause !== null && { cause }),
-              ...(linkId !== null && { linkId }),
-            },
-          },
-        }),
-      ),
+      api.get('/api/rejected', {
+        query: {
+          ...{ workspaceId: workspace.id, replayed: false, limit: LISTED },
+          ...(cause !== null && { cause }),
+          ...(linkId !== null && { linkId }),
+        },
+      }),
     enabled: cause !== null,
   });
   const posts = list.data ?? [];
@@ -92,11 +87,7 @@ function Refused({
     ['e', () => document.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()],
   ]);
   if (list.error !== null)
-    return (
-      <div className="page-body">
-        <Failure error={list.error} again={() => void list.refetch()} />
-      </div>
-    );
+    return <PageFailure error={list.error} again={() => void list.refetch()} />;
   const first = posts[0];
   return (
     <>
@@ -112,7 +103,7 @@ function Refused({
         }
       />
       <div className="page-body">
-        {run !== null && <Mending run={run} />}
+        {run !== null && <MendProgress run={run} />}
         <LeftOut leaveOut={leaveOut} />
         {run === null && group !== undefined && may('operator', workspace.id) && (
           <MendAll workspace={workspace} group={group} begun={setRun} leaveOut={leaveOut} />
@@ -147,19 +138,18 @@ function Refused({
 /** Leaves posts out, some or all of a cause; those that were left out at a moment wait again. */
 function useLeaveOut(workspaceId: string) {
   const refreshed = useRefreshed();
-  const params = { path: { workspaceId } };
+  const path = { workspaceId };
   return useMutation({
     async mutationFn(
       which:
         { rejectedIds: string[] } | { cause: string; linkId: string } | { dismissedAt: string },
     ) {
       if (!('dismissedAt' in which))
-        return dataOf(
-          api.POST('/api/workspaces/{workspaceId}/rejected/dismiss', { params, body: which }),
-        );
-      await dataOf(
-        api.POST('/api/workspaces/{workspaceId}/rejected/restore', { params, body: which }),
-      );
+        return api.post('/api/workspaces/{workspaceId}/rejected/dismiss', {
+          path,
+          body: which,
+        });
+      await api.post('/api/workspaces/{workspaceId}/rejected/restore', { path, body: which });
       return null;
     },
     onSettled: refreshed,
@@ -255,8 +245,7 @@ function Mend({
   const t = useTranslations('inbox');
   const { data, error, isPending } = useQuery({
     queryKey: ['refused', 'post', rejectedId],
-    queryFn: () =>
-      dataOf(api.GET('/api/rejected/{rejectedId}', { params: { path: { rejectedId } } })),
+    queryFn: () => api.get('/api/rejected/{rejectedId}', { path: { rejectedId } }),
   });
   if (error !== null) return <Failure error={error} />;
   if (isPending) return <Waiting />;
@@ -283,20 +272,18 @@ function MendForm({
   const nameOfField = useFieldName();
   const { may } = useSession();
   const refreshed = useRefreshed();
-  const params = { path: { rejectedId: post.rejectedId } };
+  const path = { rejectedId: post.rejectedId };
   const body = post.mended ?? post;
   const fields = fieldsOf(body.body, body.bodyType);
-  const [typed, setTyped] = useState<Record<string, string>>({});
+  const [written, setWritten] = useState<Record<string, string>>({});
   const [whole, setWhole] = useState(body.body);
   const act = useMutation({
     async mutationFn(lenient: boolean) {
       if (fields === null && whole !== body.body)
-        await dataOf(
-          api.POST('/api/rejected/{rejectedId}/mend', { params, body: { body: whole } }),
-        );
-      if (Object.keys(typed).length > 0)
-        await dataOf(api.POST('/api/rejected/{rejectedId}/mend', { params, body: { set: typed } }));
-      return dataOf(api.POST('/api/rejected/{rejectedId}/replay', { params, body: { lenient } }));
+        await api.post('/api/rejected/{rejectedId}/mend', { path, body: { body: whole } });
+      if (Object.keys(written).length > 0)
+        await api.post('/api/rejected/{rejectedId}/mend', { path, body: { set: written } });
+      return api.post('/api/rejected/{rejectedId}/replay', { path, body: { lenient } });
     },
     async onSuccess() {
       next();
@@ -347,8 +334,7 @@ function MendForm({
               classNames={{ input: 'mono' }}
               autosize
               minRows={6}
-              value={whole}
-              onChange={({ currentTarget: { value } }) => setWhole(value)}
+              {...typed(whole, setWhole)}
             />
           ) : (
             <div className="mend-fields">
@@ -356,10 +342,10 @@ function MendForm({
                 <TextInput
                   key={path}
                   label={nameOfField(path)}
-                  value={typed[path] ?? fields[path] ?? ''}
+                  value={written[path] ?? fields[path] ?? ''}
                   error={faultAt(path)}
                   onChange={({ currentTarget: { value } }) =>
-                    setTyped((now) => ({ ...now, [path]: value }))
+                    setWritten((now) => ({ ...now, [path]: value }))
                   }
                 />
               ))}
@@ -414,14 +400,14 @@ function MendForm({
   );
 }
 
-/** A mending that was begun here, and of how many. */
+/** A run that mends, begun here, and of how many. */
 interface Begun {
   id: string;
   total: number;
 }
 
-/** How far a mending is; the lists are read again once it has ended. */
-function Mending({ run: { id, total } }: { run: Begun }) {
+/** How far it is; the lists are read again once it has ended. */
+function MendProgress({ run: { id, total } }: { run: Begun }) {
   const t = useTranslations('inbox');
   const refreshed = useRefreshed();
   const { data } = useRun(id);
@@ -467,11 +453,9 @@ function MendAll({
     ...(way === 'move' && to !== null && { move: { [field]: to } }),
     ...(way === 'set' && { set: { [field]: value } }),
   };
-  const params = { path: { workspaceId: workspace.id } };
+  const path = { workspaceId: workspace.id };
   const post = (dryRun: boolean) =>
-    dataOf(
-      api.POST('/api/workspaces/{workspaceId}/mendings', { params, body: { ...input, dryRun } }),
-    );
+    api.post('/api/workspaces/{workspaceId}/rejected/mend', { path, body: { ...input, dryRun } });
   const preview = useMutation({
     async mutationFn() {
       const answer = await post(true);

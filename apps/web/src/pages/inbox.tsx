@@ -8,19 +8,19 @@ import { type Cause, CAUSE_ICONS, useInbox } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
 import { useCauseText, useCode } from '../parts/code.ts';
 import { Icon } from '../parts/icon.tsx';
-import { Failure, Nothing } from '../parts/standing.tsx';
+import { Nothing, PageFailure } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
-import { PageHead } from '../shell.tsx';
+import { ofWorkspace, PageHead } from '../shell.tsx';
 
-export default function InboxPage() {
+export default ofWorkspace(InboxPage);
+
+function InboxPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('inbox');
-  const leads = useTranslations('leads');
-  const { workspace, may } = useSession();
+  const { may } = useSession();
   const [typed, setTyped] = useState('');
   const [q, setQ] = useState('');
   const search = useDebouncedCallback(setQ, 250);
-  if (workspace === null) return <Nothing icon="inbox" title={leads('noWorkspace')} />;
   return (
     <>
       <PageHead title={t('title')}>
@@ -40,7 +40,7 @@ export default function InboxPage() {
         )}
       </PageHead>
       {q.length < 3 ? (
-        <Causes key={workspace.id} workspace={workspace} />
+        <Causes workspace={workspace} />
       ) : (
         <div className="page-body">
           <Caught workspace={workspace} q={q} />
@@ -70,12 +70,7 @@ function Causes({ workspace }: { workspace: Workspace }) {
       ['e', open],
     ],
   );
-  if (error !== null)
-    return (
-      <div className="page-body">
-        <Failure error={error} again={() => void refetch()} />
-      </div>
-    );
+  if (error !== null) return <PageFailure error={error} again={() => void refetch()} />;
   if (data === undefined)
     return (
       <div className="page-body" role="status" aria-label={t('title')}>

@@ -5,7 +5,6 @@ import {
   Checkbox,
   Group,
   Menu,
-  Modal,
   Stack,
   Text,
   Textarea,
@@ -17,18 +16,20 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Fragment, type ReactNode, useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useParams } from 'wouter';
-import { type Answer, api, ApiProblem, dataOf, type Problem } from '../api.ts';
+import { type Answer, api, ApiProblem, type Problem } from '../api.ts';
 import { useNoteText } from '../lead-filters.tsx';
 import { AnswerBadge, isGood } from '../parts/answer.tsx';
 import { useFieldName } from '../parts/code.ts';
 import { Copy } from '../parts/copy.tsx';
+import { FormModal } from '../parts/form-modal.tsx';
 import { Icon, type IconName } from '../parts/icon.tsx';
-import { Failure, Waiting } from '../parts/standing.tsx';
+import { Failure, Waiting, PageFailure } from '../parts/standing.tsx';
 import { nameOf, textOf } from '../parts/text.ts';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
 import { MoreMenu } from '../parts/more-menu.tsx';
+import { typed, ticked } from '../parts/typed.ts';
 
 type Lead = Answer<'/api/leads/{leadId}', 'get'>;
 type Step = Lead['history'][number];
@@ -48,19 +49,11 @@ export default function LeadPage() {
   const { leadId = '' } = useParams();
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ['lead', leadId],
-    queryFn: () =>
-      dataOf(
-        api.GET('/api/leads/{leadId}', { params: { path: { leadId }, query: { history: 200 } } }),
-      ),
+    queryFn: () => api.get('/api/leads/{leadId}', { path: { leadId }, query: { history: 200 } }),
   });
   if (error instanceof ApiProblem && error.problem.erasure !== undefined)
     return <ErasedLead erasure={error.problem.erasure} />;
-  if (error !== null)
-    return (
-      <div className="page-body">
-        <Failure error={error} again={() => void refetch()} />
-      </div>
-    );
+  if (error !== null) return <PageFailure error={error} again={() => void refetch()} />;
   return isPending ? <Waiting /> : <LeadView lead={data} />;
 }
 
@@ -392,12 +385,11 @@ function useEvents({ leadId, workspaceId }: Lead): Happening[] {
   const { may } = useSession();
   const events = useQuery({
     queryKey: ['lead', leadId, 'events'],
-    queryFn: () =>
-      dataOf(api.GET('/api/leads/{leadId}/events', { params: { path: { leadId }, query: {} } })),
+    queryFn: () => api.get('/api/leads/{leadId}/events', { path: { leadId }, query: {} }),
   });
   const reads = useQuery({
     queryKey: ['lead', leadId, 'reads'],
-    queryFn: () => dataOf(api.GET('/api/reads', { params: { query: { leadId, limit: 200 } } })),
+    queryFn: () => api.get('/api/reads', { query: { leadId, limit: 200 } }),
     enabled: may('administrator'),
   });
   const to = (endpointId: string, endpoint: string) => ({
@@ -532,14 +524,7 @@ function Act({ lead }: { lead: Lead }) {
           </Menu.Item>
         </MoreMenu>
       )}
-      <Modal
-        opened={erasing}
-        onClose={close}
-        title={t('eraseTitle')}
-        closeButtonProps={{ 'aria-label': t('cancel') }}
-      >
-        <Erase lead={lead} close={close} />
-      </Modal>
+      {erasing && <Erase lead={lead} close={close} />}
     </>
   );
 }
@@ -551,12 +536,10 @@ function Erase({ lead, close }: { lead: Lead; close: () => void }) {
   const [sure, setSure] = useState(false);
   const queries = useQueryClient();
   const ask = (dryRun: boolean) =>
-    dataOf(
-      api.POST('/api/workspaces/{workspaceId}/erasures', {
-        params: { path: { workspaceId: lead.workspaceId } },
-        body: { leadId: lead.leadId, reason: reason.trim() || '-', dryRun },
-      }),
-    );
+    api.post('/api/workspaces/{workspaceId}/erasures', {
+      path: { workspaceId: lead.workspaceId },
+      body: { leadId: lead.leadId, reason: reason.trim() || '-', dryRun },
+    });
   const preview = useQuery({ queryKey: ['erasure', lead.leadId], queryFn: () => ask(true) });
   const erase = useMutation({
     mutationFn: () => ask(false),
@@ -567,52 +550,34 @@ function Erase({ lead, close }: { lead: Lead; close: () => void }) {
   });
   const counts = preview.data?.counts;
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        erase.mutate();
-      }}
+    <FormModal
+      opened
+      close={close}
+      title={t('eraseTitle')}
+      label={t('erase')}
+      act={erase}
+      danger
+      disabled={!sure || reason.trim() === ''}
     >
-      <Stack gap="sm">
-        <Text size="sm">{t('eraseHint')}</Text>
-        {preview.error !== null && <Failure error={preview.error} />}
-        {counts !== undefined && (
-          <p className="soft">
-            {t('eraseCounts', {
-              ...{ submissions: counts.submissions, identities: counts.identities },
-              others: counts.rejected + counts.held + counts.discarded + counts.failed,
-            })}
-          </p>
-        )}
-        <Textarea
-          label={t('reason')}
-          description={t('reasonHint')}
-          required
-          autosize
-          minRows={2}
-          value={reason}
-          onChange={({ currentTarget: { value } }) => setReason(value)}
-        />
-        <Checkbox
-          label={t('eraseSure')}
-          checked={sure}
-          onChange={({ currentTarget: { checked } }) => setSure(checked)}
-        />
-        {erase.error !== null && <Failure error={erase.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={close}>
-            {t('cancel')}
-          </Button>
-          <Button
-            type="submit"
-            color="red"
-            loading={erase.isPending}
-            disabled={!sure || reason.trim() === ''}
-          >
-            {t('erase')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      <Text size="sm">{t('eraseHint')}</Text>
+      {preview.error !== null && <Failure error={preview.error} />}
+      {counts !== undefined && (
+        <p className="soft">
+          {t('eraseCounts', {
+            ...{ submissions: counts.submissions, identities: counts.identities },
+            others: counts.rejected + counts.held + counts.discarded + counts.failed,
+          })}
+        </p>
+      )}
+      <Textarea
+        label={t('reason')}
+        description={t('reasonHint')}
+        required
+        autosize
+        minRows={2}
+        {...typed(reason, setReason)}
+      />
+      <Checkbox label={t('eraseSure')} {...ticked(sure, setSure)} />
+    </FormModal>
   );
 }

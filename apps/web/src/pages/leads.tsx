@@ -21,7 +21,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
-import { type Answer, answered, api, dataOf } from '../api.ts';
+import { type Answer, answered, api } from '../api.ts';
 import { leadsAsked } from '../asked.ts';
 import { Caught } from '../caught.tsx';
 import {
@@ -34,10 +34,11 @@ import {
 import { useListKeys } from '../list-keys.ts';
 import { Icon } from '../parts/icon.tsx';
 import { nameOf, textOf } from '../parts/text.ts';
-import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
+import { Failure, Nothing, Waiting, PageFailure } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
-import { PageHead } from '../shell.tsx';
+import { ofWorkspace, PageHead } from '../shell.tsx';
+import { typed } from '../parts/typed.ts';
 
 type LeadList = Answer<'/api/workspaces/{workspaceId}/leads/search', 'post'>;
 type Lead = LeadList['leads'][number];
@@ -55,12 +56,7 @@ const TIMES: readonly string[] = ['createdAt', 'updatedAt'] satisfies Column[];
 /** Those that give way when a window is too narrow for all. */
 const LONG: readonly string[] = ['email', 'utmCampaign'] satisfies Column[];
 
-export default function LeadsPage() {
-  const t = useTranslations('leads');
-  const { workspace } = useSession();
-  if (workspace === null) return <Nothing icon="leads" title={t('noWorkspace')} />;
-  return <Leads workspace={workspace} />;
-}
+export default ofWorkspace(Leads);
 
 function Leads({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('leads');
@@ -111,7 +107,7 @@ function Leads({ workspace }: { workspace: Workspace }) {
         ))}
       </div>
       {q === '' ? (
-        <Filtered key={workspace.id} workspace={workspace} columns={columns} />
+        <Filtered workspace={workspace} columns={columns} />
       ) : (
         <Found workspace={workspace} q={q} columns={columns} />
       )}
@@ -132,26 +128,19 @@ function Filtered({ workspace, columns }: Shown) {
     useInfiniteQuery({
       queryKey: ['leads', workspace.id, filter],
       queryFn: ({ pageParam }) =>
-        dataOf(
-          api.POST('/api/workspaces/{workspaceId}/leads/search', {
-            params: { path: { workspaceId: workspace.id } },
-            body: leadsAsked(filter, pageParam),
-          }),
-        ),
+        api.post('/api/workspaces/{workspaceId}/leads/search', {
+          path: { workspaceId: workspace.id },
+          body: leadsAsked(filter, pageParam),
+        }),
       initialData() {
         const url = `/api/workspaces/${workspace.id}/leads/search`;
-        const first = answered<LeadList>(url, JSON.stringify(leadsAsked(filter, null)));
-        return first && { pages: [first], pageParams: [null] };
+        const pages = answered<LeadList>({ url, body: JSON.stringify(leadsAsked(filter, null)) });
+        return pages && { pages, pageParams: [null] };
       },
       initialPageParam: null as string | null,
       getNextPageParam: (last) => last.next,
     });
-  if (error !== null)
-    return (
-      <Padded>
-        <Failure error={error} again={() => void refetch()} />
-      </Padded>
-    );
+  if (error !== null) return <PageFailure error={error} again={() => void refetch()} />;
   if (isPending) return <Waiting />;
   const leads = data.pages.flatMap((page) => page.leads);
   // A page that found few in its time is no end.
@@ -189,19 +178,12 @@ function Found({ workspace, q, columns }: Shown & { q: string }) {
   const { data, error, isPending } = useQuery({
     queryKey: ['leads', 'found', workspace.id, q],
     queryFn: () =>
-      dataOf(
-        api.POST('/api/leads/search', {
-          body: { q, workspaceId: workspace.id, limit: MOST_FOUND },
-        }),
-      ),
+      api.post('/api/leads/search', {
+        body: { q, workspaceId: workspace.id, limit: MOST_FOUND },
+      }),
     placeholderData: keepPreviousData,
   });
-  if (error !== null)
-    return (
-      <Padded>
-        <Failure error={error} />
-      </Padded>
-    );
+  if (error !== null) return <PageFailure error={error} />;
   if (isPending) return <Waiting />;
   if (data.length === 0)
     return (
@@ -398,10 +380,10 @@ function Views({ workspace }: { workspace: Workspace }) {
   });
   const [name, setName] = useState('');
   const queries = useQueryClient();
-  const kept = useQuery({ queryKey: VIEWS, queryFn: () => dataOf(api.GET('/api/me/views')) });
+  const kept = useQuery({ queryKey: VIEWS, queryFn: () => api.get('/api/me/views') });
   const views = kept.data ?? [];
   const keeping = useMutation({
-    mutationFn: (body: { views: typeof views }) => dataOf(api.POST('/api/me/views', { body })),
+    mutationFn: (body: { views: typeof views }) => api.post('/api/me/views', { body }),
     onSuccess: (saved) => queries.setQueryData(VIEWS, saved),
   });
   const error = kept.error ?? keeping.error;
@@ -457,8 +439,7 @@ function Views({ workspace }: { workspace: Workspace }) {
                 aria-label={t('viewName')}
                 placeholder={t('viewName')}
                 flex={1}
-                value={name}
-                onChange={({ currentTarget: { value } }) => setName(value)}
+                {...typed(name, setName)}
               />
               <Button type="submit" loading={keeping.isPending} disabled={kept.data === undefined}>
                 {t('keep')}

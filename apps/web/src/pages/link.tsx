@@ -3,7 +3,6 @@ import {
   Code,
   Group,
   Menu,
-  Modal,
   NumberInput,
   Stack,
   Tabs,
@@ -16,34 +15,32 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link as To, useParams, useSearchParams } from 'wouter';
-import { api, ApiProblem, dataOf, faultsOf } from '../api.ts';
+import { api, ApiProblem, faultsOf } from '../api.ts';
+import { useChange } from '../change.ts';
 import { endOf, formOf, type Link, LinkFields, settingsOf } from '../link-form.tsx';
 import { Mapping } from '../link-mapping.tsx';
 import { useFigures } from '../overview-figures.ts';
 import { Bars } from '../parts/bars.tsx';
 import { Copy } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Failure, Waiting } from '../parts/standing.tsx';
+import { Failure, Waiting, PageFailure } from '../parts/standing.tsx';
 import { nameOf } from '../parts/text.ts';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
 import { LinkState } from './links.tsx';
-import { FormEnd } from '../parts/form-end.tsx';
+import { PageForm } from '../parts/page-form.tsx';
+import { FormModal } from '../parts/form-modal.tsx';
 import { MoreMenu } from '../parts/more-menu.tsx';
+import { typed } from '../parts/typed.ts';
 
 export default function LinkPage() {
   const { linkId = '' } = useParams();
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ['link', linkId],
-    queryFn: () => dataOf(api.GET('/api/links/{linkId}', { params: { path: { linkId } } })),
+    queryFn: () => api.get('/api/links/{linkId}', { path: { linkId } }),
   });
-  if (error !== null)
-    return (
-      <div className="page-body">
-        <Failure error={error} again={() => void refetch()} />
-      </div>
-    );
+  if (error !== null) return <PageFailure error={error} again={() => void refetch()} />;
   return isPending ? <Waiting /> : <LinkView link={data} />;
 }
 
@@ -160,17 +157,12 @@ const SAMPLE = `{
 function TestPost({ link }: { link: Link }) {
   const t = useTranslations('link');
   const [body, setBody] = useState(SAMPLE);
-  const queries = useQueryClient();
-  const send = useMutation({
-    mutationFn: () =>
-      dataOf(
-        api.POST('/api/links/{linkId}/test-post', {
-          params: { path: { linkId: link.id } },
-          body: { body },
-        }),
-      ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['leads', link.workspaceId] }),
-  });
+  const send = useChange(['leads', link.workspaceId], () =>
+    api.post('/api/links/{linkId}/test-post', {
+      path: { linkId: link.id },
+      body: { body },
+    }),
+  );
   return (
     <section>
       <Title order={2} mb={4}>
@@ -182,9 +174,8 @@ function TestPost({ link }: { link: Link }) {
         classNames={{ input: 'mono' }}
         autosize
         spellCheck={false}
-        value={body}
         error={send.error instanceof ApiProblem ? send.error.message : undefined}
-        onChange={({ currentTarget: { value } }) => setBody(value)}
+        {...typed(body, setBody)}
       />
       {send.error !== null && !(send.error instanceof ApiProblem) && <Failure error={send.error} />}
       <Group mt="xs" gap="sm">
@@ -202,8 +193,7 @@ function Became({ leadId, submissionId }: { leadId: string; submissionId: string
   const t = useTranslations('link');
   const { data } = useQuery({
     queryKey: ['submission', submissionId],
-    queryFn: () =>
-      dataOf(api.GET('/api/submissions/{submissionId}', { params: { path: { submissionId } } })),
+    queryFn: () => api.get('/api/submissions/{submissionId}', { path: { submissionId } }),
     // Not there yet: asked again.
     retry: true,
     retryDelay: LOOK_EVERY_MS / 2,
@@ -252,12 +242,10 @@ function Newest({ link }: { link: Link }) {
   const { data, error } = useQuery({
     queryKey: ['leads', link.workspaceId, 'newest', link.id],
     queryFn: () =>
-      dataOf(
-        api.POST('/api/workspaces/{workspaceId}/leads/search', {
-          params: { path: { workspaceId: link.workspaceId } },
-          body: { linkId: link.id, limit: 8 },
-        }),
-      ),
+      api.post('/api/workspaces/{workspaceId}/leads/search', {
+        path: { workspaceId: link.workspaceId },
+        body: { linkId: link.id, limit: 8 },
+      }),
     refetchInterval: LOOK_EVERY_MS,
   });
   const leads = data?.leads ?? [];
@@ -294,11 +282,11 @@ function Settings({ link }: { link: Link }) {
   const queries = useQueryClient();
   const save = useMutation({
     async mutationFn() {
-      const params = { path: { linkId: link.id } };
+      const path = { linkId: link.id };
       const before = formOf(link).lastDay;
       if (form.lastDay !== before)
-        await dataOf(api.POST('/api/links/{linkId}/expire', { params, body: { at: endOf(form) } }));
-      return dataOf(api.PATCH('/api/links/{linkId}', { params, body: settingsOf(form) }));
+        await api.post('/api/links/{linkId}/expire', { path, body: { at: endOf(form) } });
+      return api.patch('/api/links/{linkId}', { path, body: settingsOf(form) });
     },
     onSuccess: async (saved) => {
       setForm(formOf(saved));
@@ -307,24 +295,19 @@ function Settings({ link }: { link: Link }) {
     },
   });
   return (
-    <form
-      className="narrow"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
+    <PageForm
+      act={save}
+      label={t('save')}
+      done={t('saved')}
+      disabled={!may('operator', link.workspaceId)}
     >
-      <fieldset className="bare" disabled={!may('operator', link.workspaceId)}>
-        <LinkFields
-          form={form}
-          change={(changes) => setForm({ ...form, ...changes })}
-          fault={faultsOf(save.error)}
-          hasSecret={link.guard.captcha !== null}
-        />
-        <FormEnd act={save} label={t('save')} done={t('saved')} />
-      </fieldset>
-    </form>
+      <LinkFields
+        form={form}
+        change={(changes) => setForm({ ...form, ...changes })}
+        fault={faultsOf(save.error)}
+        hasSecret={link.guard.captcha !== null}
+      />
+    </PageForm>
   );
 }
 
@@ -367,21 +350,17 @@ function Act({ link }: { link: Link }) {
   const queries = useQueryClient();
   const [rotating, { open, close }] = useDisclosure();
   const [days, setDays] = useState<number | string>(7);
-  const params = { path: { linkId: link.id } };
+  const path = { linkId: link.id };
   const act = useMutation({
     mutationFn: (what: 'disable' | 'enable' | 'rotate') =>
       what === 'rotate'
-        ? dataOf(
-            api.POST('/api/links/{linkId}/rotate', {
-              params,
-              body: { overlapSeconds: Math.round(Number(days) * DAY_SECONDS) },
-            }),
-          )
-        : dataOf(
-            what === 'disable'
-              ? api.POST('/api/links/{linkId}/disable', { params })
-              : api.POST('/api/links/{linkId}/enable', { params }),
-          ),
+        ? api.post('/api/links/{linkId}/rotate', {
+            path,
+            body: { overlapSeconds: Math.round(Number(days) * DAY_SECONDS) },
+          })
+        : what === 'disable'
+          ? api.post('/api/links/{linkId}/disable', { path })
+          : api.post('/api/links/{linkId}/enable', { path }),
     onSuccess: async (changed) => {
       close();
       queries.setQueryData(['link', link.id], changed);
@@ -400,33 +379,17 @@ function Act({ link }: { link: Link }) {
           <Menu.Item onClick={() => act.mutate('enable')}>{t('enable')}</Menu.Item>
         )}
       </MoreMenu>
-      <Modal
-        opened={rotating}
-        onClose={close}
-        title={t('rotate')}
-        closeButtonProps={{ 'aria-label': t('cancel') }}
-      >
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            act.mutate('rotate');
-          }}
+      {rotating && (
+        <FormModal
+          opened
+          close={close}
+          title={t('rotate')}
+          act={{ ...act, mutate: () => act.mutate('rotate') }}
         >
-          <Stack gap="sm">
-            <Text size="sm">{t('rotateHint')}</Text>
-            <NumberInput label={t('overlap')} min={0} max={365} value={days} onChange={setDays} />
-            {act.error !== null && <Failure error={act.error} />}
-            <Group justify="flex-end">
-              <Button variant="default" onClick={close}>
-                {t('cancel')}
-              </Button>
-              <Button type="submit" loading={act.isPending}>
-                {t('rotate')}
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Modal>
+          <Text size="sm">{t('rotateHint')}</Text>
+          <NumberInput label={t('overlap')} min={0} max={365} value={days} onChange={setDays} />
+        </FormModal>
+      )}
     </>
   );
 }

@@ -2,17 +2,17 @@ import { Badge, Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
-import { type Answer, api, dataOf } from '../api.ts';
+import { type Answer, api } from '../api.ts';
 import { linkName, useLinks } from '../lead-filters.tsx';
 import { useListKeys } from '../list-keys.ts';
 import { type Alarm, useAlarms } from '../overview-figures.ts';
 import { Spark } from '../parts/bars.tsx';
 import { Copy } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
+import { Nothing, Waiting, PageFailure } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
-import { PageHead } from '../shell.tsx';
+import { ofWorkspace, PageHead } from '../shell.tsx';
 
 type LinkOfList = Answer<'/api/links', 'get'>[number];
 type Activity = Answer<'/api/links/activity', 'get'>[number];
@@ -21,15 +21,15 @@ type Activity = Answer<'/api/links/activity', 'get'>[number];
 const useActivity = (workspaceId: string) =>
   useQuery({
     queryKey: ['links', 'activity', workspaceId],
-    queryFn: () => dataOf(api.GET('/api/links/activity', { params: { query: { workspaceId } } })),
+    queryFn: () => api.get('/api/links/activity', { query: { workspaceId } }),
     refetchInterval: 30_000,
   });
 
-export default function LinksPage() {
+export default ofWorkspace(LinksPage);
+
+function LinksPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('links');
-  const leads = useTranslations('leads');
-  const { workspace, may } = useSession();
-  if (workspace === null) return <Nothing icon="links" title={leads('noWorkspace')} />;
+  const { may } = useSession();
   return (
     <>
       <PageHead title={t('title')}>
@@ -69,11 +69,7 @@ function List({ workspace }: { workspace: Workspace }) {
     [['enter', (index) => rows[index] !== undefined && go(`/links/${rows[index].id}`)]],
   );
   if (links.error !== null)
-    return (
-      <div className="page-body">
-        <Failure error={links.error} again={() => void links.refetch()} />
-      </div>
-    );
+    return <PageFailure error={links.error} again={() => void links.refetch()} />;
   if (links.isPending) return <Waiting />;
   if (rows.length === 0)
     return (

@@ -1,41 +1,36 @@
 import { Button, Group, Stack } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
-import { api, dataOf, faultsOf } from '../api.ts';
+import { api, faultsOf } from '../api.ts';
+import { useChange } from '../change.ts';
 import { EndpointFields, formOf, settingsOf } from '../endpoint-form.tsx';
 import { Secret } from '../parts/secret.tsx';
-import { Nothing, NotYours, Waiting } from '../parts/standing.tsx';
-import { useSession } from '../session.tsx';
-import { Back, PageHead } from '../shell.tsx';
-import { FormEnd } from '../parts/form-end.tsx';
+import { Waiting } from '../parts/standing.tsx';
+import type { Workspace } from '../session.tsx';
+import { Back, ofWorkspace, PageHead } from '../shell.tsx';
+import { PageForm } from '../parts/page-form.tsx';
 
 const Verify = lazy(() => import('../verify.tsx'));
 
-export default function NewEndpointPage() {
+export default ofWorkspace(NewEndpointPage, 'administrator');
+
+function NewEndpointPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('endpoint');
-  const leads = useTranslations('leads');
-  const { workspace, may } = useSession();
   const [form, setForm] = useState(formOf(null));
   const [, go] = useLocation();
-  const queries = useQueryClient();
-  const create = useMutation({
-    mutationFn: (workspaceId: string) =>
-      dataOf(
-        api.POST('/api/workspaces/{workspaceId}/endpoints', {
-          params: { path: { workspaceId } },
-          body: { kind: form.kind, ...settingsOf(form) },
-        }),
-      ),
-    onSuccess: async ({ id, secret }) => {
-      await queries.invalidateQueries({ queryKey: ['endpoints'] });
+  const create = useChange(
+    ['endpoints'],
+    () =>
+      api.post('/api/workspaces/{workspaceId}/endpoints', {
+        path: { workspaceId: workspace.id },
+        body: { kind: form.kind, ...settingsOf(form) },
+      }),
+    ({ id, secret }) => {
       if (secret === null) go(`/deliveries/${id}`);
     },
-  });
+  );
   const head = <Back to="/deliveries" label={t('back')} />;
-  if (workspace === null) return <Nothing icon="deliveries" title={leads('noWorkspace')} />;
-  if (!may('administrator', workspace.id)) return <NotYours />;
   const made = create.data;
   if (made !== undefined && made.secret !== null)
     return (
@@ -57,27 +52,17 @@ export default function NewEndpointPage() {
   return (
     <>
       <PageHead title={t('new')} before={head} />
-      <form
-        className="page-body narrow"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          create.mutate(workspace.id);
-        }}
-      >
-        <EndpointFields
-          workspaceId={workspace.id}
-          form={form}
-          change={(changes) => setForm({ ...form, ...changes })}
-          fault={faultsOf(create.error)}
-          known={null}
-        />
-        <FormEnd act={create} label={t('create')}>
-          <Button component={Link} href="/deliveries" variant="default">
-            {t('cancel')}
-          </Button>
-        </FormEnd>
-      </form>
+      <div className="page-body">
+        <PageForm act={create} label={t('create')} cancel="/deliveries">
+          <EndpointFields
+            workspaceId={workspace.id}
+            form={form}
+            change={(changes) => setForm({ ...form, ...changes })}
+            fault={faultsOf(create.error)}
+            known={null}
+          />
+        </PageForm>
+      </div>
     </>
   );
 }

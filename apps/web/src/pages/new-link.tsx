@@ -1,83 +1,67 @@
-import { Button, Select } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Select } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
-import { Link, useLocation } from 'wouter';
-import { api, dataOf, faultsOf } from '../api.ts';
+import { useLocation } from 'wouter';
+import { api, faultsOf } from '../api.ts';
+import { useChange } from '../change.ts';
 import { endOf, formOf, LinkFields, settingsOf } from '../link-form.tsx';
-import { Nothing } from '../parts/standing.tsx';
-import { useSession } from '../session.tsx';
-import { Back, PageHead } from '../shell.tsx';
-import { FormEnd } from '../parts/form-end.tsx';
+import type { Workspace } from '../session.tsx';
+import { Back, ofWorkspace, PageHead } from '../shell.tsx';
+import { PageForm } from '../parts/page-form.tsx';
 
-export default function NewLinkPage() {
+export default ofWorkspace(NewLinkPage);
+
+function NewLinkPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('link');
-  const leads = useTranslations('leads');
-  const { workspace } = useSession();
   const [form, setForm] = useState(formOf(null));
   const [preset, setPreset] = useState<string | null>(null);
   const presets = useQuery({
     queryKey: ['presets'],
-    queryFn: () => dataOf(api.GET('/api/presets')),
+    queryFn: () => api.get('/api/presets'),
     staleTime: Infinity,
   });
   const mapping = presets.data?.find((one) => one.preset === preset)?.mapping;
   const [, go] = useLocation();
-  const queries = useQueryClient();
-  const create = useMutation({
-    mutationFn: (workspaceId: string) =>
-      dataOf(
-        api.POST('/api/workspaces/{workspaceId}/links', {
-          params: { path: { workspaceId } },
-          body: {
-            ...settingsOf(form),
-            ...(mapping !== undefined && { mapping }),
-            expiresAt: endOf(form),
-          },
-        }),
-      ),
-    onSuccess: async ({ id }) => {
-      await queries.invalidateQueries({ queryKey: ['links'] });
-      go(`/links/${id}?made`);
-    },
-  });
-  if (workspace === null) return <Nothing icon="links" title={leads('noWorkspace')} />;
+  const create = useChange(
+    ['links'],
+    () =>
+      api.post('/api/workspaces/{workspaceId}/links', {
+        path: { workspaceId: workspace.id },
+        body: {
+          ...settingsOf(form),
+          ...(mapping !== undefined && { mapping }),
+          expiresAt: endOf(form),
+        },
+      }),
+    ({ id }) => go(`/links/${id}?made`),
+  );
   return (
     <>
       <PageHead title={t('new')} before={<Back to="/links" label={t('back')} />} />
-      <form
-        className="page-body narrow"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          create.mutate(workspace.id);
-        }}
-      >
-        <Select
-          label={t('sender')}
-          description={t('senderHint')}
-          placeholder={t('senderOwn')}
-          clearable
-          searchable
-          mb="md"
-          data={
-            presets.data?.map((one) => ({ value: one.preset, label: senderOf(one.preset) })) ?? []
-          }
-          value={preset}
-          onChange={setPreset}
-        />
-        <LinkFields
-          form={form}
-          change={(changes) => setForm({ ...form, ...changes })}
-          fault={faultsOf(create.error)}
-          hasSecret={false}
-        />
-        <FormEnd act={create} label={t('create')}>
-          <Button component={Link} href="/links" variant="default">
-            {t('cancel')}
-          </Button>
-        </FormEnd>
-      </form>
+      <div className="page-body">
+        <PageForm act={create} label={t('create')} cancel="/links">
+          <Select
+            label={t('sender')}
+            description={t('senderHint')}
+            placeholder={t('senderOwn')}
+            clearable
+            searchable
+            mb="md"
+            data={
+              presets.data?.map((one) => ({ value: one.preset, label: senderOf(one.preset) })) ?? []
+            }
+            value={preset}
+            onChange={setPreset}
+          />
+          <LinkFields
+            form={form}
+            change={(changes) => setForm({ ...form, ...changes })}
+            fault={faultsOf(create.error)}
+            hasSecret={false}
+          />
+        </PageForm>
+      </div>
     </>
   );
 }

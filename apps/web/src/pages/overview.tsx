@@ -18,26 +18,18 @@ import { Bars } from '../parts/bars.tsx';
 import { useCode } from '../parts/code.ts';
 import { useDuration } from '../parts/duration.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
-import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
+import { Failure, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
-import { PageHead } from '../shell.tsx';
+import { ofWorkspace, PageHead } from '../shell.tsx';
 import { type Happening, useTail } from '../tail.ts';
 
-export default function OverviewPage() {
+export default ofWorkspace(OverviewPage);
+
+function OverviewPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('overview');
-  const { workspace } = useSession();
   const [params, setParams] = useSearchParams();
   const grain = grainOf(params);
-  if (workspace === null)
-    return (
-      <>
-        <PageHead title={t('title')} />
-        <Nothing icon="overview" title={t('noWorkspace')}>
-          {t('noWorkspaceHint')}
-        </Nothing>
-      </>
-    );
   return (
     <>
       <PageHead title={t('title')}>
@@ -52,7 +44,7 @@ export default function OverviewPage() {
         <Alarms workspace={workspace} />
         <Numbers workspace={workspace} grain={grain} />
         <div className="overview-two">
-          <Live key={workspace.id} workspace={workspace} />
+          <Live workspace={workspace} />
           <Refused workspace={workspace} />
         </div>
       </div>

@@ -1,11 +1,11 @@
 import { Button, Group, Skeleton, Title } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useFormatter, useTranslations } from 'use-intl';
-import { type Answer, api, dataOf } from '../api.ts';
+import { type Answer, api } from '../api.ts';
 import { useQueue } from '../overview-figures.ts';
 import { Bars } from '../parts/bars.tsx';
 import { useDuration } from '../parts/duration.ts';
-import { Failure, Nothing } from '../parts/standing.tsx';
+import { Nothing, PageFailure } from '../parts/standing.tsx';
 import { emptyIn, type Flow, flowOf, useSamples } from '../queue-flow.ts';
 import { useSession } from '../session.tsx';
 import { PageHead } from '../shell.tsx';
@@ -43,7 +43,7 @@ function Pause() {
   const { data } = useQueue(true, LOOK_EVERY_MS);
   const act = useMutation({
     mutationFn: (pause: boolean) =>
-      dataOf(pause ? api.POST('/api/queue/pause') : api.POST('/api/queue/resume')),
+      pause ? api.post('/api/queue/pause') : api.post('/api/queue/resume'),
     onSuccess: (now) => queries.setQueryData(['queue'], now),
   });
   if (data === undefined) return null;
@@ -64,15 +64,10 @@ function Standing() {
   const samples = useSamples(data?.waiting);
   const flow = useQuery({
     queryKey: ['queue', 'flow'],
-    queryFn: () => dataOf(api.GET('/api/queue/flow', { params: { query: { minutes: 60 } } })),
+    queryFn: () => api.get('/api/queue/flow', { query: { minutes: 60 } }),
     refetchInterval: 15_000,
   });
-  if (error !== null)
-    return (
-      <div className="page-body">
-        <Failure error={error} again={() => void refetch()} />
-      </div>
-    );
+  if (error !== null) return <PageFailure error={error} again={() => void refetch()} />;
   return (
     <div className="page-body overview">
       {data?.paused === true && (

@@ -3,24 +3,22 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
-import { api, dataOf } from '../api.ts';
+import { api } from '../api.ts';
 import { linkChoices, useLinks } from '../lead-filters.tsx';
 import { Changes, RunProgress, TryThenRun } from '../parts/run.tsx';
-import { Failure, Nothing, NotYours } from '../parts/standing.tsx';
-import { useSession, type Workspace } from '../session.tsx';
-import { Back, PageHead } from '../shell.tsx';
+import { Failure } from '../parts/standing.tsx';
+import type { Workspace } from '../session.tsx';
+import { Back, ofWorkspace, PageHead } from '../shell.tsx';
 
-export default function ReadAgainPage() {
+export default ofWorkspace(ReadAgainPage, 'operator');
+
+function ReadAgainPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('readAgain');
-  const leads = useTranslations('leads');
-  const { workspace, may } = useSession();
-  if (workspace === null) return <Nothing icon="again" title={leads('noWorkspace')} />;
-  if (!may('operator', workspace.id)) return <NotYours />;
   return (
     <>
       <PageHead title={t('title')} before={<Back to="/imports" label={t('back')} />} />
       <div className="page-body narrow">
-        <ReadAgain key={workspace.id} workspace={workspace} />
+        <ReadAgain workspace={workspace} />
       </div>
     </>
   );
@@ -36,12 +34,10 @@ function ReadAgain({ workspace }: { workspace: Workspace }) {
   const [runId, setRunId] = useState<string | null>(null);
   const read = useMutation({
     mutationFn: (dryRun: boolean) =>
-      dataOf(
-        api.POST('/api/links/{linkId}/read-again', {
-          params: { path: { linkId: linkId ?? '' } },
-          body: { dryRun, ...(from !== '' && { since: new Date(from).toISOString() }) },
-        }),
-      ),
+      api.post('/api/links/{linkId}/read-again', {
+        path: { linkId: linkId ?? '' },
+        body: { dryRun, ...(from !== '' && { since: new Date(from).toISOString() }) },
+      }),
     onSuccess: (answer) => {
       if ('id' in answer) setRunId(answer.id);
     },

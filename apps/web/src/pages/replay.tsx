@@ -2,28 +2,24 @@ import { Alert, Group, NumberInput, Select, Stack, Text, TextInput } from '@mant
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useMessages, useTranslations } from 'use-intl';
-import { api, dataOf, faultsOf } from '../api.ts';
-import type { paths } from '../generated/api.ts';
+import { api, type Body, faultsOf } from '../api.ts';
 import { linkChoices, useLinks } from '../lead-filters.tsx';
 import { Changes, RunProgress, TryThenRun } from '../parts/run.tsx';
-import { Failure, Nothing, NotYours } from '../parts/standing.tsx';
-import { useSession, type Workspace } from '../session.tsx';
-import { Back, PageHead } from '../shell.tsx';
+import { Failure } from '../parts/standing.tsx';
+import type { Workspace } from '../session.tsx';
+import { Back, ofWorkspace, PageHead } from '../shell.tsx';
 
-type Asked =
-  paths['/api/workspaces/{workspaceId}/replays']['post']['requestBody']['content']['application/json'];
+type Asked = Body<'/api/workspaces/{workspaceId}/replays', 'post'>;
 
-export default function ReplayPage() {
+export default ofWorkspace(ReplayPage, 'operator');
+
+function ReplayPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('replay');
-  const leads = useTranslations('leads');
-  const { workspace, may } = useSession();
-  if (workspace === null) return <Nothing icon="again" title={leads('noWorkspace')} />;
-  if (!may('operator', workspace.id)) return <NotYours />;
   return (
     <>
       <PageHead title={t('title')} before={<Back to="/imports" label={t('back')} />} />
       <div className="page-body narrow">
-        <Replay key={workspace.id} workspace={workspace} />
+        <Replay workspace={workspace} />
       </div>
     </>
   );
@@ -52,12 +48,10 @@ function Replay({ workspace }: { workspace: Workspace }) {
   };
   const replay = useMutation({
     mutationFn: (dryRun: boolean) =>
-      dataOf(
-        api.POST('/api/workspaces/{workspaceId}/replays', {
-          params: { path: { workspaceId: workspace.id } },
-          body: { ...body, dryRun },
-        }),
-      ),
+      api.post('/api/workspaces/{workspaceId}/replays', {
+        path: { workspaceId: workspace.id },
+        body: { ...body, dryRun },
+      }),
     onSuccess: (answer) => {
       if ('id' in answer) setRunId(answer.id);
     },

@@ -2,14 +2,13 @@ import { Tabs } from '@mantine/core';
 import type { ComponentType } from 'react';
 import { useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
-import { Nothing } from '../parts/standing.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { Fields } from '../settings/fields.tsx';
 import { Operators } from '../settings/operators.tsx';
 import { Retention } from '../settings/retention.tsx';
 import { Tokens } from '../settings/tokens.tsx';
 import { WorkspaceSettings } from '../settings/workspace.tsx';
-import { PageHead } from '../shell.tsx';
+import { ofWorkspace, PageHead } from '../shell.tsx';
 
 /** Its settings, by the address; those of all workspaces are an administrator's. */
 const TABS = [
@@ -24,12 +23,12 @@ const TABS = [
   ComponentType<{ workspace: Workspace }>,
 ])[];
 
-export default function SettingsPage() {
+export default ofWorkspace(SettingsPage);
+
+function SettingsPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('settings');
-  const leads = useTranslations('leads');
-  const { workspace, may } = useSession();
+  const { may } = useSession();
   const [params, setParams] = useSearchParams();
-  if (workspace === null) return <Nothing icon="settings" title={leads('noWorkspace')} />;
   const tabs = TABS.filter(([, everywhere]) => !everywhere || may('administrator'));
   const [tab] = tabs.find(([name]) => name === params.get('tab')) ?? TABS[0];
   return (
@@ -50,7 +49,7 @@ export default function SettingsPage() {
         </Tabs.List>
         {tabs.map(([name, , Panel]) => (
           <Tabs.Panel key={name} value={name}>
-            <Panel key={workspace.id} workspace={workspace} />
+            <Panel workspace={workspace} />
           </Tabs.Panel>
         ))}
       </Tabs>

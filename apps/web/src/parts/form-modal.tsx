@@ -40,8 +40,6 @@ export function FormModal({
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          // To React it stands inside of the form that opens it.
-          event.stopPropagation();
           act.mutate();
         }}
       >

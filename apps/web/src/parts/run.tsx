@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
-import { type Answer, api, dataOf } from '../api.ts';
+import { type Answer, api } from '../api.ts';
 import { useSession } from '../session.tsx';
 import { Failure } from './standing.tsx';
 
@@ -16,8 +16,7 @@ export const useRun = (runId: string | null) =>
   useQuery({
     queryKey: ['run', runId],
     enabled: runId !== null,
-    queryFn: () =>
-      dataOf(api.GET('/api/runs/{runId}', { params: { path: { runId: runId ?? '' } } })),
+    queryFn: () => api.get('/api/runs/{runId}', { path: { runId: runId ?? '' } }),
     refetchInterval: ({ state: { data } }) =>
       data === undefined || data.state === 'running' ? LOOK_EVERY_MS : false,
   });
@@ -29,7 +28,7 @@ export function useHasBegun(workspaceId: string, runId: string | null): boolean 
     enabled: runId !== null,
     queryFn: async () => {
       const query = { workspaceId, kind: 'import', limit: 20 } as const;
-      const runs = await dataOf(api.GET('/api/runs', { params: { query } }));
+      const runs = await api.get('/api/runs', { query });
       return runs.some(({ id }) => id === runId);
     },
     refetchInterval: ({ state }) => (state.data === true ? false : LOOK_EVERY_MS / 2),
@@ -71,12 +70,10 @@ export function RunProgress({
   const { data: run, error } = useRun(runId);
   const act = useMutation({
     mutationFn: (what: 'stop' | 'resume') => {
-      const params = { path: { runId } };
-      return dataOf(
-        what === 'stop'
-          ? api.POST('/api/runs/{runId}/stop', { params })
-          : api.POST('/api/runs/{runId}/resume', { params }),
-      );
+      const path = { runId };
+      return what === 'stop'
+        ? api.post('/api/runs/{runId}/stop', { path })
+        : api.post('/api/runs/{runId}/resume', { path });
     },
     onSuccess: async (changed) => {
       queries.setQueryData(['run', runId], changed);

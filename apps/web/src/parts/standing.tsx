@@ -28,6 +28,13 @@ export function Failure({ error, again }: { error: unknown; again?: () => void }
   );
 }
 
+/** The same in place of a page. */
+export const PageFailure = (props: Parameters<typeof Failure>[0]) => (
+  <div className="page-body">
+    <Failure {...props} />
+  </div>
+);
+
 /** A list without anything in it says what would be there, and how it comes. */
 export function Nothing({
   icon,

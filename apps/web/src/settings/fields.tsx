@@ -1,19 +1,18 @@
 import { Badge, Button, Group, Menu, Select, Text, Textarea, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
-import { type Answer, api, dataOf, faultsOf } from '../api.ts';
-import type { paths } from '../generated/api.ts';
+import { type Answer, api, type Body, faultsOf } from '../api.ts';
+import { useChange } from '../change.ts';
 import { useFields } from '../lead-filters.tsx';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { MoreMenu } from '../parts/more-menu.tsx';
+import { typed } from '../parts/typed.ts';
 
 type Field = Answer<'/api/workspaces/{workspaceId}/fields', 'get'>[number];
-type Type =
-  paths['/api/workspaces/{workspaceId}/fields']['post']['requestBody']['content']['application/json']['type'];
+type Type = Body<'/api/workspaces/{workspaceId}/fields', 'post'>['type'];
 
 const TYPES = [
   ...(['text', 'number', 'boolean', 'date', 'select', 'multi-select'] as const),
@@ -116,42 +115,35 @@ function Edit({
   close: () => void;
 }) {
   const t = useTranslations('settings.fields');
-  const queries = useQueryClient();
   const [name, setName] = useState(field?.name ?? '');
   const [label, setLabel] = useState(field?.label ?? '');
   const [type, setType] = useState<Type>('text');
   const [options, setOptions] = useState('');
-  const save = useMutation({
-    mutationFn: () => {
+  const save = useChange(
+    ['fields'],
+    () => {
       const texts = { name: name.trim(), ...(label.trim() !== '' && { label: label.trim() }) };
       if (field !== null)
-        return dataOf(
-          api.PATCH('/api/fields/{fieldId}', {
-            params: { path: { fieldId: field.id } },
-            body: texts,
+        return api.patch('/api/fields/{fieldId}', {
+          path: { fieldId: field.id },
+          body: texts,
+        });
+      return api.post('/api/workspaces/{workspaceId}/fields', {
+        path: { workspaceId: workspace.id },
+        body: {
+          ...texts,
+          type,
+          ...(hasOptions(type) && {
+            options: options
+              .split('\n')
+              .map((line) => line.trim())
+              .filter(Boolean),
           }),
-        );
-      return dataOf(
-        api.POST('/api/workspaces/{workspaceId}/fields', {
-          params: { path: { workspaceId: workspace.id } },
-          body: {
-            ...texts,
-            type,
-            ...(hasOptions(type) && {
-              options: options
-                .split('\n')
-                .map((line) => line.trim())
-                .filter(Boolean),
-            }),
-          },
-        }),
-      );
+        },
+      });
     },
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['fields'] });
-      close();
-    },
-  });
+    close,
+  );
   const fault = faultsOf(save.error);
   return (
     <FormModal
@@ -166,16 +158,14 @@ function Edit({
         description={t('nameHint')}
         placeholder="plano"
         spellCheck={false}
-        value={name}
         error={fault('/name')}
-        onChange={({ currentTarget: { value } }) => setName(value)}
+        {...typed(name, setName)}
       />
       <TextInput
         label={t('label')}
         placeholder="Plano de interesse"
-        value={label}
         error={fault('/label')}
-        onChange={({ currentTarget: { value } }) => setLabel(value)}
+        {...typed(label, setLabel)}
       />
       {field === null && (
         <Select
@@ -193,9 +183,8 @@ function Edit({
           description={t('optionsHint')}
           autosize
           minRows={3}
-          value={options}
           error={fault('/options')}
-          onChange={({ currentTarget: { value } }) => setOptions(value)}
+          {...typed(options, setOptions)}
         />
       )}
     </FormModal>
@@ -212,17 +201,11 @@ function Archive({
   close: () => void;
 }) {
   const t = useTranslations('settings.fields');
-  const queries = useQueryClient();
-  const archive = useMutation({
-    mutationFn: () =>
-      dataOf(
-        api.POST('/api/fields/{fieldId}/archive', { params: { path: { fieldId: field.id } } }),
-      ),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['fields', workspace.id] });
-      close();
-    },
-  });
+  const archive = useChange(
+    ['fields', workspace.id],
+    () => api.post('/api/fields/{fieldId}/archive', { path: { fieldId: field.id } }),
+    close,
+  );
   return (
     <FormModal opened close={close} title={t('archive')} act={archive} danger>
       <Text size="sm">{t('archiveHint', { name: field.label })}</Text>

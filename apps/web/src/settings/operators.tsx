@@ -9,16 +9,18 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
-import { type Answer, api, dataOf, faultsOf } from '../api.ts';
+import { type Answer, api, faultsOf } from '../api.ts';
+import { useChange } from '../change.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { ROLES, type Role, useSession } from '../session.tsx';
 import { MoreMenu } from '../parts/more-menu.tsx';
+import { typed } from '../parts/typed.ts';
 
 type Operator = Answer<'/api/operators', 'get'>[number];
 type Asked = 'access' | 'password' | 'factor' | 'remove';
@@ -30,7 +32,7 @@ export function Operators() {
   const [asked, setAsked] = useState<{ what: Asked; operator: Operator } | 'add' | null>(null);
   const { data, error } = useQuery({
     queryKey: ['operators'],
-    queryFn: () => dataOf(api.GET('/api/operators')),
+    queryFn: () => api.get('/api/operators'),
   });
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
@@ -160,32 +162,26 @@ export function RoleFields({
 
 function Add({ close }: { close: () => void }) {
   const t = useTranslations('settings.operators');
-  const queries = useQueryClient();
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const [role, setRole] = useState<Role | null>('operator');
   const [workspaceId, setWorkspaceId] = useState<string | null>(null);
-  const add = useMutation({
-    mutationFn: () =>
-      dataOf(
-        api.POST('/api/operators', {
-          body: { name, password, role: role ?? 'viewer', ...(workspaceId && { workspaceId }) },
-        }),
-      ),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['operators'] });
-      close();
-    },
-  });
+  const add = useChange(
+    ['operators'],
+    () =>
+      api.post('/api/operators', {
+        body: { name, password, role: role ?? 'viewer', ...(workspaceId && { workspaceId }) },
+      }),
+    close,
+  );
   const fault = faultsOf(add.error);
   return (
     <FormModal opened close={close} title={t('add')} act={add}>
       <TextInput
         label={t('name')}
         autoComplete="off"
-        value={name}
         error={fault('/name')}
-        onChange={({ currentTarget: { value } }) => setName(value)}
+        {...typed(name, setName)}
       />
       <Password
         label={t('firstPassword')}
@@ -230,33 +226,25 @@ export function Password({
 
 function Change({ what, operator, close }: { what: Asked; operator: Operator; close: () => void }) {
   const t = useTranslations('settings.operators');
-  const queries = useQueryClient();
   const [role, setRole] = useState<Role | null>(operator.role);
   const [workspaceId, setWorkspaceId] = useState<string | null>(null);
   const [password, setPassword] = useState('');
-  const params = { path: { name: operator.name } };
-  const act = useMutation({
-    async mutationFn(): Promise<unknown> {
+  const path = { name: operator.name };
+  const act = useChange(
+    ['operators'],
+    async (): Promise<unknown> => {
       if (what === 'access')
-        return dataOf(
-          api.PATCH('/api/operators/{name}', {
-            params,
-            body: { role, ...(workspaceId && { workspaceId }) },
-          }),
-        );
+        return api.patch('/api/operators/{name}', {
+          path,
+          body: { role, ...(workspaceId && { workspaceId }) },
+        });
       if (what === 'password')
-        return dataOf(
-          api.POST('/api/operators/{name}/credentials', { params, body: { password } }),
-        );
-      if (what === 'factor')
-        return dataOf(api.DELETE('/api/operators/{name}/second-factor', { params }));
-      return dataOf(api.DELETE('/api/operators/{name}', { params }));
+        return api.post('/api/operators/{name}/credentials', { path, body: { password } });
+      if (what === 'factor') return api.delete('/api/operators/{name}/second-factor', { path });
+      return api.delete('/api/operators/{name}', { path });
     },
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['operators'] });
-      close();
-    },
-  });
+    close,
+  );
   const titles = {
     access: t('access'),
     password: t('newPassword'),

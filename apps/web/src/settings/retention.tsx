@@ -2,7 +2,7 @@ import { Button, NumberInput, Radio, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
-import { type Answer, api, dataOf } from '../api.ts';
+import { type Answer, api } from '../api.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
@@ -19,11 +19,9 @@ export function Retention({ workspace }: { workspace: Workspace }) {
   const { data, error } = useQuery({
     queryKey: ['retention', workspace.id],
     queryFn: () =>
-      dataOf(
-        api.GET('/api/workspaces/{workspaceId}/retention', {
-          params: { path: { workspaceId: workspace.id } },
-        }),
-      ),
+      api.get('/api/workspaces/{workspaceId}/retention', {
+        path: { workspaceId: workspace.id },
+      }),
   });
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
@@ -91,20 +89,17 @@ function Change({
     queryKey: ['retention-preview', workspace.id, policy.kind, wanted],
     enabled: wanted !== null,
     queryFn: () =>
-      dataOf(
-        api.GET('/api/workspaces/{workspaceId}/retention/preview', {
-          params: { path, query: { kind: policy.kind, days: wanted ?? 1 } },
-        }),
-      ),
+      api.get('/api/workspaces/{workspaceId}/retention/preview', {
+        path,
+        query: { kind: policy.kind, days: wanted ?? 1 },
+      }),
   });
   const save = useMutation({
     mutationFn: () =>
-      dataOf(
-        api.POST('/api/workspaces/{workspaceId}/retention', {
-          params: { path },
-          body: { kind: policy.kind, days: wanted },
-        }),
-      ),
+      api.post('/api/workspaces/{workspaceId}/retention', {
+        path,
+        body: { kind: policy.kind, days: wanted },
+      }),
     onSuccess: (saved) => {
       queries.setQueryData(['retention', workspace.id], saved);
       close();

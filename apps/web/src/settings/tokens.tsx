@@ -1,8 +1,9 @@
 import { Badge, Button, Group, NumberInput, Text, TextInput } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNow, useTranslations } from 'use-intl';
-import { type Answer, api, dataOf, faultsOf } from '../api.ts';
+import { type Answer, api, faultsOf } from '../api.ts';
+import { useChange } from '../change.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Secret } from '../parts/secret.tsx';
@@ -10,6 +11,7 @@ import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { type Role, useSession } from '../session.tsx';
 import { RoleFields } from './operators.tsx';
+import { typed } from '../parts/typed.ts';
 
 type Token = Answer<'/api/tokens', 'get'>[number];
 
@@ -23,7 +25,7 @@ export function Tokens() {
   const [revoked, setRevoked] = useState<Token | null>(null);
   const { data, error } = useQuery({
     queryKey: ['tokens'],
-    queryFn: () => dataOf(api.GET('/api/tokens')),
+    queryFn: () => api.get('/api/tokens'),
   });
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
@@ -110,23 +112,18 @@ export function Tokens() {
 
 function New({ close }: { close: () => void }) {
   const t = useTranslations('settings.tokens');
-  const queries = useQueryClient();
   const [name, setName] = useState('');
   const [role, setRole] = useState<Role | null>('viewer');
   const [workspaceId, setWorkspaceId] = useState<string | null>(null);
   const [days, setDays] = useState<number | string>(90);
-  const create = useMutation({
-    mutationFn: () =>
-      dataOf(
-        api.POST('/api/tokens', {
-          body: {
-            ...{ name, role: role ?? 'viewer', days: Number(days) },
-            ...(workspaceId && { workspaceId }),
-          },
-        }),
-      ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['tokens'] }),
-  });
+  const create = useChange(['tokens'], () =>
+    api.post('/api/tokens', {
+      body: {
+        ...{ name, role: role ?? 'viewer', days: Number(days) },
+        ...(workspaceId && { workspaceId }),
+      },
+    }),
+  );
   const fault = faultsOf(create.error);
   return (
     <FormModal
@@ -145,9 +142,8 @@ function New({ close }: { close: () => void }) {
             label={t('name')}
             placeholder="n8n"
             autoComplete="off"
-            value={name}
             error={fault('/name')}
-            onChange={({ currentTarget: { value } }) => setName(value)}
+            {...typed(name, setName)}
           />
           <RoleFields {...{ role, setRole, workspaceId, setWorkspaceId }} />
           <NumberInput
@@ -167,15 +163,11 @@ function New({ close }: { close: () => void }) {
 
 function Revoke({ token, close }: { token: Token; close: () => void }) {
   const t = useTranslations('settings.tokens');
-  const queries = useQueryClient();
-  const revoke = useMutation({
-    mutationFn: () =>
-      dataOf(api.DELETE('/api/tokens/{name}', { params: { path: { name: token.id } } })),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['tokens'] });
-      close();
-    },
-  });
+  const revoke = useChange(
+    ['tokens'],
+    () => api.delete('/api/tokens/{name}', { path: { name: token.id } }),
+    close,
+  );
   return (
     <FormModal opened close={close} title={t('revoke')} act={revoke} danger>
       <Text size="sm">{t('revokeHint', { name: token.name })}</Text>

@@ -1,15 +1,17 @@
 import { Button, Checkbox, Fieldset, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useLocation } from 'wouter';
-import { api, dataOf, faultsOf } from '../api.ts';
+import { api, faultsOf } from '../api.ts';
+import { useChange } from '../change.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Failure } from '../parts/standing.tsx';
 import { useSession, type Workspace } from '../session.tsx';
-import { FormEnd } from '../parts/form-end.tsx';
+import { PageForm } from '../parts/page-form.tsx';
+import { typed } from '../parts/typed.ts';
 
 const CLASSES = ['repeated', 'impossible'] as const satisfies Workspace['dummyClasses'];
 
@@ -17,46 +19,38 @@ const CLASSES = ['repeated', 'impossible'] as const satisfies Workspace['dummyCl
 export function WorkspaceSettings({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('settings.workspace');
   const { may } = useSession();
-  const queries = useQueryClient();
   const [zone, setZone] = useState(workspace.timeZone);
   const [phones, setPhones] = useState(workspace.dummyPhones.join('\n'));
   const [classes, setClasses] = useState<readonly string[]>(workspace.dummyClasses);
   const [making, { open, close }] = useDisclosure();
   const [removing, setRemoving] = useState(false);
-  const save = useMutation({
-    mutationFn: () =>
-      dataOf(
-        api.PATCH('/api/workspaces/{workspaceId}', {
-          params: { path: { workspaceId: workspace.id } },
-          body: {
-            timeZone: zone.trim(),
-            dummyPhones: phones.split('\n').filter((line) => line.trim() !== ''),
-            dummyClasses: CLASSES.filter((one) => classes.includes(one)),
-          },
-        }),
-      ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['workspaces'] }),
-  });
+  const save = useChange(['workspaces'], () =>
+    api.patch('/api/workspaces/{workspaceId}', {
+      path: { workspaceId: workspace.id },
+      body: {
+        timeZone: zone.trim(),
+        dummyPhones: phones.split('\n').filter((line) => line.trim() !== ''),
+        dummyClasses: CLASSES.filter((one) => classes.includes(one)),
+      },
+    }),
+  );
   const fault = faultsOf(save.error);
   return (
-    <form
-      className="narrow"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
-    >
-      <fieldset className="bare" disabled={!may('operator', workspace.id)}>
+    <>
+      <PageForm
+        act={save}
+        label={t('save')}
+        done={t('saved')}
+        disabled={!may('operator', workspace.id)}
+      >
         <Stack gap="md">
           <TextInput
             label={t('zone')}
             description={t('zoneHint')}
             placeholder="America/Sao_Paulo"
             spellCheck={false}
-            value={zone}
             error={fault('/timeZone')}
-            onChange={({ currentTarget: { value } }) => setZone(value)}
+            {...typed(zone, setZone)}
           />
           <Fieldset legend={t('phones')} className="fields">
             <Text size="sm" c="var(--soft)">
@@ -79,14 +73,12 @@ export function WorkspaceSettings({ workspace }: { workspace: Workspace }) {
               autosize
               minRows={2}
               maxRows={10}
-              value={phones}
               error={fault('/dummyPhones')}
-              onChange={({ currentTarget: { value } }) => setPhones(value)}
+              {...typed(phones, setPhones)}
             />
           </Fieldset>
         </Stack>
-        <FormEnd act={save} label={t('save')} done={t('saved')} />
-      </fieldset>
+      </PageForm>
       {may('administrator') && (
         <Button
           mt="xl"
@@ -104,31 +96,28 @@ export function WorkspaceSettings({ workspace }: { workspace: Workspace }) {
       )}
       {making && <NewWorkspace close={close} />}
       {removing && <RemoveWorkspace workspace={workspace} close={() => setRemoving(false)} />}
-    </form>
+    </>
   );
 }
 
 /** What would go with it is said first, and its name is asked for. */
 function RemoveWorkspace({ workspace, close }: { workspace: Workspace; close: () => void }) {
   const t = useTranslations('settings.workspace');
-  const queries = useQueryClient();
   const [, go] = useLocation();
   const [confirm, setConfirm] = useState('');
   const removal = (body: { confirm: string } | { dryRun: true }) => {
-    const params = { path: { workspaceId: workspace.id } };
-    return dataOf(api.POST('/api/workspaces/{workspaceId}/removal', { params, body }));
+    const path = { workspaceId: workspace.id };
+    return api.post('/api/workspaces/{workspaceId}/removal', { path, body });
   };
   const preview = useQuery({
     queryKey: ['removal', workspace.id],
     queryFn: () => removal({ dryRun: true }),
   });
-  const remove = useMutation({
-    mutationFn: () => removal({ confirm }),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['workspaces'] });
-      go('/');
-    },
-  });
+  const remove = useChange(
+    ['workspaces'],
+    () => removal({ confirm }),
+    () => go('/'),
+  );
   return (
     <FormModal
       opened
@@ -146,8 +135,7 @@ function RemoveWorkspace({ workspace, close }: { workspace: Workspace; close: ()
       <TextInput
         label={t('confirm', { name: workspace.name })}
         autoComplete="off"
-        value={confirm}
-        onChange={({ currentTarget: { value } }) => setConfirm(value)}
+        {...typed(confirm, setConfirm)}
       />
     </FormModal>
   );
@@ -156,33 +144,26 @@ function RemoveWorkspace({ workspace, close }: { workspace: Workspace; close: ()
 function NewWorkspace({ close }: { close: () => void }) {
   const t = useTranslations('settings.workspace');
   const { look } = useSession();
-  const queries = useQueryClient();
   const [name, setName] = useState('');
   const [country, setCountry] = useState('BR');
-  const create = useMutation({
-    mutationFn: () => dataOf(api.POST('/api/workspaces', { body: { name, country } })),
-    onSuccess: async ({ id }) => {
-      await queries.invalidateQueries({ queryKey: ['workspaces'] });
+  const create = useChange(
+    ['workspaces'],
+    () => api.post('/api/workspaces', { body: { name, country } }),
+    ({ id }) => {
       look(id);
       close();
     },
-  });
+  );
   const fault = faultsOf(create.error);
   return (
     <FormModal opened close={close} title={t('new')} label={t('create')} act={create}>
-      <TextInput
-        label={t('name')}
-        value={name}
-        error={fault('/name')}
-        onChange={({ currentTarget: { value } }) => setName(value)}
-      />
+      <TextInput label={t('name')} error={fault('/name')} {...typed(name, setName)} />
       <TextInput
         label={t('country')}
         description={t('countryHint')}
         w={160}
-        value={country}
         error={fault('/country')}
-        onChange={({ currentTarget: { value } }) => setCountry(value)}
+        {...typed(country, setCountry)}
       />
     </FormModal>
   );

@@ -1,0 +1,57 @@
+import { Button, Group, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTranslations } from 'use-intl';
+import { Link } from 'wouter';
+import { Failure } from './standing.tsx';
+
+/** A form on a page: its fields, what was wrong, whether it was done, and the button that sends it. */
+export function PageForm({
+  act: { mutate, error, isPending, isSuccess },
+  label,
+  done,
+  cancel,
+  disabled = false,
+  children,
+}: {
+  act: { mutate: () => void; error: Error | null; isPending: boolean; isSuccess: boolean };
+  /** Of the button. */
+  label: string;
+  /** Said once it was done, if the page stays. */
+  done?: string;
+  /** Where one goes who does not send it. */
+  cancel?: string;
+  disabled?: boolean;
+  children: ReactNode;
+}) {
+  const t = useTranslations('standing');
+  return (
+    <form
+      className="narrow"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        mutate();
+      }}
+    >
+      <fieldset className="bare" disabled={disabled}>
+        {children}
+        {error !== null && <Failure error={error} />}
+        <Group justify="flex-end" mt="md">
+          {isSuccess && done !== undefined && (
+            <Text size="sm" c="var(--good)" role="status">
+              {done}
+            </Text>
+          )}
+          {cancel !== undefined && (
+            <Button component={Link} href={cancel} variant="default">
+              {t('cancel')}
+            </Button>
+          )}
+          <Button type="submit" loading={isPending}>
+            {label}
+          </Button>
+        </Group>
+      </fieldset>
+    </form>
+  );
+}
