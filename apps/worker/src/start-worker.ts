@@ -33,12 +33,14 @@ import { createCommit, createGroupCommit, type Wait } from './group-commit.ts';
 import { createHealthChecks } from './health/checks.ts';
 import { createCountTask } from './maintenance/count-task.ts';
 import { createLedgerTask } from './maintenance/ledger-task.ts';
-import { startMaintenance } from './maintenance/maintenance.ts';
-import { createLease } from './maintenance/redis-lock.ts';
+import { startMaintenance, createLease } from './maintenance/maintenance.ts';
 import { createRefillTask } from './maintenance/refill-task.ts';
 import { createRejectedTask } from './maintenance/rejected-task.ts';
-import { createConsentsTask, createRetentionTask } from './maintenance/retention-task.ts';
-import { createUntouchedTask } from './maintenance/untouched-task.ts';
+import {
+  createConsentsTask,
+  createRetentionTask,
+  createUntouchedTask,
+} from './maintenance/retention-task.ts';
 import { createWorkerMetrics } from './metrics.ts';
 
 interface WorkerOptions {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { errorFacts } from './error-facts.ts';
+import { errorFacts } from './logger.ts';
 
 const ANA = 'ana@example.com';
 

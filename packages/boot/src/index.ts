@@ -10,21 +10,26 @@ export {
   StartError,
   urlSetting,
 } from './config.ts';
-export { errorFacts, type ErrorFacts, redactUrl } from './error-facts.ts';
-export { groupCalls } from './group-calls.ts';
 export {
-  serveMetrics,
-  startHealthServer,
-  type HealthAnswer,
-  type HealthChecks,
-} from './health-server.ts';
-export { createLogger, type Log, type Logger, type LoggerOptions } from './logger.ts';
+  createLogger,
+  errorFacts,
+  type ErrorFacts,
+  type Log,
+  type Logger,
+  type LoggerOptions,
+  redactUrl,
+} from './logger.ts';
+export { answerWithin, groupCalls, withinTime } from './calls.ts';
 export {
   createMetrics,
   type GaugeDefinition,
   type GaugesDefinition,
+  type HealthAnswer,
+  type HealthChecks,
   type MetricsRegistry,
-} from './metrics.ts';
+  serveMetrics,
+  startHealthServer,
+} from './monitoring.ts';
 export {
   type RedisClock,
   redisScript,
@@ -50,4 +55,3 @@ export {
 export { Keyring, sealedIn, secretsKeyBeforeSetting, secretsKeySetting } from './secrets.ts';
 export { createShutdown, type Shutdown } from './shutdown.ts';
 export { otlpEndpointSetting, startTracing, traced, traceparent } from './tracing.ts';
-export { answerWithin, withinTime } from './within-time.ts';

@@ -1,7 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { createLogger } from './logger.ts';
-import { redactUrl } from './error-facts.ts';
+import { createLogger, redactUrl } from './logger.ts';
 
 function lines(log: (logger: ReturnType<typeof createLogger>) => void): string {
   const written: string[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { redactUrl } from './error-facts.ts';
-import { readRedisAddress } from './redis-address.ts';
+import { redactUrl } from './logger.ts';
+import { readRedisAddress } from './config.ts';
 
 describe('REDIS_URL', () => {
   test('one URL is one server, as it stands', () => {

@@ -1,8 +1,6 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
-import { redactUrl } from './error-facts.ts';
-import { StartError } from './config.ts';
-import type { Logger } from './logger.ts';
-import { readRedisAddress, type RedisNode } from './redis-address.ts';
+import { redactUrl, type Logger } from './logger.ts';
+import { StartError, readRedisAddress, type RedisNode } from './config.ts';
 
 /**
  * What a connection is for:

@@ -125,3 +125,13 @@ async function remove(job: Job): Promise<boolean> {
     return false;
   }
 }
+
+/** Of submissions, those that have a job that failed, or that is tried again. */
+export async function failedAmong(
+  redis: RedisConnection,
+  ids: ReadonlySet<string>,
+): Promise<Set<string>> {
+  if (ids.size === 0) return new Set();
+  const found = await failedSubmissions(redis, ({ id }) => ids.has(id));
+  return new Set(found.map(({ id }) => id));
+}

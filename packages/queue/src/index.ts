@@ -11,13 +11,14 @@ export {
   type Progress,
 } from './apply-worker.ts';
 export {
+  oldestUnfinished,
   oldestWaiting,
   queueCounts,
+  type QueueCounts,
   queueGauges,
+  type ShardStanding,
   shardStandings,
   sumOfShards,
-  type QueueCounts,
-  type ShardStanding,
 } from './counts.ts';
 export {
   openDashboardQueues,
@@ -25,7 +26,7 @@ export {
   type DashboardQueue,
   type DashboardQueues,
 } from './dashboard-queues.ts';
-export { eraseJobs, failedSubmissions, leadsInQueue } from './erase-jobs.ts';
+export { eraseJobs, failedAmong, failedSubmissions, leadsInQueue } from './erase-jobs.ts';
 export {
   openFailedJobs,
   type FailedFilter,
@@ -45,4 +46,3 @@ export {
   shardsInUse,
   workerShardsSetting,
 } from './shards.ts';
-export { failedAmong, oldestUnfinished } from './unfinished.ts';

@@ -1,7 +1,7 @@
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { storableTexts } from './text.ts';
+import { storableTexts } from './statements.ts';
 import { hashIdentity } from './tombstones.ts';
 
 /** Who did something: an operator or a token by name, the one-time code, or the command line. */

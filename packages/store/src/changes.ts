@@ -6,7 +6,7 @@ import {
 } from './deliveries.ts';
 import { fieldsOfWorkspaces } from './fields.ts';
 import type { Store } from './open-store.ts';
-import { isUuid } from './text.ts';
+import { isUuid } from './statements.ts';
 
 export type LeadChange =
   /** `data`: as in a message to an endpoint. */

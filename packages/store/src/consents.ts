@@ -3,8 +3,7 @@ import { normalized } from '@leadgate/leads';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { isoTime } from './text.ts';
-import type { Statements } from './statements.ts';
+import { isoTime, type Statements } from './statements.ts';
 
 /** What was done with a consent: the box was ticked, or not, or what was granted was taken back. */
 export type ConsentAction = 'granted' | 'refused' | 'withdrawn';

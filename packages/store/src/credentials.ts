@@ -11,7 +11,7 @@ import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { isUniqueViolation } from './failure-of.ts';
 import type { Store } from './open-store.ts';
-import { displayText, nameErrors } from './text.ts';
+import { displayText, nameErrors } from './statements.ts';
 
 const SHORTEST = 10;
 const LONGEST = 200;

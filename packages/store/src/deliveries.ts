@@ -9,7 +9,7 @@ import { Prisma } from './generated/client.ts';
 import { readTouch, type SourcedTouch } from './lead-details.ts';
 import { type LeadSummary, listedColumns, type ListedLeadRow, readLead } from './leads.ts';
 import { connectionOf, isPooled, type Store } from './open-store.ts';
-import { isoTime } from './text.ts';
+import { isoTime } from './statements.ts';
 
 /** An endpoint whose deliveries one deliverer sends, until its lease ends. */
 export interface Lane {

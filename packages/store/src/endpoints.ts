@@ -6,7 +6,7 @@ import type { DeliveryTry } from './deliveries.ts';
 import { isUniqueViolation } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { displayText, nameErrors } from './text.ts';
+import { displayText, nameErrors } from './statements.ts';
 
 /** An address that is told of changed leads, as operators see it. */
 export interface Endpoint {

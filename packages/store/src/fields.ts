@@ -8,8 +8,14 @@ import { customFieldKey } from '@leadgate/leads';
 import { randomUUID } from 'node:crypto';
 import type { CustomField as FieldRow, Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { databaseTime, displayText, displayTextFault, labelErrors, nameErrors } from './text.ts';
-import type { Statements } from './statements.ts';
+import {
+  databaseTime,
+  displayText,
+  displayTextFault,
+  labelErrors,
+  nameErrors,
+  type Statements,
+} from './statements.ts';
 
 /** Every custom field of a workspace, archived ones included, oldest first. */
 export async function listFields(store: Store, workspaceId: string): Promise<CustomField[]> {

@@ -3,7 +3,7 @@ import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { minuteOfId } from './tally.ts';
-import { isoTime, storable } from './text.ts';
+import { isoTime, storable } from './statements.ts';
 import { keepUnlessErased } from './tombstones.ts';
 
 /** What became of a held submission. */

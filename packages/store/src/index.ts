@@ -258,7 +258,7 @@ export {
   type ConsentRecord,
   fillConsents,
 } from './consents.ts';
-export { databaseTime, displayText, isUuid } from './text.ts';
+export { databaseTime, displayText, isUuid } from './statements.ts';
 export {
   ALARM_KINDS,
   endedSilences,
@@ -275,23 +275,27 @@ export {
   watchedLinks,
 } from './alarms.ts';
 export {
+  countEntries,
+  deletedSubmissions,
+  ledgerCursor,
   linkSums,
   listOpen,
   type MissingRows,
-  deletedSubmissions,
   missingRows,
   moveVerified,
   type OpenEntry,
   settleOpen,
   unsettled,
 } from './ledger.ts';
-export { dayAfter, type Part, partsOf, RANKED_DAYS, rankSubjects } from './ranking.ts';
 export {
   addUpTallies,
-  countEntries,
+  dayAfter,
   dropOldSeries,
-  ledgerCursor,
   linkActivity,
+  type Part,
+  partsOf,
+  RANKED_DAYS,
+  rankSubjects,
   readFlow,
   readSeries,
   type Unrecognised,

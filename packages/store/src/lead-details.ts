@@ -22,7 +22,7 @@ import {
   readProvenance,
 } from './leads.ts';
 import type { Store } from './open-store.ts';
-import { isoTime, isUuid } from './text.ts';
+import { isoTime, isUuid } from './statements.ts';
 
 /** What set a value: the submission, and the time its facts are from. */
 interface ValueSource {

@@ -20,7 +20,7 @@ import {
 import { fieldsOfWorkspaces } from './fields.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { isoTime, isUuid, microseconds } from './text.ts';
+import { isoTime, isUuid, microseconds } from './statements.ts';
 
 /** A lead's row, read to be folded. */
 export interface LeadRow extends Record<LeadField, string | null> {

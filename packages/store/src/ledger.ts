@@ -1,7 +1,64 @@
+import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
+import { insertOfTallies, talliesOfGroups, type Tally, minuteOf } from './tally.ts';
 import { firstIdAt } from './retention.ts';
-import { minuteOf, talliesOfGroups } from './tally.ts';
+
+/** How far a stream of counts was taken; `verified`: how far its submissions were looked after. */
+interface LedgerCursor {
+  stream: string;
+  counted: string;
+  verified: string;
+}
+
+const START = '0-0';
+
+export async function ledgerCursor(store: Store, stream: string): Promise<LedgerCursor> {
+  const row = await store.prisma.ledgerCursor.findUnique({ where: { stream } });
+  return row ?? { stream, counted: START, verified: START };
+}
+
+/**
+ * Counts what was read of a stream from one entry to another, once: false if another worker did, and
+ * nothing was counted.
+ */
+export async function countEntries(
+  store: Store,
+  { stream, from, to }: { stream: string; from: string; to: string },
+  tallies: readonly Tally[],
+): Promise<boolean> {
+  try {
+    const counted = await store.query(Prisma.sql`
+      WITH moved AS (
+        INSERT INTO ledger_cursor (stream, counted) VALUES (${stream}, ${to})
+        ON CONFLICT (stream) DO UPDATE SET counted = excluded.counted
+        WHERE ledger_cursor.counted = ${from}
+        RETURNING 1
+      )
+      ${insertOfTallies(addUp(tallies))} WHERE EXISTS (SELECT FROM moved)
+        AND workspace_id::uuid NOT IN (SELECT id FROM removed_workspace)
+      RETURNING true AS counted`);
+    return counted.length > 0 || tallies.length === 0;
+  } catch (error) {
+    throw withoutValues(error);
+  }
+}
+
+/** Those that differ in nothing but their number, as one: none of a stream is of a campaign. */
+function addUp(tallies: readonly Tally[]): Tally[] {
+  const sums = new Map<string, Tally>();
+  let sum: Tally | undefined;
+  for (const tally of tallies) {
+    const { linkId, at, what, n } = tally;
+    if (sum?.linkId !== linkId || sum.at !== at || sum.what !== what) {
+      const key = `${linkId} ${at} ${what}`;
+      sum = sums.get(key) ?? { ...tally, n: 0 };
+      sums.set(key, sum);
+    }
+    sum.n += n;
+  }
+  return [...sums.values()];
+}
 
 /** A submission that was accepted. */
 interface LedgerEntry {

@@ -15,7 +15,7 @@ import { mappingFaults } from '@leadgate/leads';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { displayText, displayTextFault, isUuid } from './text.ts';
+import { displayText, displayTextFault, isUuid } from './statements.ts';
 
 /** What a link holds posts back by: they are kept as held, and answered like any other. */
 export interface LinkGuardSettings extends Omit<LinkGuardView, 'captcha'> {

@@ -4,7 +4,7 @@ import { hashPassword, passwordErrors, randomSecret, secretHash } from './creden
 import { isForeignKeyViolation, isNotFound, isUniqueViolation } from './failure-of.ts';
 import type { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { databaseTime, displayText, nameErrors } from './text.ts';
+import { databaseTime, displayText, nameErrors } from './statements.ts';
 
 /** A person who may use the console. */
 export interface Operator extends Access {

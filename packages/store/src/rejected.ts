@@ -3,7 +3,7 @@ import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { deleteInBatches } from './retention.ts';
-import { isoTime, microseconds, storableTexts } from './text.ts';
+import { isoTime, microseconds, storableTexts } from './statements.ts';
 import { keepUnlessErased } from './tombstones.ts';
 
 /** A refused body as it is listed: what was wrong with it, and nothing of what it said. */

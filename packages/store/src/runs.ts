@@ -1,7 +1,7 @@
 import type { AuditActor } from './audit.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { storableTexts } from './text.ts';
+import { storableTexts } from './statements.ts';
 
 /** Kinds of what takes long. */
 export const RUN_KINDS = ['replay', 'import', 'resend', 'read-again', 'mend'] as const;

@@ -20,7 +20,7 @@ import {
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { findOperator, type Operator, operatorColumns, readOperator } from './operators.ts';
-import { databaseTime, displayText, nameErrors } from './text.ts';
+import { databaseTime, displayText, nameErrors } from './statements.ts';
 
 interface SignInRequest extends SignInAttempt {
   password: string;

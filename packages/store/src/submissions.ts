@@ -16,7 +16,7 @@ import {
 } from './consents.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { isoTime, microseconds, storableTexts } from './text.ts';
+import { isoTime, microseconds, storableTexts } from './statements.ts';
 import { keepUnlessErased } from './tombstones.ts';
 
 /** What is read of a submission in a list; `submissionJoins` belongs to it. */

@@ -10,8 +10,7 @@ import {
 } from '@leadgate/leads';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import type { Statements } from './statements.ts';
-import { displayText } from './text.ts';
+import { type Statements, displayText } from './statements.ts';
 
 /**
  * What is counted of a link. `accepted`: put in the queue. `created`, `updated`: stored, of a new or a

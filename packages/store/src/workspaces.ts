@@ -4,9 +4,8 @@ import { isUniqueViolation, withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import { deleteInBatches, listPartitions } from './retention.ts';
-import { transact } from './statements.ts';
+import { transact, displayText, nameErrors } from './statements.ts';
 import { insertOfTallies, type Tally } from './tally.ts';
-import { displayText, nameErrors } from './text.ts';
 
 /** A tenant: it owns capture links, custom fields and leads. */
 export interface Workspace {

@@ -13,8 +13,7 @@ import {
   type MissingRows,
   type Store,
 } from '@leadgate/store';
-import type { MaintenanceTask } from '../maintenance/maintenance.ts';
-import type { Lease } from '../maintenance/redis-lock.ts';
+import type { MaintenanceTask, Lease } from '../maintenance/maintenance.ts';
 import { queueAge } from './rules.ts';
 import { watchLinks } from './watched-links.ts';
 

@@ -11,8 +11,7 @@ import {
   type Store,
   type Tally,
 } from '@leadgate/store';
-import type { MaintenanceTask } from './maintenance.ts';
-import type { Lease } from './redis-lock.ts';
+import type { MaintenanceTask, Lease } from './maintenance.ts';
 
 /** Adding up costs as much for a few counts as for thousands; alarms look at minutes. */
 const EVERY_MS = 5_000;

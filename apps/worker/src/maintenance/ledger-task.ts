@@ -13,8 +13,7 @@ import {
   type Store,
   unsettled,
 } from '@leadgate/store';
-import type { MaintenanceTask } from './maintenance.ts';
-import type { Lease } from './redis-lock.ts';
+import type { MaintenanceTask, Lease } from './maintenance.ts';
 
 const EVERY_MS = 5_000;
 const ENTRIES_AT_ONCE = 200;

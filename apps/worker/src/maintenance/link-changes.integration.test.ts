@@ -5,7 +5,7 @@ import { testDatabase, testRedis } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createCloses, makeWorkspace } from '../../test/worker.ts';
-import { createLease } from './redis-lock.ts';
+import { createLease } from './maintenance.ts';
 import { createRefillTask } from './refill-task.ts';
 
 const closes = createCloses();

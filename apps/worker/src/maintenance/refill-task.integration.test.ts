@@ -8,7 +8,7 @@ import {
 import { testRedis } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createLease } from './redis-lock.ts';
+import { createLease } from './maintenance.ts';
 import { createRefillTask } from './refill-task.ts';
 
 let redis: Redis;

@@ -11,8 +11,7 @@ import {
   requestedWorkspaces,
   tellRemoved,
 } from '@leadgate/intake';
-import type { MaintenanceTask } from './maintenance.ts';
-import type { Lease } from './redis-lock.ts';
+import type { MaintenanceTask, Lease } from './maintenance.ts';
 
 /** How often Postgres is asked whether a link changed, by the one worker that asks. */
 const ASK_POSTGRES_MS = 1_000;

@@ -12,7 +12,7 @@ import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createLease } from './redis-lock.ts';
+import { createLease } from './maintenance.ts';
 import { createRefillTask } from './refill-task.ts';
 import { createRetentionTask } from './retention-task.ts';
 import {

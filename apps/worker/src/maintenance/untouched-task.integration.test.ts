@@ -19,9 +19,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createCloses, makeWorkspace, producerUnderTest } from '../../test/worker.ts';
-import { createLease } from './redis-lock.ts';
-import { createRetentionTask } from './retention-task.ts';
-import { createUntouchedTask } from './untouched-task.ts';
+import { createLease } from './maintenance.ts';
+import { createRetentionTask, createUntouchedTask } from './retention-task.ts';
 
 const closes = createCloses();
 afterEach(closes.all);

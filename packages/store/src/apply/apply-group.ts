@@ -12,13 +12,11 @@ import { fieldsOfWorkspaces } from '../fields.ts';
 import { type LeadRow, readState } from '../leads.ts';
 import type { Store } from '../open-store.ts';
 import { Tallies, type Tally } from '../tally.ts';
-import { storable } from '../text.ts';
+import { storable, RetryTransaction, type Statements, transact } from '../statements.ts';
 import {
   type Identity,
   insertPossibleDuplicates,
   type PossibleDuplicate,
-} from './identity-rows.ts';
-import {
   type ChangedLead,
   eventOf,
   insertLeads,
@@ -26,10 +24,9 @@ import {
   lockLeads,
   type NewLead,
   updateLeads,
+  readKnown,
 } from './lead-rows.ts';
 import { type Known, type Move, planWorkspace, type Route } from './plan-workspace.ts';
-import { readKnown } from './read-known.ts';
-import { RetryTransaction, type Statements, transact } from '../statements.ts';
 import {
   blankSubmissions,
   insertSubmissions,

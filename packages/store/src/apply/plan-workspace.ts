@@ -1,6 +1,6 @@
 import type { Submission } from '@leadgate/contract';
 import type { Tombstone } from '../tombstones.ts';
-import { hashedUuid } from '../text.ts';
+import { hashedUuid } from '../statements.ts';
 
 /** What Postgres holds of one workspace, as far as a group touches it. */
 export interface Known {

@@ -3,26 +3,31 @@ import { applySubmissions, emptyLead, joinLeads, leadWithout } from '@leadgate/l
 import { isDeepStrictEqual } from 'node:util';
 import { recordConsents } from '../consents.ts';
 import { Prisma } from '../generated/client.ts';
-import { hashedUuid, storable } from '../text.ts';
+import {
+  hashedUuid,
+  storable,
+  RetryTransaction,
+  type Statements,
+  transact,
+} from '../statements.ts';
 import { type LeadRow, readState } from '../leads.ts';
 import type { Store } from '../open-store.ts';
 import { isUnrecognised, tallyOf } from '../tally.ts';
 import { fieldsOfWorkspaces } from '../fields.ts';
 import { allNotes, lockAsPlanned, type MovedIdentity } from './apply-group.ts';
-import { insertPossibleDuplicates } from './identity-rows.ts';
 import {
+  insertPossibleDuplicates,
   bareLead,
   type ChangedLead,
   eventOf,
   insertLeads,
   moveDeliveries,
   updateLeads,
+  readKnown,
 } from './lead-rows.ts';
 import { makeAlias, moveIdentities } from './merge-leads.ts';
 import { planWorkspace, type Route } from './plan-workspace.ts';
-import { readKnown } from './read-known.ts';
 import { MOST_SUBMISSIONS, submissionsOf, type Told } from './split-lead.ts';
-import { RetryTransaction, type Statements, transact } from '../statements.ts';
 import { blankSubmissions, markOfExternal } from './submission-rows.ts';
 
 /** What came of submissions that were read again. */

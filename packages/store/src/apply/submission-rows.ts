@@ -1,9 +1,8 @@
 import { isExternalKey, type Note, type Submission } from '@leadgate/contract';
 import { recordConsents } from '../consents.ts';
 import { Prisma } from '../generated/client.ts';
-import { hashedUuid } from '../text.ts';
+import { hashedUuid, recordset, type Statements } from '../statements.ts';
 import type { Route } from './plan-workspace.ts';
-import { recordset, type Statements } from '../statements.ts';
 
 const newSubmissions = recordset({
   ...{ id: 'uuid', workspaceId: 'uuid', linkId: 'uuid', leadId: 'uuid', answeredLeadId: 'uuid' },

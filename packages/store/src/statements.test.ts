@@ -1,7 +1,7 @@
 import { bareSubmission } from '@leadgate/testkit';
 import { expect, test } from 'vitest';
 import { successorOf } from './apply/plan-workspace.ts';
-import { storable } from './text.ts';
+import { storable } from './statements.ts';
 
 const id = '0194ffff-aaaa-7bbb-8ccc-dddddddddddd';
 

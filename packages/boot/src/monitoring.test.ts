@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { serveMetrics } from './health-server.ts';
-import { createMetrics } from './metrics.ts';
+import { serveMetrics, createMetrics } from './monitoring.ts';
 
 const lines = (text: string, name: string) =>
   text.split('\n').filter((line) => line.startsWith(name));

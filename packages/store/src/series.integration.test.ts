@@ -3,7 +3,7 @@ import { testDatabase } from '@leadgate/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openStore, type Store } from './open-store.ts';
-import { dayAfter, partsOf, RANKED_DAYS, rankSubjects } from './ranking.ts';
+import { dayAfter, partsOf, RANKED_DAYS, rankSubjects } from './series.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;
