@@ -256,9 +256,12 @@ async function makeCounts(workspaceId: string): Promise<void> {
         'refused:identity-required': Math.round(accepted * refused * 0.4),
       }).map(([what, n]) => ({ subject, at, what, n }));
     });
-  const ofLinks = links
-    .flatMap(({ id }, k) => of(id, [0.5, 0.3, 0.2, 0][k] ?? 0, k === 2 ? 0.5 : 0.02))
-    .filter(({ n }) => n > 0);
+  // The one whose job failed is accepted and waits.
+  const waiting = { subject: linkId, at: new Date(hour), what: 'accepted', n: 1 };
+  const ofLinks = addUp([
+    ...links.flatMap(({ id }, k) => of(id, [0.5, 0.3, 0.2, 0][k] ?? 0, k === 2 ? 0.5 : 0.02)),
+    waiting,
+  ]).filter(({ n }) => n > 0);
   const rows = [...ofLinks, ...addUp(ofLinks.map((row) => ({ ...row, subject: workspaceId })))];
   await prisma.seriesHour.createMany({ data: rows });
   const byDay = rows.map((row) => ({ ...row, at: new Date(row.at.toISOString().slice(0, 10)) }));
