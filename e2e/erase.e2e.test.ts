@@ -79,10 +79,11 @@ async function search(
     ))
       look(`table ${name}: ${row.slice(0, 200)}`, row);
   // What a statement has overwritten stands in the files until they are written anew, and as long as somebody might
-  // still see it: Postgres itself looks at its samples whenever it likes.
+  // still see it: Postgres itself looks at its samples whenever it likes, and what writes counts between its statements.
   const looking = () =>
     system.query(`SELECT query FROM pg_stat_activity
-      WHERE datname = current_database() AND backend_xmin IS NOT NULL AND pid <> pg_backend_pid()`);
+      WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)`);
   await expect.poll(looking, { timeout: 20_000, interval: 50 }).toEqual([]);
   await system.query('VACUUM FULL');
   await system.query('CHECKPOINT');

@@ -60,17 +60,17 @@ async function ask<T>(
   );
   const url = addressOf(named, query);
   const text = body === undefined ? '' : JSON.stringify(body);
-  const answer = await accepted(begun(url, text) ?? fetch(url, requestOf(method, text)));
+  const own = method === 'GET' || method === 'POST' ? begun(url, text) : undefined;
+  const answer = await accepted(own ?? fetch(url, requestOf(method, text)));
   return (answer.status === 204 ? undefined : await answer.json()) as T;
 }
 
-/** As the page's own first requests (ahead.ts) name it: without a body it is a GET. */
 const requestOf = (method: string, text: string): RequestInit =>
   text === ''
     ? { method }
     : { method, body: text, headers: { 'content-type': 'application/json' } };
 
-/** The answer to what the page itself asked for already; each is taken once. */
+/** The answer to what the page itself asked for already (ahead.ts), by GET or with a body; each is taken once. */
 const begun = (url: string, body: string): Promise<Response> | undefined => {
   const at = leadgate.begun.findIndex((one) => one.url === url && one.body === body);
   return at < 0 ? undefined : leadgate.begun.splice(at, 1)[0]?.answer;
