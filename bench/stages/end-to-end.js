@@ -42,7 +42,8 @@ export async function measureEndToEnd(bench, { atMost }) {
     );
     if (flat) {
       low = rate;
-      best = measured;
+      // One that is asked for more may reach less.
+      if (measured.rate > (best?.rate ?? 0)) best = measured;
     } else high = rate;
     await drained();
   }
