@@ -25,6 +25,11 @@ const STEPS = [
     fix: 'npm run openapi, npm run generate, and the files it names',
   },
   {
+    name: 'types of the snippet',
+    command: ['typescript/bin/tsc', '--noEmit', '-p', 'packages/capture/tsconfig.json'],
+    fix: 'npx tsc --noEmit -p packages/capture/tsconfig.json, and the files it names',
+  },
+  {
     name: 'import law',
     command: [
       ...['dependency-cruiser/bin/dependency-cruise.mjs', '--config', '.dependency-cruiser.js'],
