@@ -92,6 +92,19 @@ test('what waited in a Redis that was thrown away may be lost, and nothing else'
   expect(found).toMatchObject({ accepted: 1, applied: 0, lost: 1, thrownAway: 2 });
 });
 
+test('after a restore each answer of a key stands for its own submission, and for no other', async () => {
+  const [a, other] = [submissionOf(1), submissionOf(2)];
+  const b = { ...other, lead: { ...other.lead, utmContent: markOf(1) } };
+  await apply(a, b);
+  const thrownAway = { restores: 1, submissions: new Set<string>(), marks: new Set<string>() };
+  const found = (...ledger: Accepted[]) =>
+    audit(database.url, ledger, sent([1, 'key-1', 2]), thrownAway);
+  const [first, second] = [answerOf(a, 1, 'key-1'), answerOf(b, 1, 'key-1')];
+  expect(await found(first, second)).toMatchObject({ doubled: 0, violations: [] });
+  const { violations } = await found(first, { ...second, leadId: a.leadId });
+  expect(violations.join()).toMatch(/is in lead/);
+});
+
 test('a key with two submissions is doubled, and so is a post that stands more often than it was sent', async () => {
   const again = (post: number) =>
     submissionOf(post + 100, {

@@ -162,7 +162,9 @@ function strayAnswers(
   const violations: string[] = [];
   for (const { post, key, leadId, submissionId } of ledger) {
     const own = byMark.get(markOf(post)) ?? [];
-    const submission = key === null ? own.find(({ id }) => id === submissionId) : own[0];
+    // Of one key another may stand in its place; after a restore both may, of two leads if they name nobody.
+    const itself = own.find(({ id }) => id === submissionId);
+    const submission = itself ?? (key === null ? undefined : own[0]);
     if (!leads.has(resolve(leadId)))
       violations.push(`lead id ${leadId} was answered and does not resolve`);
     else if (submission !== undefined && resolve(leadId) !== resolve(submission.leadId))
