@@ -19,7 +19,7 @@ export {
   type LoggerOptions,
   redactUrl,
 } from './logger.ts';
-export { answerWithin, groupCalls, withinTime } from './calls.ts';
+export { groupCalls } from './group-calls.ts';
 export {
   createMetrics,
   type GaugeDefinition,
@@ -55,3 +55,4 @@ export {
 export { Keyring, sealedIn, secretsKeyBeforeSetting, secretsKeySetting } from './secrets.ts';
 export { createShutdown, type Shutdown } from './shutdown.ts';
 export { otlpEndpointSetting, startTracing, traced, traceparent } from './tracing.ts';
+export { answerWithin, withinTime } from './within-time.ts';

@@ -22,20 +22,15 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-node';
 import { createRequire } from 'node:module';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from './logger.ts';
 import type { Shutdown } from './shutdown.ts';
 import type { Tracer } from './tracing.ts';
+import { withinTime } from './within-time.ts';
 
 /** As many as the largest group has members. */
 const MOST_LINKS = 1_000;
 /** A collector that is away does not hold up a stop. */
 const CLOSE_WITHIN_MS = 1_000;
-
-async function tooLate(): Promise<never> {
-  await delay(CLOSE_WITHIN_MS, undefined, { ref: false });
-  throw new Error('the collector does not answer');
-}
 
 /**
  * Starts OpenTelemetry: the instrumentation of the libraries, and an exporter to a collector. Only what
@@ -81,8 +76,8 @@ export function openTracer(
   require('pg');
 
   onClose('tracing', () =>
-    Promise.race([provider.shutdown(), tooLate()]).catch((err: unknown) =>
-      logger.warn({ err }, 'the last traces were not exported'),
+    withinTime(provider.shutdown(), CLOSE_WITHIN_MS, 'the collector does not answer').catch(
+      (err: unknown) => logger.warn({ err }, 'the last traces were not exported'),
     ),
   );
   const tracer = trace.getTracer('leadgate');

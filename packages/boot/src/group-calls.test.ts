@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { groupCalls } from './calls.ts';
+import { groupCalls } from './group-calls.ts';
 
 /** Groups as they were sent, each of which ends when it is told to. */
 function sender() {
