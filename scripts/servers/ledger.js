@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readJson } from './place.js';
-import { StartError, isRunning, send, startOf, stopProcess } from './process.js';
+import { StartError, isRunning, recordOf, send, stopProcess } from './process.js';
 
 /** @typedef {import('./process.js').ProcessRecord} ProcessRecord */
 
@@ -34,7 +34,7 @@ export async function openLedger(path, say) {
   await endLeftovers(path, say);
   /** @type {Ledger} */
   const ledger = {
-    owner: { pid: process.pid, startedAt: startOf(process.pid) ?? '' },
+    owner: recordOf(process.pid),
     processes: [],
     folders: [],
   };

@@ -60,19 +60,25 @@ export async function startProcess({ name, command, args, log, env, cwd, user })
         reject(new StartError(`could not run ${command}: ${error.message}`));
       });
     });
-    const pid = child.pid ?? 0;
-    return { name, pid, startedAt: startOf(pid) ?? '', exited };
+    return { name, ...recordOf(child.pid ?? 0), exited };
   } finally {
     closeSync(output);
   }
 }
 
 /**
+ * What a process that was just started is known by later: its id alone may be another's then.
+ * @param {number} pid
+ * @returns {ProcessRecord}
+ */
+export const recordOf = (pid) => ({ pid, startedAt: startOf(pid) ?? '' });
+
+/**
  * When a process started, in whatever form the system tells; null when there is none.
  * @param {number} pid
  * @returns {string | null}
  */
-export function startOf(pid) {
+function startOf(pid) {
   if (process.platform !== 'linux') return startByPs(pid);
   try {
     const stat = readFileSync(`/proc/${pid.toString()}/stat`, 'utf8');
