@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { v7 as uuidv7 } from 'uuid';
@@ -69,11 +70,12 @@ export async function openFeeder(redisUrl, { workspaceId, linkId, people: known 
 }
 
 /**
- * Fills a naive queue, whose receiver knows no leads.
+ * Fills a naive queue, whose receiver knows no leads. `drop` throws away what waits, and resolves when its worker
+ * has nothing left.
  * @param {string} redisUrl
  * @param {Database} database
  * @param {string} name of the queue
- * @returns {Promise<Feeder>}
+ * @returns {Promise<Feeder & { drop: () => Promise<void> }>}
  */
 export async function openNaiveFeeder(redisUrl, { workspaceId, linkId, people: known }, name) {
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
@@ -104,6 +106,10 @@ export async function openNaiveFeeder(redisUrl, { workspaceId, linkId, people: k
       const counts = await queue.getJobCounts('wait', 'active', 'delayed', 'failed');
       if ((counts.failed ?? 0) > 0) throw new Error(`${String(counts.failed)} jobs failed`);
       return Object.values(counts).reduce((sum, count) => sum + count, 0);
+    },
+    drop: async () => {
+      await queue.drain();
+      while ((await queue.getActiveCount()) > 0) await delay(50);
     },
     close: async () => {
       await queue.close();

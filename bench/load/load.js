@@ -4,7 +4,7 @@ import { countCpu } from '../cpu.js';
 import { nextFirst } from '../people.js';
 import { here } from '../processes.js';
 import { processLedger } from '../../scripts/servers/private-home.js';
-import { startOf } from '../../scripts/servers/process.js';
+import { recordOf } from '../../scripts/servers/process.js';
 
 /** @typedef {import('./post-leads.js').LoadResult} LoadResult */
 
@@ -31,7 +31,7 @@ export async function postLeads(url, { seconds, connections, known, rate = null 
     env: { NODE_ENV: 'production' },
   });
   const pid = child.pid ?? 0;
-  add({ name: 'load', pid, startedAt: startOf(pid) ?? '' });
+  add({ name: 'load', ...recordOf(pid) });
   const count = countCpu({ ...pids, load: pid });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => {

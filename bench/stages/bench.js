@@ -2,7 +2,7 @@ import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createToken } from '@leadgate/store';
 import { openFeeder } from '../feed.js';
-import { startLeadgate } from '../processes.js';
+import { startLeadgate, startService } from '../processes.js';
 import { refillRedis } from '../servers.js';
 
 /** @typedef {import('../plan.js').Plan} Plan */
@@ -80,6 +80,30 @@ export async function startConsole({ plan, servers, leadgate }, { role, flags = 
     },
   });
   return { ...app, token: created.secret };
+}
+
+/**
+ * The receiver to compare with, one `queue.add` a request.
+ * @param {Bench} bench
+ */
+export function startNaiveQueue({ servers, naive }) {
+  const { workspaceId, linkId } = naive.database;
+  return startService('naive-queue', {
+    log: servers.log,
+    settings: { redisUrl: naive.redisUrl, workspaceId, linkId },
+  });
+}
+
+/**
+ * Its worker, one transaction a job.
+ * @param {Bench} bench
+ */
+export function startNaiveWorker({ servers, naive }) {
+  const { redisUrl, database } = naive;
+  return startService('naive-worker', {
+    log: servers.log,
+    settings: { redisUrl, databaseUrl: database.url, concurrency: CONCURRENCY },
+  });
 }
 
 /**

@@ -1,7 +1,7 @@
-import { spread, told } from '../figures.js';
+import { told } from '../figures.js';
 import { postLeads } from '../load/load.js';
-import { startService } from '../processes.js';
-import { captureUrl, startBoth } from './bench.js';
+import { captureUrl, startBoth, startNaiveQueue } from './bench.js';
+import { summary } from './receivers.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 
@@ -13,13 +13,9 @@ const RATE = 120;
  * @param {Bench} bench
  */
 export async function measureQuiet(bench) {
-  const { plan, servers, naive, say } = bench;
-  const { workspaceId, linkId } = naive.database;
+  const { plan, naive, say } = bench;
   const { url, drained, stop } = await startBoth(bench);
-  const naiveQueue = await startService('naive-queue', {
-    log: servers.log,
-    settings: { redisUrl: naive.redisUrl, workspaceId, linkId },
-  });
+  const naiveQueue = await startNaiveQueue(bench);
   const urls = { leadgate: url, naiveQueue: captureUrl(naiveQueue, naive.database) };
   /** @type {Record<keyof typeof urls, import('../load/load.js').Measured[]>} */
   const measured = { leadgate: [], naiveQueue: [] };
@@ -33,12 +29,10 @@ export async function measureQuiet(bench) {
     }
   await naiveQueue.stop();
   await stop();
-  const of = (/** @type {keyof typeof urls} */ name) => ({
-    p50Ms: spread(measured[name].map(({ load }) => load.ms.p50)),
-    p99Ms: spread(measured[name].map(({ load }) => load.ms.p99)),
-    statuses: measured[name].map(({ load }) => load.statuses),
-  });
-  const figures = { leadgate: of('leadgate'), naiveQueue: of('naiveQueue') };
+  const figures = {
+    leadgate: summary(measured.leadgate),
+    naiveQueue: summary(measured.naiveQueue),
+  };
   for (const [name, { p50Ms, p99Ms }] of Object.entries(figures))
     say(`  ${name}: p50 ${told(p50Ms, ' ms')}, p99 ${told(p99Ms, ' ms')}`);
   const { leadgate, naiveQueue: beside } = figures;

@@ -3,7 +3,7 @@ import { postLeads } from '../load/load.js';
 import { startService } from '../processes.js';
 import { refillRedis } from '../servers.js';
 import { Redis } from 'ioredis';
-import { captureUrl, startReceiver } from './bench.js';
+import { captureUrl, startNaiveQueue, startReceiver } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 /** @typedef {import('../load/load.js').Measured} Measured */
@@ -16,15 +16,11 @@ import { captureUrl, startReceiver } from './bench.js';
  */
 export async function measureReceivers(bench) {
   const { plan, servers, leadgate, naive, say } = bench;
-  const { workspaceId, linkId } = naive.database;
   const { log } = servers;
   await refillRedis(leadgate.redisUrl, leadgate.database);
   const running = {
     echo: await startService('echo', { log, settings: {} }),
-    naiveQueue: await startService('naive-queue', {
-      log,
-      settings: { redisUrl: naive.redisUrl, workspaceId, linkId },
-    }),
+    naiveQueue: await startNaiveQueue(bench),
     synchronous: await startService('synchronous', {
       log,
       settings: { databaseUrl: naive.database.url },

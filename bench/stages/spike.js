@@ -1,11 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { Queue } from 'bullmq';
-import { Redis } from 'ioredis';
-import { spread, told } from '../figures.js';
+import { openNaiveFeeder } from '../feed.js';
+import { told } from '../figures.js';
 import { postLeads } from '../load/load.js';
-import { startService } from '../processes.js';
 import { QUEUE } from '../services/naive-job.js';
-import { CONCURRENCY, captureUrl, startBoth } from './bench.js';
+import { captureUrl, startBoth, startNaiveQueue, startNaiveWorker } from './bench.js';
+import { summary } from './receivers.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 /** @typedef {import('../load/load.js').Measured} Measured */
@@ -61,31 +59,20 @@ export async function measureSpike(bench, { top, sustained }) {
  * The naive services, and what throws away what a round left in their queue: their worker does not keep up.
  * @param {Bench} bench
  */
-async function startNaive({ plan, servers, naive }) {
-  const { log } = servers;
-  const { redisUrl, database } = naive;
-  const { workspaceId, linkId } = database;
-  const queue = await startService('naive-queue', {
-    log,
-    settings: { redisUrl, workspaceId, linkId },
-  });
-  const settings = { redisUrl, databaseUrl: database.url, concurrency: CONCURRENCY };
-  const worker = await startService('naive-worker', { log, settings });
-  const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
-  const jobs = new Queue(QUEUE, { connection: redis });
+async function startNaive(bench) {
+  const { plan, naive } = bench;
+  const queue = await startNaiveQueue(bench);
+  const worker = await startNaiveWorker(bench);
+  const feeder = await openNaiveFeeder(naive.redisUrl, naive.database, QUEUE);
   const { seconds, clients: connections, known } = plan;
-  const url = captureUrl(queue, database);
+  const url = captureUrl(queue, naive.database);
   return {
     post: (/** @type {number} */ rate) => postLeads(url, { seconds, connections, known, rate }, {}),
-    drop: async () => {
-      await jobs.drain();
-      while ((await jobs.getActiveCount()) > 0) await delay(50);
-    },
+    drop: feeder.drop,
     stop: async () => {
       await worker.stop();
       await queue.stop();
-      await jobs.close();
-      redis.disconnect();
+      await feeder.close();
     },
   };
 }
@@ -100,14 +87,4 @@ function latencies({ load }) {
 function facts({ rate, load, cpu }) {
   const { ms, statuses, errors } = load;
   return { leadsPerSecond: rate, ms, statuses, errors, othersShareOfMachine: cpu.othersShare };
-}
-
-/** @param {readonly Measured[]} measured */
-function summary(measured) {
-  return {
-    leadsPerSecond: spread(measured.map(({ rate }) => rate)),
-    p50Ms: spread(measured.map(({ load }) => load.ms.p50)),
-    p99Ms: spread(measured.map(({ load }) => load.ms.p99)),
-    statuses: measured.map(({ load }) => load.statuses),
-  };
 }

@@ -5,7 +5,7 @@ import { spread, told } from '../figures.js';
 import { startService } from '../processes.js';
 import { refillRedis } from '../servers.js';
 import { NOOP_QUEUE, QUEUE } from '../services/naive-job.js';
-import { CONCURRENCY, CORES, startWorker } from './bench.js';
+import { CONCURRENCY, CORES, startNaiveWorker, startWorker } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 /** @typedef {import('../feed.js').Feeder} Feeder */
@@ -25,7 +25,6 @@ export async function measureWorkers(bench) {
   await refillRedis(leadgate.redisUrl, leadgate.database);
   const { redis, postgres } = servers;
   const settings = { redisUrl: naive.redisUrl, concurrency: CONCURRENCY };
-  const databaseUrl = naive.database.url;
   const variants = {
     noop: {
       feeder: await openNaiveFeeder(naive.redisUrl, naive.database, NOOP_QUEUE),
@@ -34,7 +33,7 @@ export async function measureWorkers(bench) {
     },
     naive: {
       feeder: await openNaiveFeeder(naive.redisUrl, naive.database, QUEUE),
-      worker: await startService('naive-worker', { log, settings: { ...settings, databaseUrl } }),
+      worker: await startNaiveWorker(bench),
       servers: { redis: redis.pid, postgres: postgres.pid },
     },
     leadgate: {
