@@ -93,10 +93,7 @@ const MOST_CHANGES = 2_000;
  * The entries that changed after a revision; null if they are too many, or `directory_change` does
  * not have that revision: it is too long ago, or of a Postgres that an older dump was restored to since.
  */
-async function linkChanges(
-  store: Store,
-  since: number,
-): Promise<{ revision: number; entries: { code: string; link: CaptureLink | null }[] } | null> {
+async function linkChanges(store: Store, since: number) {
   const rows = await store.prisma.$queryRaw<{ revision: number; codes: string[] | null }[]>`
     SELECT revision::float8 AS revision, codes FROM directory_change
     WHERE revision >= ${since}::bigint ORDER BY revision`;

@@ -12,11 +12,12 @@ import {
   Title,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Fragment, type ReactNode, useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useParams } from 'wouter';
 import { type Answer, api, ApiProblem, type Problem } from '../api.ts';
+import { useChange } from '../change.ts';
 import { useNoteText } from '../lead-filters.tsx';
 import { AnswerBadge, isGood } from '../parts/answer.tsx';
 import { useFieldName } from '../parts/code.ts';
@@ -534,20 +535,13 @@ function Erase({ lead, close }: { lead: Lead; close: () => void }) {
   const t = useTranslations('lead');
   const [reason, setReason] = useState('');
   const [sure, setSure] = useState(false);
-  const queries = useQueryClient();
   const ask = (dryRun: boolean) =>
     api.post('/api/workspaces/{workspaceId}/erasures', {
       path: { workspaceId: lead.workspaceId },
       body: { leadId: lead.leadId, reason: reason.trim() || '-', dryRun },
     });
   const preview = useQuery({ queryKey: ['erasure', lead.leadId], queryFn: () => ask(true) });
-  const erase = useMutation({
-    mutationFn: () => ask(false),
-    onSuccess: async () => {
-      await queries.invalidateQueries();
-      close();
-    },
-  });
+  const erase = useChange([], () => ask(false), close);
   const counts = preview.data?.counts;
   return (
     <FormModal
