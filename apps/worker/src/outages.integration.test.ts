@@ -18,6 +18,7 @@ import {
   testDatabase,
   testRedis,
   type OwnServer,
+  untilBlocked,
 } from '@leadgate/testkit';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -183,13 +184,7 @@ describe('a Postgres that answers and does not let the worker work', () => {
     await admin.query('BEGIN');
     await admin.query('LOCK TABLE lead IN EXCLUSIVE MODE');
     await enqueue(producer, 3_000, 20);
-    const blocked = await connect();
-    await vi.waitFor(async () => {
-      const { rowCount } = await blocked.query(
-        `SELECT 1 FROM pg_stat_activity WHERE application_name = 'leadgate' AND wait_event_type = 'Lock'`,
-      );
-      expect(rowCount).toBeGreaterThan(0);
-    }, 5_000);
+    await untilBlocked(admin);
     // Its fast shutdown.
     await postgres.kill('SIGINT');
     await isAway(worker);

@@ -1,8 +1,8 @@
 import type { Lead, Submission } from '@leadgate/contract';
-import { bareSubmission, keysOf, testDatabase } from '@leadgate/testkit';
+import { bareSubmission, keysOf, testDatabase, untilBlocked } from '@leadgate/testkit';
 import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { applyGroup } from './apply/apply-group.ts';
 import { mergeLeads } from './apply/merge-leads.ts';
 import { successorOf } from './apply/plan-workspace.ts';
@@ -333,19 +333,6 @@ describe('what comes late', () => {
 });
 
 describe('at the same time', () => {
-  /** Waits until statements of this database wait for a lock. */
-  const untilBlocked = () =>
-    vi.waitFor(
-      async () => {
-        const { rowCount } = await other.query(
-          `SELECT FROM pg_stat_activity
-           WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        );
-        expect(rowCount).toBeGreaterThanOrEqual(1);
-      },
-      { timeout: 5_000, interval: 10 },
-    );
-
   test('a group that is committing comes first and goes too', async () => {
     const leadId = randomUUID();
     await apply(sample(leadId, marked));
@@ -353,7 +340,7 @@ describe('at the same time', () => {
     await other.query('BEGIN');
     await other.query('SELECT FROM lead WHERE id = $1 FOR UPDATE', [leadId]);
     const applying = apply(late);
-    await untilBlocked();
+    await untilBlocked(other);
     const erasing = erase([leadId]);
     await other.query('COMMIT');
     const [{ applied }] = await Promise.all([applying, erasing]);

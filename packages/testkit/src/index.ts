@@ -12,5 +12,5 @@ export {
 export { startRecordingEndpoint, type RecordingEndpoint } from './recording-endpoint.ts';
 export { sampleLink } from './sample-link.ts';
 export { bareSubmission, keysOf, sampleSubmission } from './sample-submission.ts';
-export { testDatabase } from './test-database.ts';
+export { testDatabase, untilBlocked } from './test-database.ts';
 export { testRedis } from './test-redis.ts';

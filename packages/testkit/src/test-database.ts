@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { inject } from 'vitest';
+import { expect, inject, vi } from 'vitest';
 
 /** The same server's URL with another database. */
 export function databaseUrl(url: string, database: string): string {
@@ -26,6 +26,24 @@ export async function testDatabase(): Promise<{ url: string; drop: () => Promise
     url: databaseUrl(inject('storeUrl'), name),
     drop: () => execute(admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   };
+}
+
+/**
+ * Waits until at least so many sessions of a client's database wait for a lock. The client may be the one that
+ * holds it: a transaction sees the sessions that there were when it first asked, unless it forgets them.
+ */
+export async function untilBlocked(client: pg.Client, sessions = 1): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      await client.query('SELECT pg_stat_clear_snapshot()');
+      const { rowCount } = await client.query(
+        `SELECT FROM pg_stat_activity
+         WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      expect(rowCount).toBeGreaterThanOrEqual(sessions);
+    },
+    { timeout: 5_000, interval: 10 },
+  );
 }
 
 async function execute(url: string, statement: string): Promise<void> {

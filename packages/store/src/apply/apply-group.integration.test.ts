@@ -1,8 +1,8 @@
 import type { CustomFieldType, Lead, Submission } from '@leadgate/contract';
 import { NO_CUSTOM_VALUE } from '@leadgate/leads';
-import { bareSubmission, testDatabase } from '@leadgate/testkit';
+import { bareSubmission, testDatabase, untilBlocked } from '@leadgate/testkit';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { failureOf, StoreError } from '../failure-of.ts';
 import { openStore, type Store } from '../open-store.ts';
@@ -64,20 +64,6 @@ async function duplicates(): Promise<[string, string][]> {
 
 const sorted = (...ids: string[]) => ids.toSorted();
 
-/** Waits until a statement of this database waits for a lock. */
-async function untilSomebodyWaits(count = 1): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      const { rowCount } = await other.query(
-        `SELECT 1 FROM pg_stat_activity
-         WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      expect(rowCount).toBeGreaterThanOrEqual(count);
-    },
-    { timeout: 5_000, interval: 10 },
-  );
-}
-
 /** Runs `work` while another transaction holds what it did in `before`, then commits that. */
 async function whileUncommitted<T>(
   before: () => Promise<unknown>,
@@ -86,7 +72,7 @@ async function whileUncommitted<T>(
   await other.query('BEGIN');
   await before();
   const working = work();
-  await untilSomebodyWaits();
+  await untilBlocked(other);
   await other.query('COMMIT');
   return working;
 }
@@ -340,7 +326,7 @@ describe('two workers at once', () => {
       const ids = n % 2 === 0 ? rest : rest.toReversed();
       return apply(...[first, ...ids].map((id) => sample(id, { [field]: field })));
     });
-    await untilSomebodyWaits(groups.length);
+    await untilBlocked(other, groups.length);
     await other.query('ROLLBACK');
 
     const outcomes = (await Promise.all(groups)).flatMap(({ applied }) => applied);
@@ -510,7 +496,7 @@ describe('where reservation and Postgres disagree', () => {
     await other.query('BEGIN');
     await other.query('SELECT 1 FROM lead WHERE id = $1 FOR UPDATE', [b]);
     const applying = apply({ ...done, answeredLeadId });
-    await untilSomebodyWaits();
+    await untilBlocked(other);
     await other.query('UPDATE lead SET merged_into = $1 WHERE id = $2', [a, b]);
     await other.query('COMMIT');
     await applying;
