@@ -974,7 +974,7 @@ describe('when Redis does not take a lead', () => {
     const receiver = await openApp({ redisUrl: server.url });
     // So that Redis knows the script.
     await receiver.post({ email: 'bia@example.com' });
-    await admin.call('CLIENT', 'PAUSE', '800', 'WRITE');
+    await admin.call('CLIENT', 'PAUSE', '1500', 'WRITE');
     expect((await receiver.post(ANA)).statusCode).toBe(503);
     // It answers once the pause is over, and the reservation has run by then.
     await admin.set('later', '1');

@@ -205,6 +205,7 @@ test('what began first and is committed last is not missed, as it is by who foll
 test('a cursor of another history of the database, or one that is too old, begins anew and says so', async () => {
   const id = randomUUID();
   await post(id, { name: 'a' });
+  await horizonPassed();
   const { cursor } = await readOn(null);
   const with_ = (change: (parts: string[]) => string[]) => {
     const parts = Buffer.from(cursor, 'base64url').toString().split(' ');
