@@ -1,7 +1,8 @@
 import { bareSubmission } from '@leadgate/testkit';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { successorOf } from './apply/plan-workspace.ts';
-import { storable } from './statements.ts';
+import { StoreError } from './failure-of.ts';
+import { storable, uuidArray } from './statements.ts';
 
 const id = '0194ffff-aaaa-7bbb-8ccc-dddddddddddd';
 
@@ -67,4 +68,23 @@ test('a successor is a UUID, always the same and never its predecessor', () => {
   expect(successorOf(id)).toMatch(uuidV8);
   expect(successorOf(id)).toBe(successorOf(id));
   expect(successorOf(successorOf(id))).not.toBe(successorOf(id));
+});
+
+describe('an array of ids', () => {
+  const UPPER = '01900000-ABCD-7EF0-8123-456789ABCDEF';
+
+  test('holds each as its bytes, in either case', () => {
+    const array = uuidArray([UPPER, null, undefined, UPPER.toLowerCase()]).toString('hex');
+    const [head, ...ids] = [array.slice(0, 40), array.slice(40)];
+    expect(head).toBe('00000001000000010000' + '0b86' + '0000000400000001');
+    const bytes = `00000010${UPPER.toLowerCase().replaceAll('-', '')}`;
+    expect(ids).toEqual([`${bytes}${'ffffffff'.repeat(2)}${bytes}`]);
+  });
+
+  test.each([
+    ...['', 'x', UPPER.slice(1), `${UPPER}0`, UPPER.replace('A', 'g'), UPPER.replace('A', 'é')],
+    ...[UPPER.replace('-', '0'), UPPER.replace('A', '-'), UPPER.replace('A', '\0')],
+  ])('of %j is refused as Postgres does', (id) => {
+    expect(() => uuidArray([id])).toThrow(new StoreError('data', '22P02'));
+  });
 });

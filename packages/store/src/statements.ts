@@ -94,12 +94,12 @@ function readerOf(type: number, name: string | undefined): (value: unknown) => u
   return reader;
 }
 
-/** How a column of `recordset` is read from its text. */
+/** How a column of `recordset` is read. */
 type ColumnType = 'text' | 'uuid' | 'uuid[]' | 'bigint' | 'date' | 'jsonb';
 
 /**
- * What makes rows of a statement's FROM, as `new` with these columns: an array of texts for each. Where a statement
- * has hundreds of rows, that costs Postgres half of what one JSON text of them does, and the client no more
+ * What makes rows of a statement's FROM, as `new` with these columns: an array for each, of ids or of texts. Where a
+ * statement has hundreds of rows, that costs Postgres half of what one JSON text of them does, and the client no more
  * (docs/performance.md). What is undefined is null.
  */
 export function recordset<Name extends string>(
@@ -108,15 +108,20 @@ export function recordset<Name extends string>(
   const entries = Object.entries(columns) as [Name, ColumnType][];
   const read = entries.map(([name, type]) => `"${name}"::${type} AS "${name}"`).join(', ');
   const names = entries.map(([name]) => `"${name}"`).join(', ');
+  const arrays = entries.map(([, type]) => `::${type === 'uuid' ? 'uuid' : 'text'}[]`);
   const texts = [
     `(SELECT ${read} FROM unnest(`,
-    ...entries.slice(1).map(() => '::text[], '),
-    `::text[]) AS new (${names})) AS new`,
+    ...arrays.slice(0, -1).map((cast) => `${cast}, `),
+    `${arrays.at(-1) ?? ''}) AS new (${names})) AS new`,
   ];
   return (rows) =>
     new Prisma.Sql(
       texts,
-      entries.map(([name, type]) => textArray(rows.map((row) => textOf(row[name], type)))),
+      entries.map(([name, type]) =>
+        type === 'uuid'
+          ? uuidArray(rows.map((row) => row[name] as string | null | undefined))
+          : textArray(rows.map((row) => textOf(row[name], type))),
+      ),
     );
 }
 
@@ -128,22 +133,63 @@ function textOf(value: unknown, type: ColumnType): string | null {
 }
 
 const TEXT_OID = 25;
+const UUID_OID = 2950;
 const HEAD_BYTES = 20;
 
 /** A `text[]` in Postgres's binary form (`array_recv`), in which no text is escaped. */
-function textArray(values: readonly (string | null)[]): Buffer {
+export function textArray(values: readonly (string | null)[]): Buffer {
   let size = HEAD_BYTES;
   for (const value of values) size += 4 + (value === null ? 0 : Buffer.byteLength(value));
   const array = Buffer.allocUnsafe(size);
-  // Dimensions, whether there are nulls, type; of the one dimension length and first index.
-  const head = [1, 1, TEXT_OID, values.length, 1];
-  let at = 0;
-  for (const word of head) at = array.writeInt32BE(word, at);
+  let at = writeHead(array, TEXT_OID, values.length);
   for (const value of values) {
     const length = value === null ? -1 : array.write(value, at + 4);
     at = array.writeInt32BE(length, at) + Math.max(length, 0);
   }
   return array;
+}
+
+/** A `uuid[]` in that form: half of its text. Throws a StoreError if one is no UUID, as Postgres would. */
+export function uuidArray(values: readonly (string | null | undefined)[]): Buffer {
+  const array = Buffer.allocUnsafe(HEAD_BYTES + values.length * 20);
+  let at = writeHead(array, UUID_OID, values.length);
+  for (const value of values)
+    at =
+      value === null || value === undefined
+        ? array.writeInt32BE(-1, at)
+        : writeUuid(array, value, at);
+  return array.subarray(0, at);
+}
+
+/** Of the one dimension: whether there may be nulls, type, length and first index. */
+function writeHead(array: Buffer, oid: number, length: number): number {
+  let at = 0;
+  for (const word of [1, 1, oid, length, 1]) at = array.writeInt32BE(word, at);
+  return at;
+}
+
+const INVALID = 0xff;
+const HEX = new Uint8Array(128).fill(INVALID);
+for (let digit = 0; digit < 16; digit++)
+  for (const text of [digit.toString(16), digit.toString(16).toUpperCase()])
+    HEX[text.charCodeAt(0)] = digit;
+
+function writeUuid(array: Buffer, text: string, from: number): number {
+  let at = array.writeInt32BE(16, from);
+  let seen = text.length === 36 ? 0 : INVALID;
+  for (let digit = 0; digit < 35; digit += 2) {
+    if (digit === 8 || digit === 13 || digit === 18 || digit === 23) {
+      if (text[digit] !== '-') seen = INVALID;
+      digit += 1;
+    }
+    const high = HEX[text.charCodeAt(digit)] ?? INVALID;
+    const low = HEX[text.charCodeAt(digit + 1)] ?? INVALID;
+    seen |= high | low;
+    array[at++] = (high << 4) | low;
+  }
+  // invalid_text_representation
+  if (seen >= 16) throw new StoreError('data', '22P02');
+  return at;
 }
 
 /** Something was committed between reading and locking: the same again will see it. */

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Prisma } from '../generated/client.ts';
 import { addressColumn, leadColumns, type LeadRow, provenanceColumn } from '../leads.ts';
 import { insertOfTallies, type Tally } from '../tally.ts';
-import { recordset, type Statements } from '../statements.ts';
+import { recordset, textArray, type Statements, uuidArray } from '../statements.ts';
 import { readTombstones } from '../tombstones.ts';
 import { type Known, successorOf } from './plan-workspace.ts';
 
@@ -101,8 +101,8 @@ export async function lockLeads(tx: Statements, leads: readonly LeadRef[]): Prom
   if (leads.length === 0) return [];
   return tx.$queryRaw<LeadRow[]>`
     SELECT ${leadColumns}
-    FROM lead JOIN unnest(${leads.map((lead) => lead.workspaceId)}::uuid[],
-                          ${leads.map((lead) => lead.id)}::uuid[])
+    FROM lead JOIN unnest(${uuidArray(leads.map((lead) => lead.workspaceId))}::uuid[],
+                          ${uuidArray(leads.map((lead) => lead.id))}::uuid[])
       AS wanted (workspace_id, id) USING (workspace_id, id)
     ORDER BY lead.workspace_id, lead.id
     FOR UPDATE OF lead`;
@@ -275,9 +275,9 @@ function insertOfIdentities(identities: readonly Identity[]): Prisma.Sql {
   const rows = identities.toSorted(byWorkspaceAndKey);
   return Prisma.sql`
     INSERT INTO identity (workspace_id, key, lead_id)
-    SELECT * FROM unnest(${rows.map((row) => row.workspaceId)}::uuid[],
-                         ${rows.map((row) => row.key)}::text[],
-                         ${rows.map((row) => row.leadId)}::uuid[])
+    SELECT * FROM unnest(${uuidArray(rows.map((row) => row.workspaceId))}::uuid[],
+                         ${textArray(rows.map((row) => row.key))}::text[],
+                         ${uuidArray(rows.map((row) => row.leadId))}::uuid[])
     ON CONFLICT (workspace_id, key) DO NOTHING
     RETURNING 1`;
 }
@@ -397,15 +397,15 @@ function find(tx: Statements, keys: Asked[], leads: Asked[]): Promise<FoundRow[]
   return tx.$queryRaw<FoundRow[]>`
     SELECT asked.workspace_id AS "workspaceId", asked.key, found.lead_id AS "leadId",
            NULL::uuid AS "mergedInto", NULL::float8 AS "erasedOrder"
-    FROM unnest(${keys.map((key) => key.workspaceId)}::uuid[],
-                ${keys.map((key) => key.value)}::text[]) AS asked (workspace_id, key),
+    FROM unnest(${uuidArray(keys.map((key) => key.workspaceId))}::uuid[],
+                ${textArray(keys.map((key) => key.value))}::text[]) AS asked (workspace_id, key),
       LATERAL (SELECT lead_id FROM identity
                WHERE identity.workspace_id = asked.workspace_id AND identity.key = asked.key
                LIMIT 1) AS found
     UNION ALL
     SELECT asked.workspace_id, NULL, asked.id, found.merged_into, found.erased_order::float8
-    FROM unnest(${leads.map((lead) => lead.workspaceId)}::uuid[],
-                ${leads.map((lead) => lead.value)}::uuid[]) AS asked (workspace_id, id),
+    FROM unnest(${uuidArray(leads.map((lead) => lead.workspaceId))}::uuid[],
+                ${uuidArray(leads.map((lead) => lead.value))}::uuid[]) AS asked (workspace_id, id),
       LATERAL (SELECT merged_into, erased_order FROM lead
                WHERE lead.workspace_id = asked.workspace_id AND lead.id = asked.id
                LIMIT 1) AS found`;
