@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { applyGroup } from './apply/apply-group.ts';
-import { mergeLeads } from './apply/merge-leads.ts';
+import { mergeLeads } from './apply/merges.ts';
 import { type ChangesPage, CursorError, leadChanges, sweepChanges } from './changes.ts';
 import { erasePerson } from './erase.ts';
 import { openStore, type Store } from './open-store.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { applyGroup } from './apply/apply-group.ts';
-import { splitLead } from './apply/split-lead.ts';
+import { splitLead } from './apply/merges.ts';
 import { type ConsentProof, consentProofs, fillConsents } from './consents.ts';
 import { erasePerson } from './erase.ts';
 import { showLead } from './lead-details.ts';

@@ -5,9 +5,8 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { applyGroup } from './apply/apply-group.ts';
-import { mergeLeads } from './apply/merge-leads.ts';
+import { mergeLeads, splitLead } from './apply/merges.ts';
 import { leadEvents } from './lead-details.ts';
-import { splitLead } from './apply/split-lead.ts';
 import {
   dueDeliveries,
   resendSteps,

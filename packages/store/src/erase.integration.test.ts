@@ -4,7 +4,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { applyGroup } from './apply/apply-group.ts';
-import { mergeLeads } from './apply/merge-leads.ts';
+import { mergeLeads } from './apply/merges.ts';
 import { successorOf } from './apply/plan-workspace.ts';
 import { erasePerson, type Erasure, knownOfPerson } from './erase.ts';
 import { saveHeld } from './held.ts';

@@ -1,5 +1,4 @@
-export { mergeLeads, type Merge } from './apply/merge-leads.ts';
-export { splitLead, type Split } from './apply/split-lead.ts';
+export { mergeLeads, splitLead } from './apply/merges.ts';
 export { freshLeadId, lonely, readAgain } from './apply/read-again.ts';
 export { applyGroup, type GroupItem, type GroupResult } from './apply/apply-group.ts';
 export { markOfExternal } from './apply/submission-rows.ts';

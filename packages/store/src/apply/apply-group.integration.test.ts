@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { failureOf, StoreError } from '../failure-of.ts';
 import { openStore, type Store } from '../open-store.ts';
 import { applyGroup, type GroupItem } from './apply-group.ts';
-import { mergeLeads } from './merge-leads.ts';
+import { mergeLeads } from './merges.ts';
 import { successorOf } from './plan-workspace.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { StoredProvenance } from '../leads.ts';
 import { openStore, type Store } from '../open-store.ts';
 import { type AppliedSubmission, applyGroup, type GroupResult } from './apply-group.ts';
-import { mergeLeads } from './merge-leads.ts';
+import { mergeLeads } from './merges.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let stores: [Store, Store];

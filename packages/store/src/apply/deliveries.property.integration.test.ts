@@ -9,8 +9,7 @@ import { listFields } from '../fields.ts';
 import { findLeads } from '../leads.ts';
 import { openStore, type Store } from '../open-store.ts';
 import { applyGroup } from './apply-group.ts';
-import { mergeLeads } from './merge-leads.ts';
-import { splitLead } from './split-lead.ts';
+import { mergeLeads, splitLead } from './merges.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let stores: Store[];

@@ -25,9 +25,8 @@ import {
   updateLeads,
   readKnown,
 } from './lead-rows.ts';
-import { makeAlias, moveIdentities } from './merge-leads.ts';
+import { makeAlias, moveIdentities, MOST_SUBMISSIONS, submissionsOf, type Told } from './merges.ts';
 import { planWorkspace, type Route } from './plan-workspace.ts';
-import { MOST_SUBMISSIONS, submissionsOf, type Told } from './split-lead.ts';
 import { blankSubmissions, markOfExternal } from './submission-rows.ts';
 
 /** What came of submissions that were read again. */

@@ -7,8 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openStore, type Store } from '../open-store.ts';
 import { applyGroup } from './apply-group.ts';
 import { leadColumns, readState, type LeadRow } from '../leads.ts';
-import { mergeLeads } from './merge-leads.ts';
-import { splitLead } from './split-lead.ts';
+import { mergeLeads, splitLead } from './merges.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;
