@@ -7,12 +7,10 @@ import { applyGroup } from './apply/apply-group.ts';
 import { mergeLeads } from './apply/merges.ts';
 import { successorOf } from './apply/plan-workspace.ts';
 import { erasePerson, type Erasure, knownOfPerson } from './erase.ts';
-import { saveHeld } from './held.ts';
+import { keepDiscarded, saveHeld, saveRejected } from './inbox.ts';
 import { showLead } from './lead-details.ts';
 import { openStore, type Store } from './open-store.ts';
 import { makePartitions } from './retention.ts';
-import { saveRejected } from './rejected.ts';
-import { keepDiscarded } from './submissions.ts';
 import { erasureKeyOf, erasureKeyState } from './tombstones.ts';
 
 const SECRET = 'a key of the tests, long enough to hash';

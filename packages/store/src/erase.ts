@@ -3,11 +3,12 @@ import { DELIVERIES_CHANNEL, lockLeads, noteChanges } from './apply/lead-rows.ts
 import { eraseConsents } from './consents.ts';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
+import { stampOf } from './inbox.ts';
 import { type LeadDetails, showLead } from './lead-details.ts';
 import type { Store } from './open-store.ts';
 import { takeFilesOfRuns } from './runs.ts';
 import { RetryTransaction, type Statements, transact } from './statements.ts';
-import { stampOf, type SubmissionDetails, submissionsOfLead } from './submissions.ts';
+import { type SubmissionDetails, submissionsOfLead } from './submissions.ts';
 import { hashIdentity, type KeptTable, keyCheckOf } from './tombstones.ts';
 
 /** Whom to erase, and what is said of it afterwards. */

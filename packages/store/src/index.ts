@@ -111,11 +111,24 @@ export {
   type HeldState,
   type HeldSummary,
   heldCauses,
+  keepDiscarded,
+  keepMended,
   listHeld,
+  listRejected,
+  dismissRejected,
+  markReplayed,
+  rejectedCauses,
   saveHeld,
-  showHeld,
   searchHeld,
-} from './held.ts';
+  searchRejected,
+  showHeld,
+  type RejectedDetails,
+  type RejectedFilter,
+  type RejectedSummary,
+  saveRejected,
+  showRejected,
+  trimRejected,
+} from './inbox.ts';
 export {
   erasureOf,
   type HistoryEntry,
@@ -194,20 +207,6 @@ export {
   workspaceLinkEntries,
 } from './refill-source.ts';
 export {
-  dismissRejected,
-  keepMended,
-  listRejected,
-  rejectedCauses,
-  searchRejected,
-  markReplayed,
-  type RejectedDetails,
-  type RejectedFilter,
-  type RejectedSummary,
-  saveRejected,
-  showRejected,
-  trimRejected,
-} from './rejected.ts';
-export {
   beginRun,
   endRun,
   fileOfRun,
@@ -239,7 +238,6 @@ export {
 } from './sign-in.ts';
 export {
   countStoredSubmissions,
-  keepDiscarded,
   listSubmissions,
   showSubmission,
   type StoredFilter,

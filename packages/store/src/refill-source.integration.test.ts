@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { applyGroup } from './apply/apply-group.ts';
 import { mergeLeads } from './apply/merges.ts';
-import { saveRejected } from './rejected.ts';
+import { saveRejected } from './inbox.ts';
 import { openStore, type Store } from './open-store.ts';
 import { directoryRevision, refillSource } from './refill-source.ts';
 

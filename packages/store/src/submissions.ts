@@ -16,8 +16,7 @@ import {
 } from './consents.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { isoTime, microseconds, storableTexts } from './statements.ts';
-import { keepUnlessErased } from './tombstones.ts';
+import { isoTime, microseconds } from './statements.ts';
 
 /** What is read of a submission in a list; `submissionJoins` belongs to it. */
 const submissionColumns = Prisma.sql`
@@ -338,49 +337,4 @@ function readRow(row: Row): StoredSubmission {
     isCreator: row.isCreator,
     customFields: row.customFields,
   };
-}
-
-/** A failed job that an operator gave up. Ids are null if the job could not be read. */
-export interface DiscardedSubmission {
-  jobId: string;
-  discardedAt: Date;
-  /** The operator's. */
-  reason: string;
-  /** The job's last failure. */
-  failure: string;
-  submissionId: string | null;
-  workspaceId: string | null;
-  linkId: string | null;
-  /** All that it carried. */
-  content: unknown;
-}
-
-/**
- * Keeps what a failed job carried, before it is taken out of the queue; nothing of a person who was
- * erased since it was sent.
- */
-export async function keepDiscarded(store: Store, discarded: DiscardedSubmission): Promise<void> {
-  const { jobId, discardedAt, reason, failure, submissionId, workspaceId, linkId, content } =
-    storableTexts({ ...discarded, discardedAt: discarded.discardedAt.toISOString() });
-  const kept = { workspaceId: workspaceId ?? NO_WORKSPACE, stamp: stampOf(content), content };
-  await keepUnlessErased(
-    store,
-    'discarded_submission',
-    [kept],
-    (db) => db.$executeRaw`
-      INSERT INTO discarded_submission
-        (job_id, discarded_at, reason, failure, submission_id, workspace_id, link_id, content)
-      VALUES (${jobId}, ${discardedAt}::timestamptz, ${reason}, ${failure}, ${submissionId}::uuid,
-              ${workspaceId}::uuid, ${linkId}::uuid, ${JSON.stringify(content)}::jsonb)`,
-  );
-}
-
-/** Of what cannot be read. */
-const NO_WORKSPACE = '00000000-0000-0000-0000-000000000000';
-
-/** The stamp of a submission that was kept as JSON; 0, before every erasure, if it is none. */
-export function stampOf(content: unknown): number {
-  const stamp: unknown =
-    typeof content === 'object' && content !== null ? Reflect.get(content, 'stamp') : null;
-  return typeof stamp === 'number' ? stamp : 0;
 }

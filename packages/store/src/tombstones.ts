@@ -1,5 +1,6 @@
 import { contactsIn } from '@leadgate/leads';
 import { createHmac, hkdfSync } from 'node:crypto';
+import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
 import type { Statements } from './statements.ts';
@@ -67,7 +68,7 @@ export type KeptTable = 'held_submission' | 'rejected_submission' | 'discarded_s
 /**
  * Stores what was kept, except what names a person who was erased since it was sent, and what is of a workspace
  * that was removed. The lock comes first: an erasure looks through the table once those who may not have seen its
- * tombstones are done.
+ * tombstones are done. Rejects with a StoreError.
  */
 export async function keepUnlessErased<T extends Kept>(
   { prisma, erasureKey }: Store,
@@ -75,7 +76,7 @@ export async function keepUnlessErased<T extends Kept>(
   all: readonly T[],
   insert: (db: Pick<Statements, '$executeRaw'>, kept: readonly T[]) => Promise<unknown>,
 ): Promise<void> {
-  await prisma.$transaction(async (tx) => {
+  const keep = async (tx: Statements): Promise<void> => {
     await tx.$executeRaw`LOCK TABLE ${Prisma.raw(table)} IN ROW EXCLUSIVE MODE`;
     const removed = await removedAmong(
       tx,
@@ -84,7 +85,12 @@ export async function keepUnlessErased<T extends Kept>(
     const there = all.filter(({ workspaceId }) => !removed.has(workspaceId));
     const kept = erasureKey === null ? there : await withoutErased(tx, erasureKey, there);
     if (kept.length > 0) await insert(tx, kept);
-  });
+  };
+  try {
+    await prisma.$transaction(keep);
+  } catch (error) {
+    throw withoutValues(error);
+  }
 }
 
 /** Those of the workspaces that were removed, or are being removed. */
