@@ -1,7 +1,6 @@
 export { mergeLeads, splitLead } from './apply/merges.ts';
 export { freshLeadId, lonely, readAgain } from './apply/read-again.ts';
 export { applyGroup, type GroupItem, type GroupResult } from './apply/apply-group.ts';
-export { markOfExternal } from './apply/submission-rows.ts';
 export {
   actionsOf,
   type AuditActor,
@@ -239,6 +238,7 @@ export {
 export {
   countStoredSubmissions,
   listSubmissions,
+  markOfExternal,
   showSubmission,
   type StoredFilter,
   type StoredSubmission,

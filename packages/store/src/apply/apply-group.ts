@@ -11,8 +11,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { fieldsOfWorkspaces } from '../fields.ts';
 import { type LeadRow, readState } from '../leads.ts';
 import type { Store } from '../open-store.ts';
-import { Tallies, type Tally } from '../tally.ts';
 import { storable, RetryTransaction, type Statements, transact } from '../statements.ts';
+import {
+  blankSubmissions,
+  insertSubmissions,
+  redirectSubmissions,
+  renewNotes,
+} from '../submissions.ts';
+import { Tallies, type Tally } from '../tally.ts';
 import {
   type Identity,
   insertPossibleDuplicates,
@@ -27,12 +33,6 @@ import {
   readKnown,
 } from './lead-rows.ts';
 import { type Known, type Move, planWorkspace, type Route } from './plan-workspace.ts';
-import {
-  blankSubmissions,
-  insertSubmissions,
-  redirectSubmissions,
-  renewNotes,
-} from './submission-rows.ts';
 
 export interface GroupItem {
   submission: Submission;

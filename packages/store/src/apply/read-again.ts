@@ -12,6 +12,7 @@ import {
 } from '../statements.ts';
 import { type LeadRow, readState } from '../leads.ts';
 import type { Store } from '../open-store.ts';
+import { blankSubmissions, markOfExternal } from '../submissions.ts';
 import { isUnrecognised, tallyOf } from '../tally.ts';
 import { fieldsOfWorkspaces } from '../fields.ts';
 import { allNotes, lockAsPlanned, type MovedIdentity } from './apply-group.ts';
@@ -27,7 +28,6 @@ import {
 } from './lead-rows.ts';
 import { makeAlias, moveIdentities, MOST_SUBMISSIONS, submissionsOf, type Told } from './merges.ts';
 import { planWorkspace, type Route } from './plan-workspace.ts';
-import { blankSubmissions, markOfExternal } from './submission-rows.ts';
 
 /** What came of submissions that were read again. */
 export interface ReadAgain {
