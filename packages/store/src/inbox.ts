@@ -7,10 +7,10 @@ import type {
   Submission,
 } from '@leadgate/contract';
 import { Prisma } from './generated/client.ts';
+import { minuteOfId } from './ledger.ts';
 import type { Store } from './open-store.ts';
 import { deleteInBatches } from './retention.ts';
 import { isoTime, microseconds, storable, storableTexts } from './statements.ts';
-import { minuteOfId } from './tally.ts';
 import { type KeptTable, keepUnlessErased } from './tombstones.ts';
 
 /** Of a workspace: the newest are looked at, and the causes with most are told. */

@@ -274,14 +274,19 @@ export {
 export {
   countEntries,
   deletedSubmissions,
+  driftedLinks,
   ledgerCursor,
   linkSums,
   listOpen,
+  minuteOf,
+  minuteOfId,
+  minuteOfTime,
   type MissingRows,
   missingRows,
   moveVerified,
   type OpenEntry,
   settleOpen,
+  type Tally,
   unsettled,
 } from './ledger.ts';
 export {
@@ -299,7 +304,6 @@ export {
   unrecognisedPosts,
   workspaceOfCampaign,
 } from './series.ts';
-export { driftedLinks, minuteOf, minuteOfId, minuteOfTime, type Tally } from './tally.ts';
 export { erasureKeyOf, erasureKeyState, keyCheckOf } from './tombstones.ts';
 export {
   BEFORE_ALL_IDS,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Prisma } from './generated/client.ts';
+import { type Counted, seeShapes, SHAPE, talliesOfGroups, type Tally, type Utm } from './ledger.ts';
 import type { Store } from './open-store.ts';
-import { type Counted, seeShapes, SHAPE, talliesOfGroups, type Tally, type Utm } from './tally.ts';
 import { type Statements, transact } from './statements.ts';
 
 /** What is added up at once: counts, and groups of them. */

@@ -2,10 +2,10 @@ import type { FieldError, PhoneClass } from '@leadgate/contract';
 import { randomUUID } from 'node:crypto';
 import { isUniqueViolation, withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
+import { insertOfTallies, type Tally } from './ledger.ts';
 import type { Store } from './open-store.ts';
 import { deleteInBatches, listPartitions } from './retention.ts';
 import { transact, displayText, nameErrors } from './statements.ts';
-import { insertOfTallies, type Tally } from './tally.ts';
 
 /** A tenant: it owns capture links, custom fields and leads. */
 export interface Workspace {

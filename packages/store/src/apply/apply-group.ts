@@ -10,6 +10,7 @@ import {
 import { isDeepStrictEqual } from 'node:util';
 import { fieldsOfWorkspaces } from '../fields.ts';
 import { type LeadRow, readState } from '../leads.ts';
+import { Tallies, type Tally } from '../ledger.ts';
 import type { Store } from '../open-store.ts';
 import { storable, RetryTransaction, type Statements, transact } from '../statements.ts';
 import {
@@ -18,7 +19,6 @@ import {
   redirectSubmissions,
   renewNotes,
 } from '../submissions.ts';
-import { Tallies, type Tally } from '../tally.ts';
 import {
   type Identity,
   insertPossibleDuplicates,

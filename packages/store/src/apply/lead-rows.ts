@@ -4,7 +4,7 @@ import { emptyLead, type LeadState, type TouchOfSubmission } from '@leadgate/lea
 import { isDeepStrictEqual } from 'node:util';
 import { Prisma } from '../generated/client.ts';
 import { addressColumn, leadColumns, type LeadRow, provenanceColumn } from '../leads.ts';
-import { insertOfTallies, type Tally } from '../tally.ts';
+import { insertOfTallies, type Tally } from '../ledger.ts';
 import { recordset, textArray, type Statements, uuidArray } from '../statements.ts';
 import { readTombstones } from '../tombstones.ts';
 import { type Known, successorOf } from './plan-workspace.ts';

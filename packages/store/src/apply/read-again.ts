@@ -11,9 +11,9 @@ import {
   transact,
 } from '../statements.ts';
 import { type LeadRow, readState } from '../leads.ts';
+import { isUnrecognised, tallyOf } from '../ledger.ts';
 import type { Store } from '../open-store.ts';
 import { blankSubmissions, markOfExternal } from '../submissions.ts';
-import { isUnrecognised, tallyOf } from '../tally.ts';
 import { fieldsOfWorkspaces } from '../fields.ts';
 import { allNotes, lockAsPlanned, type MovedIdentity } from './apply-group.ts';
 import {

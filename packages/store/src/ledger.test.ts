@@ -1,7 +1,7 @@
 import type { Lead, Note } from '@leadgate/contract';
 import { sampleSubmission } from '@leadgate/testkit';
 import { expect, test } from 'vitest';
-import { campaignText, minuteOfId, Tallies } from './tally.ts';
+import { campaignText, minuteOfId, Tallies } from './ledger.ts';
 
 test('the text of a campaign keeps no address and no number of a person', () => {
   expect(campaignText('  black friday 2026 ')).toBe('black friday 2026');
