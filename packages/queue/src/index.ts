@@ -1,16 +1,14 @@
 export {
-  acceptedStreams,
-  type Accepted,
-  type AcceptedCount,
-  type AcceptedStream,
-} from './accepted.ts';
-export {
   startApplyWorker,
   type ApplyWorker,
   type ApplyWorkerOptions,
   type Progress,
 } from './apply-worker.ts';
 export {
+  type Accepted,
+  type AcceptedCount,
+  acceptedStreams,
+  type AcceptedStream,
   oldestUnfinished,
   oldestWaiting,
   queueCounts,

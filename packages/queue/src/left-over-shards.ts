@@ -1,7 +1,6 @@
 import { redisScript, type RedisConnection } from '@leadgate/boot';
 import type { Queue } from 'bullmq';
-import { ACCEPTED } from './accepted.ts';
-import { countsOf, LEADS, type QueueCounts } from './counts.ts';
+import { ACCEPTED, countsOf, LEADS, type QueueCounts } from './counts.ts';
 import { readJobData } from './dashboard-queues.ts';
 import { walkByTime } from './failed-jobs.ts';
 import { PREFIX, queueName, readRegistry, shardOf, unregisterShard, withQueue } from './shards.ts';

@@ -8,8 +8,18 @@ import {
 } from '@leadgate/contract';
 import { Job, type JobsOptions, Queue } from 'bullmq';
 import { v7 as uuidv7 } from 'uuid';
-import { type Accepted, ACCEPTED, acceptedEntry, acceptedOf, MOST_ACCEPTED } from './accepted.ts';
-import { jobName, LEADS, leadsField, queueCounts, type QueueCounts } from './counts.ts';
+import {
+  type Accepted,
+  ACCEPTED,
+  acceptedEntry,
+  acceptedOf,
+  MOST_ACCEPTED,
+  jobName,
+  LEADS,
+  leadsField,
+  queueCounts,
+  type QueueCounts,
+} from './counts.ts';
 import { keepRegistered, PREFIX, queueName, type Registration, shardOf } from './shards.ts';
 
 export interface Producer {
