@@ -11,7 +11,7 @@ import { Queue } from 'bullmq';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startApplyWorker, type ApplyWorker, type ApplyWorkerOptions } from './apply-worker.ts';
 import { queueCounts } from './counts.ts';
-import { eraseJobs } from './erase-jobs.ts';
+import { eraseJobs } from './jobs.ts';
 import { openProducer, type Producer } from './producer.ts';
 import { each, FAILED, latch, NACKED } from '../test/queue.ts';
 import { PREFIX, queueName } from './shards.ts';

@@ -1,9 +1,8 @@
 import type { RedisConnection, Log } from '@leadgate/boot';
 import { Job, Queue, type JobProgress } from 'bullmq';
-import { readJob, unpackJobSync, type Submission } from '@leadgate/contract';
-import { LEADS, leadsField, leadsIn } from './counts.ts';
+import { countAgain } from './jobs.ts';
 import { FRESH_ATTEMPTS } from './producer.ts';
-import { LOOKING, pauseQueue, PREFIX, queueName, readRegistry, resumeQueue } from './shards.ts';
+import { LOOKING, pauseQueue, queueName, readRegistry, resumeQueue } from './shards.ts';
 
 /** The queue of a shard as a dashboard shows it. */
 export type DashboardQueue = Queue;
@@ -104,40 +103,4 @@ function jobOf(redis: RedisConnection): typeof Job {
       return exists === 1 ? 'waiting' : 'unknown';
     }
   };
-}
-
-/** What a job carries. */
-interface JobContent {
-  leads: number;
-  /** Those that this version can read. */
-  submissions: Submission[];
-}
-
-/** What a job's data carries; null if this version does not understand it. */
-export function readJobData(data: unknown): JobContent | null {
-  const reading = readJob(data);
-  if (reading.kind !== 'readable') return null;
-  try {
-    const submissions = unpackJobSync(reading.payload).flatMap((member) =>
-      member.kind === 'read' ? [member.submission] : [],
-    );
-    return { leads: reading.payload.n, submissions };
-  } catch {
-    return null;
-  }
-}
-
-/** Gives a failed job all its attempts again. Rejects if it has not failed. */
-export async function retryJob(redis: RedisConnection, job: Job): Promise<void> {
-  await job.retry('failed', FRESH_ATTEMPTS);
-  await countAgain(redis, job);
-}
-
-/** Its leads had been counted off. */
-async function countAgain(
-  redis: RedisConnection,
-  job: Pick<Job, 'name' | 'opts' | 'queueName'>,
-): Promise<void> {
-  const key = `${PREFIX}:${job.queueName}:${LEADS}`;
-  await redis.hincrby(key, leadsField(job.opts.priority), leadsIn(job.name));
 }

@@ -1,9 +1,4 @@
-export {
-  startApplyWorker,
-  type ApplyWorker,
-  type ApplyWorkerOptions,
-  type Progress,
-} from './apply-worker.ts';
+export { startApplyWorker, type ApplyWorker, type Progress } from './apply-worker.ts';
 export {
   type Accepted,
   type AcceptedCount,
@@ -12,7 +7,6 @@ export {
   oldestUnfinished,
   oldestWaiting,
   queueCounts,
-  type QueueCounts,
   queueGauges,
   type ShardStanding,
   shardStandings,
@@ -20,22 +14,22 @@ export {
 } from './counts.ts';
 export {
   openDashboardQueues,
-  readJobData,
   type DashboardQueue,
   type DashboardQueues,
 } from './dashboard-queues.ts';
-export { eraseJobs, failedAmong, failedSubmissions, leadsInQueue } from './erase-jobs.ts';
 export {
-  openFailedJobs,
-  type FailedFilter,
+  eraseJobs,
+  failedAmong,
   type FailedJob,
   type FailedJobDetails,
   type FailedJobs,
-  type FailedReason,
-  type FailedReasons,
-} from './failed-jobs.ts';
+  failedSubmissions,
+  leadsInQueue,
+  openFailedJobs,
+  readJobData,
+} from './jobs.ts';
 export type { Outcome } from './job-runner.ts';
-export { drainLeftOvers, type DrainRound, type LeftOver } from './left-over-shards.ts';
+export { drainLeftOvers, type LeftOver } from './left-over-shards.ts';
 export { openProducer, type Producer } from './producer.ts';
 export {
   pauseQueue,

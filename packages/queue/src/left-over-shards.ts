@@ -1,8 +1,8 @@
 import { redisScript, type RedisConnection } from '@leadgate/boot';
 import type { Queue } from 'bullmq';
 import { ACCEPTED, countsOf, LEADS, type QueueCounts } from './counts.ts';
-import { readJobData } from './dashboard-queues.ts';
-import { walkByTime } from './failed-jobs.ts';
+import { readJobData } from './jobs.ts';
+import { walkByTime } from './jobs.ts';
 import { PREFIX, queueName, readRegistry, shardOf, unregisterShard, withQueue } from './shards.ts';
 
 /** A shard that nobody writes to any more, on its way out. */

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import { startApplyWorker, type ApplyWorkerOptions } from './apply-worker.ts';
 import { queueCounts, shardStandings } from './counts.ts';
 import { openDashboardQueues } from './dashboard-queues.ts';
-import { openFailedJobs } from './failed-jobs.ts';
+import { openFailedJobs } from './jobs.ts';
 import { drainLeftOvers } from './left-over-shards.ts';
 import { openProducer } from './producer.ts';
 import { each, FAILED } from '../test/queue.ts';

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startApplyWorker, type ApplyWorkerOptions } from './apply-worker.ts';
 import { oldestWaiting, queueCounts, shardStandings } from './counts.ts';
 import { openDashboardQueues } from './dashboard-queues.ts';
-import { openFailedJobs } from './failed-jobs.ts';
+import { openFailedJobs } from './jobs.ts';
 import { drainLeftOvers } from './left-over-shards.ts';
 import { openProducer, type Producer } from './producer.ts';
 import { each, latch } from '../test/queue.ts';

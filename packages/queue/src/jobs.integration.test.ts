@@ -6,7 +6,7 @@ import { startApplyWorker } from './apply-worker.ts';
 import { openProducer } from './producer.ts';
 import { each, FAILED } from '../test/queue.ts';
 import { PREFIX, queueName } from './shards.ts';
-import { openFailedJobs } from './failed-jobs.ts';
+import { openFailedJobs } from './jobs.ts';
 
 const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 const closes: (() => unknown)[] = [];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mergePages } from './failed-jobs.ts';
+import { mergePages } from './jobs.ts';
 
 async function* pagesOf(items: number[], size: number): AsyncGenerator<number[]> {
   for (let i = 0; i < items.length; i += size)
