@@ -14,15 +14,21 @@ export {
   recordRead,
 } from './audit.ts';
 export {
+  type ApiToken,
   type AuthenticationResponseJSON,
   beginSecondFactor,
   beginSecurityKey,
   confirmSecondFactor,
   confirmSecurityKey,
+  createToken,
+  findToken,
   listSecurityKeys,
+  listTokens,
+  LONGEST_TOKEN_DAYS,
   removeAuthenticator,
   removeSecondFactor,
   removeSecurityKey,
+  revokeToken,
   type SecurityKey,
 } from './credentials.ts';
 export {
@@ -166,20 +172,26 @@ export { migrate, MigrationError, migrationState } from './migrate.ts';
 export { openStore, requirePostgres, requireWritable, type Store } from './open-store.ts';
 export {
   addOperator,
-  type ApiToken,
   changeAccess,
   changePassword,
-  createToken,
+  endSession,
+  endSessionById,
   findOperator,
-  findToken,
+  findSession,
+  type FirstSignIn,
+  hasOperators,
+  issueFirstCode,
   keepViews,
   listOperators,
-  listTokens,
+  listSessions,
   listViews,
-  LONGEST_TOKEN_DAYS,
   type Operator,
+  provePassword,
   removeOperator,
-  revokeToken,
+  type SessionSummary,
+  signIn,
+  signInFirst,
+  signInWithKey,
 } from './operators.ts';
 export {
   allowRetention,
@@ -221,20 +233,6 @@ export {
   stopRun,
   takeFilesOfRuns,
 } from './runs.ts';
-export {
-  endSession,
-  endSessionById,
-  findSession,
-  type FirstSignIn,
-  hasOperators,
-  issueFirstCode,
-  listSessions,
-  provePassword,
-  type SessionSummary,
-  signIn,
-  signInFirst,
-  signInWithKey,
-} from './sign-in.ts';
 export {
   countStoredSubmissions,
   listSubmissions,

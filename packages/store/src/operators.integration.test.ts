@@ -3,30 +3,31 @@ import { testDatabase } from '@leadgate/testkit';
 import { type TOTP, URI } from 'otpauth';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { randomUUID, scryptSync } from 'node:crypto';
-import { beginSecondFactor, confirmSecondFactor } from './credentials.ts';
+import {
+  beginSecondFactor,
+  confirmSecondFactor,
+  createToken,
+  findToken,
+  listTokens,
+  type NewToken,
+  revokeToken,
+} from './credentials.ts';
 import { openStore, type Store } from './open-store.ts';
 import {
   addOperator,
   changeAccess,
   changePassword,
-  createToken,
-  findToken,
-  listOperators,
-  listTokens,
-  type NewToken,
-  removeOperator,
-  revokeToken,
-} from './operators.ts';
-import {
   countAttempt,
   endSession,
   endSessionById,
   findSession,
   issueFirstCode,
+  listOperators,
   listSessions,
+  removeOperator,
   signIn,
   signInFirst,
-} from './sign-in.ts';
+} from './operators.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: Store;
