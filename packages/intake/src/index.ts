@@ -5,7 +5,6 @@ export {
   acceptOrSpool,
   type AcceptRequest,
   type Backpressure,
-  type Breaker,
   createBreaker,
   createRedisDeadline,
   type Intake,
@@ -22,7 +21,7 @@ export {
   takeOrder,
   tellRemoved,
 } from './erase.ts';
-export { openLinkDirectory, type Finding, type LinkDirectory } from './links/link-directory.ts';
+export { openLinkDirectory, type LinkDirectory } from './links/link-directory.ts';
 export { openLinkSnapshot, type LinkSnapshot } from './links/link-snapshot.ts';
 export { putLinks } from './links/link-changes.ts';
 export {
@@ -33,13 +32,7 @@ export {
   redisIdentity,
   requestedWorkspaces,
 } from './reservation/marker.ts';
-export {
-  countLinks,
-  linkCountStream,
-  type LinkCount,
-  type LinkCounter,
-  type ReceiverCount,
-} from './link-counts.ts';
+export { countLinks, linkCountStream, type LinkCounter } from './link-counts.ts';
 export {
   directoryRevision,
   followDirectory,
@@ -53,14 +46,8 @@ export {
 } from './refill/refill.ts';
 export { pushRejected, takeRejected } from './rejected.ts';
 export { createLimits, type Limits, type LimitUse, MAX_WEIGHT } from './reservation/limits.ts';
-export {
-  createReserver,
-  type Reservation,
-  ReservationError,
-  type ReservationRequest,
-  type Reserver,
-} from './reservation/reserver.ts';
-export { drainFolder, startDrain, type Drain, type DrainIntake } from './spool/drain.ts';
+export { createReserver, type ReservationRequest, type Reserver } from './reservation/reserver.ts';
+export { drainFolder, startDrain, type DrainIntake } from './spool/drain.ts';
 export { CannotLock, isSpoolFolder, SpoolFolder, spoolFolders } from './spool/folder.ts';
 export type { SpooledSubmission } from './spool/segment.ts';
 export { openSpool, type Spool, type SpoolStatus } from './spool/spool.ts';

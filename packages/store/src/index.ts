@@ -1,6 +1,6 @@
 export { mergeLeads, splitLead } from './apply/merges.ts';
 export { freshLeadId, lonely, readAgain } from './apply/read-again.ts';
-export { applyGroup, type GroupItem, type GroupResult } from './apply/apply-group.ts';
+export { applyGroup, type GroupResult } from './apply/apply-group.ts';
 export {
   actionsOf,
   type AuditActor,
@@ -8,7 +8,6 @@ export {
   keepReads,
   listAudit,
   listReads,
-  type PersonRead,
   recordAction,
   recordOutcome,
   recordRead,
@@ -29,18 +28,15 @@ export {
   removeSecondFactor,
   removeSecurityKey,
   revokeToken,
-  type SecurityKey,
 } from './credentials.ts';
 export {
   type ErasedCounts,
-  type ErasedPerson,
   erasePerson,
   type Erasure,
   type ErasureRequest,
   erasuresThere,
   identitiesOfHashes,
   knownOfPerson,
-  type KnownOfPerson,
   matcherOf,
 } from './erase.ts';
 export {
@@ -65,11 +61,9 @@ export {
   type DeliveryTry,
   type DueDelivery,
   dueDeliveries,
-  type EndpointStanding,
   findTest,
   keepLanes,
   type Lane,
-  type LeadContent,
   listenForDeliveries,
   readLanes,
   recordTest,
@@ -92,7 +86,6 @@ export {
   type EndpointSettings,
   findEndpoint,
   listDeliveries,
-  type ListedDelivery,
   listEndpoints,
   listTries,
   removeEndpoint,
@@ -101,14 +94,8 @@ export {
   setEndpointToken,
   updateEndpoint,
 } from './endpoints.ts';
-export {
-  type ChangesPage,
-  CursorError,
-  type LeadChange,
-  leadChanges,
-  sweepChanges,
-} from './changes.ts';
-export { type Failure, failureOf, StoreError } from './failure-of.ts';
+export { CursorError, leadChanges, sweepChanges } from './changes.ts';
+export { type Failure, failureOf } from './failure-of.ts';
 export { archiveField, createField, listFields, renameField } from './fields.ts';
 export {
   decideHeld,
@@ -138,10 +125,8 @@ export {
   erasureOf,
   type HistoryEntry,
   type LeadDetails,
-  type LeadErasure,
   leadEvents,
   showLead,
-  type SourcedTouch,
 } from './lead-details.ts';
 export {
   type DuplicatePair,
@@ -185,10 +170,8 @@ export {
   listOperators,
   listSessions,
   listViews,
-  type Operator,
   provePassword,
   removeOperator,
-  type SessionSummary,
   signIn,
   signInFirst,
   signInWithKey,

@@ -304,7 +304,7 @@ export async function signInWithKey(
 
 const CODE_MINUTES = 15;
 
-export type FirstCode = { kind: 'issued'; code: string; expiresAt: Date } | { kind: 'not-needed' };
+type FirstCode = { kind: 'issued'; code: string; expiresAt: Date } | { kind: 'not-needed' };
 
 /**
  * A one-time code that lets whoever reads it make the first operator, for 15 minutes. It replaces

@@ -387,7 +387,7 @@ function readRecord(text: string, { request }: PreparedRequest): Reservation {
  * The reservation failed as a whole: Redis did not answer, or refused. Whether it ran is unknown.
  * Names no value of a request. `code` is the first word of what Redis said (OOM, READONLY, …).
  */
-export class ReservationError extends Error {
+class ReservationError extends Error {
   override readonly name = 'ReservationError';
   readonly code: string | undefined;
 
