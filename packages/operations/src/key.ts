@@ -1,6 +1,6 @@
 import {
-  BEFORE_ALL_IDS,
   linkEntries,
+  NIL_UUID,
   renewSecrets,
   SECRET_HOLDERS,
   type SecretCounts,
@@ -45,7 +45,7 @@ export const key = {
       const holders: (SecretCounts & { holder: SecretHolder })[] = [];
       for (const holder of SECRET_HOLDERS) {
         const counts = { current: 0, renewed: 0, unreadable: 0 };
-        for (let after: string | null = BEFORE_ALL_IDS; after !== null;) {
+        for (let after: string | null = NIL_UUID; after !== null;) {
           call.signal.throwIfAborted();
           const step = await renewSecrets(store, keyring, holder, { after, dryRun });
           counts.current += step.current;

@@ -1,5 +1,6 @@
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
+import { OWN_OF_ASKED } from './leads.ts';
 import type { Store } from './open-store.ts';
 import { storableTexts } from './statements.ts';
 import { hashIdentity } from './tombstones.ts';
@@ -193,9 +194,7 @@ export async function listReads(
       : [
           Prisma.sql`r.lead_ids && (
             SELECT array_agg(own.id) || ${leadId}::uuid FROM lead asked
-            JOIN lead own ON own.workspace_id = asked.workspace_id
-              AND (own.id = coalesce(asked.merged_into, asked.id)
-                OR own.merged_into = coalesce(asked.merged_into, asked.id))
+            JOIN lead own ON ${OWN_OF_ASKED}
             WHERE asked.id = ${leadId}::uuid)`,
         ]),
   ];

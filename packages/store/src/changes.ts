@@ -6,7 +6,7 @@ import {
 } from './deliveries.ts';
 import { fieldsOfWorkspaces } from './fields.ts';
 import type { Store } from './open-store.ts';
-import { isUuid } from './statements.ts';
+import { deleteInBatches, isUuid, NIL_UUID } from './statements.ts';
 
 export type LeadChange =
   /** `data`: as in a message to an endpoint. */
@@ -45,7 +45,6 @@ interface Place {
   allAfter: string | null;
 }
 
-const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 const DAY_MS = 86_400_000;
@@ -53,7 +52,6 @@ const DAY_MS = 86_400_000;
 const CURSOR_MS = 14 * DAY_MS;
 /** Longer than cursors are good, by more than any transaction takes. */
 const KEPT = '15 days';
-const SWEPT_AT_ONCE = 5_000;
 
 /**
  * What changed in a workspace after a cursor, at most `limit` of it: every lead once for each transaction that
@@ -170,14 +168,12 @@ async function readChanges(
 
 /** Lets go of what no cursor leads to any more. Returns how many rows. */
 export async function sweepChanges(store: Store): Promise<number> {
-  for (let swept = 0; ;) {
-    const rows = await store.prisma.$executeRaw`
+  return deleteInBatches(
+    (limit) => store.prisma.$executeRaw`
       DELETE FROM lead_change WHERE (workspace_id, xid) IN (
         SELECT workspace_id, xid FROM lead_change WHERE at < now() - ${KEPT}::interval
-        LIMIT ${SWEPT_AT_ONCE}::int)`;
-    swept += rows;
-    if (rows < SWEPT_AT_ONCE) return swept;
-  }
+        LIMIT ${limit}::int)`,
+  );
 }
 
 function writeCursor({ workspaceId, history, at, xid, leadId, allAfter }: Place): string {

@@ -2,8 +2,9 @@ import type { Consent } from '@leadgate/contract';
 import { normalized } from '@leadgate/leads';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
+import { ownIds } from './leads.ts';
 import type { Store } from './open-store.ts';
-import { isoTime, type Statements } from './statements.ts';
+import { isoTime, NIL_UUID, pagesOf, type Statements } from './statements.ts';
 
 /** What was done with a consent: the box was ticked, or not, or what was granted was taken back. */
 export type ConsentAction = 'granted' | 'refused' | 'withdrawn';
@@ -74,13 +75,11 @@ const MOST = 1_000;
 /** Every consent of a lead and of its aliases, newest first. */
 export async function consentsOfLead(
   { prisma }: Store,
-  { workspaceId, id }: { workspaceId: string; id: string },
+  lead: { workspaceId: string; id: string },
 ): Promise<ConsentRecord[]> {
   const rows = await prisma.$queryRaw<ConsentRow[]>`
     SELECT ${consentColumns} FROM consent c
-    WHERE c.workspace_id = ${workspaceId}::uuid AND c.lead_id IN (
-      SELECT id FROM lead WHERE workspace_id = ${workspaceId}::uuid
-        AND (id = ${id}::uuid OR merged_into = ${id}::uuid))
+    WHERE c.workspace_id = ${lead.workspaceId}::uuid AND c.lead_id IN (${ownIds(lead)})
     ORDER BY c.stamp DESC, c.submission_id DESC LIMIT ${MOST}`;
   return rows.map(readConsent);
 }
@@ -117,20 +116,18 @@ export async function* consentProofs(
     ...(since === undefined ? [] : [Prisma.sql`c.recorded_at >= ${since}::timestamptz`]),
     ...(until === undefined ? [] : [Prisma.sql`c.recorded_at < ${until}::timestamptz`]),
   ];
-  const none = '00000000-0000-0000-0000-000000000000';
-  for (let after = { place: none, submissionId: none }; ;) {
-    const rows = await prisma.$queryRaw<ProofRow[]>`
+  const pages = pagesOf<ProofRow>(
+    PROOFS_A_PAGE,
+    (last) => prisma.$queryRaw`
       SELECT ${consentColumns}, c.lead_id AS place, coalesce(l.merged_into, c.lead_id) AS "leadId",
              c.link_id AS "linkId", c.recorded_at AS "recordedAt", c.erased_at AS "erasedAt"
       FROM consent c LEFT JOIN lead l ON l.workspace_id = c.workspace_id AND l.id = c.lead_id
       WHERE ${Prisma.join(conditions, ' AND ')}
-        AND (c.lead_id, c.submission_id) > (${after.place}::uuid, ${after.submissionId}::uuid)
-      ORDER BY c.lead_id, c.submission_id LIMIT ${PROOFS_A_PAGE}`;
-    if (rows.length > 0) yield rows.map(readProof);
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PROOFS_A_PAGE) return;
-    after = last;
-  }
+        AND (c.lead_id, c.submission_id) >
+          (${last?.place ?? NIL_UUID}::uuid, ${last?.submissionId ?? NIL_UUID}::uuid)
+      ORDER BY c.lead_id, c.submission_id LIMIT ${PROOFS_A_PAGE}`,
+  );
+  for await (const rows of pages) yield rows.map(readProof);
 }
 
 const readProof = (row: ProofRow): ConsentProof => ({
@@ -142,17 +139,14 @@ const readProof = (row: ProofRow): ConsentProof => ({
 /** The link by which a consent of a lead was asked for last, else that of its last post; null: of none is known. */
 export async function consentLinkOf(
   { prisma }: Store,
-  { workspaceId, id }: { workspaceId: string; id: string },
+  lead: { workspaceId: string; id: string },
 ): Promise<string | null> {
-  const own = Prisma.sql`(
-    SELECT id FROM lead WHERE workspace_id = ${workspaceId}::uuid
-      AND (id = ${id}::uuid OR merged_into = ${id}::uuid))`;
   const [row] = await prisma.$queryRaw<{ linkId: string }[]>`
     (SELECT 1 AS choice, link_id AS "linkId", stamp FROM consent
-     WHERE workspace_id = ${workspaceId}::uuid AND lead_id IN ${own})
+     WHERE workspace_id = ${lead.workspaceId}::uuid AND lead_id IN (${ownIds(lead)}))
     UNION ALL
     (SELECT 2, link_id, stamp FROM submission
-     WHERE workspace_id = ${workspaceId}::uuid AND lead_id IN ${own})
+     WHERE workspace_id = ${lead.workspaceId}::uuid AND lead_id IN (${ownIds(lead)}))
     ORDER BY choice, stamp DESC LIMIT 1`;
   return row?.linkId ?? null;
 }

@@ -9,7 +9,7 @@ import { Prisma } from './generated/client.ts';
 import { readTouch, type SourcedTouch } from './lead-details.ts';
 import { type LeadSummary, listedColumns, type ListedLeadRow, readLead } from './leads.ts';
 import { connectionOf, isPooled, type Store } from './open-store.ts';
-import { isoTime } from './statements.ts';
+import { deleteInBatches, isoTime, NIL_UUID } from './statements.ts';
 
 /** An endpoint whose deliveries one deliverer sends, until its lease ends. */
 export interface Lane {
@@ -506,8 +506,6 @@ export async function* resendSteps(
   }
 }
 
-const NIL_UUID = '00000000-0000-0000-0000-000000000000';
-
 /** How long tries are kept. */
 const KEPT = '14 days';
 /** Rows a statement: deleting should not hold a table for long. */
@@ -515,20 +513,20 @@ const BATCH = 5_000;
 
 /** Lets go of tries that are old, and of what waits for endpoints that are gone. Returns how many. */
 export async function sweepDeliveries(store: Store): Promise<number> {
-  let swept = 0;
-  for (;;) {
-    const tries = await store.prisma.$executeRaw`
+  const tries = await deleteInBatches(
+    (limit) => store.prisma.$executeRaw`
       DELETE FROM delivery_attempt WHERE id IN (
-        SELECT id FROM delivery_attempt WHERE at < now() - ${KEPT}::interval ORDER BY id LIMIT ${BATCH}::int)`;
-    // A group commit that saw an endpoint may end after its removal.
-    const orphans = await store.prisma.$executeRaw`
+        SELECT id FROM delivery_attempt WHERE at < now() - ${KEPT}::interval ORDER BY id LIMIT ${limit}::int)`,
+  );
+  // A group commit that saw an endpoint may end after its removal.
+  const orphans = await deleteInBatches(
+    (limit) => store.prisma.$executeRaw`
       DELETE FROM delivery WHERE (endpoint_id, lead_id) IN (
         SELECT endpoint_id, lead_id FROM delivery d
         WHERE due_at IS NOT NULL AND NOT EXISTS (SELECT FROM endpoint WHERE id = d.endpoint_id)
-        LIMIT ${BATCH}::int)`;
-    swept += tries + orphans;
-    if (tries < BATCH && orphans < BATCH) return swept;
-  }
+        LIMIT ${limit}::int)`,
+  );
+  return tries + orphans;
 }
 
 const LISTEN_AGAIN_MS = 1_000;

@@ -6,7 +6,7 @@ import type { DeliveryTry } from './deliveries.ts';
 import { isUniqueViolation } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { displayText, nameErrors } from './statements.ts';
+import { deleteInBatches, displayText, nameErrors } from './statements.ts';
 
 /** An address that is told of changed leads, as operators see it. */
 export interface Endpoint {
@@ -250,17 +250,15 @@ export async function askEndpointTest(store: Store, id: string, testId: string):
   });
 }
 
-const REMOVED_AT_ONCE = 10_000;
-
 /** Removes an endpoint with all that waits for it. False if there is none. */
 export async function removeEndpoint(store: Store, id: string): Promise<boolean> {
   const { count } = await store.prisma.endpoint.deleteMany({ where: { id } });
-  for (;;) {
-    const removed = await store.prisma.$executeRaw`
+  await deleteInBatches(
+    (limit) => store.prisma.$executeRaw`
       DELETE FROM delivery WHERE endpoint_id = ${id}::uuid AND lead_id IN (
-        SELECT lead_id FROM delivery WHERE endpoint_id = ${id}::uuid LIMIT ${REMOVED_AT_ONCE}::int)`;
-    if (removed < REMOVED_AT_ONCE) return count > 0;
-  }
+        SELECT lead_id FROM delivery WHERE endpoint_id = ${id}::uuid LIMIT ${limit}::int)`,
+  );
+  return count > 0;
 }
 
 /** Tells deliverers to look, once the transaction is committed. */

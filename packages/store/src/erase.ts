@@ -5,9 +5,10 @@ import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import { stampOf } from './inbox.ts';
 import { type LeadDetails, showLead } from './lead-details.ts';
+import { BLANK_LEAD } from './leads.ts';
 import type { Store } from './open-store.ts';
 import { takeFilesOfRuns } from './runs.ts';
-import { RetryTransaction, type Statements, transact } from './statements.ts';
+import { pagesOf, RetryTransaction, type Statements, transact } from './statements.ts';
 import { type SubmissionDetails, submissionsOfLead } from './submissions.ts';
 import { hashIdentity, type KeptTable, keyCheckOf } from './tombstones.ts';
 
@@ -274,13 +275,7 @@ async function blankLeads(
   await tx.$executeRaw`
     UPDATE lead SET
       erased_order = CASE WHEN id = ${leadId}::uuid THEN greatest(erased_order, ${order}::bigint) END,
-      merged_into = CASE WHEN id = ${leadId}::uuid THEN NULL ELSE ${leadId}::uuid END,
-      email = NULL, name = NULL, telephone = NULL, telephone_e164 = NULL, document = NULL,
-      profession = NULL, city = NULL, state = NULL, instagram = NULL, birthday = NULL,
-      address = DEFAULT, provenance = DEFAULT, first_touch = NULL, last_touch = NULL,
-      creator_id = NULL, creator_order = NULL, custom_fields = DEFAULT, updated_at = now(),
-      -- What is still under way to an endpoint is older than this.
-      version = version + 1
+      merged_into = CASE WHEN id = ${leadId}::uuid THEN NULL ELSE ${leadId}::uuid END, ${BLANK_LEAD}
     WHERE workspace_id = ${workspaceId}::uuid AND id = ANY (${all}::uuid[])`;
   if (others.length > 0)
     await tx.$executeRaw`
@@ -428,7 +423,7 @@ async function findKept(
 ): Promise<KeptOfPerson[]> {
   const found: KeptOfPerson[] = [];
   for (const table of TABLES)
-    for await (const page of pagesOf(store, table, workspaceId, [leadId, ...aliases]))
+    for await (const page of keptPages(store, table, workspaceId, [leadId, ...aliases]))
       for (const { id, stamp, content, became } of page)
         if (isTheirs({ content, stamp: stamp ?? stampOf(content), became }))
           found.push({ table, id, answered: answeredIds(content), content });
@@ -487,27 +482,24 @@ const KEPT: Record<KeptTable, Prisma.Sql> = {
     FROM discarded_submission`,
 };
 
-async function* pagesOf(
+function keptPages(
   { prisma }: Store,
   table: KeptTable,
   workspaceId: string,
   leadIds: readonly string[],
 ): AsyncGenerator<KeptRow[]> {
-  for (let after = ''; ;) {
-    const page = await prisma.$queryRaw<KeptRow[]>`
+  return pagesOf<KeptRow>(
+    PAGE,
+    (last) => prisma.$queryRaw`
       SELECT kept.id, kept.stamp, kept.content,
              EXISTS (SELECT FROM submission s WHERE s.id = kept.submission_id
                AND s.workspace_id = ${workspaceId}::uuid
                AND s.lead_id = ANY (${leadIds}::uuid[])) AS became
       FROM (${KEPT[table]}) AS kept
       WHERE coalesce(kept.workspace_id, ${workspaceId}::uuid) = ${workspaceId}::uuid
-        AND kept.id > ${after}
-      ORDER BY kept.id LIMIT ${PAGE}`;
-    if (page.length > 0) yield page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return;
-    after = last.id;
-  }
+        AND kept.id > ${last?.id ?? ''}
+      ORDER BY kept.id LIMIT ${PAGE}`,
+  );
 }
 
 /**
@@ -549,20 +541,20 @@ export async function identitiesOfHashes(
 ): Promise<Map<string, HashedIdentity>> {
   const found = new Map<string, HashedIdentity>();
   if (erasureKey === null || hashes.size === 0) return found;
-  for (let after = ''; ;) {
-    const page = await prisma.$queryRaw<HashedIdentity[]>`
+  const pages = pagesOf<HashedIdentity>(
+    IDENTITIES_AT_ONCE,
+    (last) => prisma.$queryRaw`
       SELECT i.key AS identity, coalesce(l.creator_order, 0)::float8 AS "creatorOrder"
       FROM identity i LEFT JOIN lead l ON l.workspace_id = i.workspace_id AND l.id = i.lead_id
-      WHERE i.workspace_id = ${workspaceId}::uuid AND i.key > ${after}
-      ORDER BY i.key LIMIT ${IDENTITIES_AT_ONCE}`;
+      WHERE i.workspace_id = ${workspaceId}::uuid AND i.key > ${last?.identity ?? ''}
+      ORDER BY i.key LIMIT ${IDENTITIES_AT_ONCE}`,
+  );
+  for await (const page of pages)
     for (const one of page) {
       const hash = hashIdentity(erasureKey, workspaceId, one.identity);
       if (hashes.has(hash)) found.set(hash, one);
     }
-    const last = page.at(-1);
-    if (last === undefined || page.length < IDENTITIES_AT_ONCE) return found;
-    after = last.identity;
-  }
+  return found;
 }
 
 /** What an endpoint was sent of a person. */

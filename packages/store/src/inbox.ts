@@ -9,8 +9,14 @@ import type {
 import { Prisma } from './generated/client.ts';
 import { minuteOfId } from './ledger.ts';
 import type { Store } from './open-store.ts';
-import { deleteInBatches } from './retention.ts';
-import { isoTime, microseconds, storable, storableTexts } from './statements.ts';
+import {
+  deleteInBatches,
+  isoTime,
+  microseconds,
+  NIL_UUID,
+  storable,
+  storableTexts,
+} from './statements.ts';
 import { type KeptTable, keepUnlessErased } from './tombstones.ts';
 
 /** Of a workspace: the newest are looked at, and the causes with most are told. */
@@ -498,7 +504,7 @@ interface DiscardedSubmission {
 export async function keepDiscarded(store: Store, discarded: DiscardedSubmission): Promise<void> {
   const { jobId, discardedAt, reason, failure, submissionId, workspaceId, linkId, content } =
     storableTexts({ ...discarded, discardedAt: discarded.discardedAt.toISOString() });
-  const kept = { workspaceId: workspaceId ?? NO_WORKSPACE, stamp: stampOf(content), content };
+  const kept = { workspaceId: workspaceId ?? NIL_UUID, stamp: stampOf(content), content };
   await keepUnlessErased(
     store,
     'discarded_submission',
@@ -510,9 +516,6 @@ export async function keepDiscarded(store: Store, discarded: DiscardedSubmission
               ${workspaceId}::uuid, ${linkId}::uuid, ${JSON.stringify(content)}::jsonb)`,
   );
 }
-
-/** Of what cannot be read. */
-const NO_WORKSPACE = '00000000-0000-0000-0000-000000000000';
 
 /** The stamp of a submission that was kept as JSON; 0, before every erasure, if it is none. */
 export function stampOf(content: unknown): number {

@@ -236,7 +236,7 @@ export {
   type ConsentRecord,
   fillConsents,
 } from './consents.ts';
-export { databaseTime, displayText, isUuid } from './statements.ts';
+export { databaseTime, displayText, isUuid, NIL_UUID } from './statements.ts';
 export {
   ALARM_KINDS,
   endedSilences,
@@ -286,10 +286,4 @@ export {
   workspaceOfCampaign,
 } from './series.ts';
 export { erasureKeyOf, erasureKeyState, keyCheckOf } from './tombstones.ts';
-export {
-  BEFORE_ALL_IDS,
-  renewSecrets,
-  SECRET_HOLDERS,
-  type SecretCounts,
-  type SecretHolder,
-} from './secrets.ts';
+export { renewSecrets, SECRET_HOLDERS, type SecretCounts, type SecretHolder } from './secrets.ts';

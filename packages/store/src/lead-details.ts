@@ -18,6 +18,8 @@ import {
   type LeadSummary,
   listedColumns,
   type ListedLeadRow,
+  OWN_OF_ASKED,
+  ownIds,
   readLeadSummary,
   readProvenance,
 } from './leads.ts';
@@ -139,9 +141,7 @@ export async function erasureOf({ prisma }: Store, leadId: string): Promise<Lead
 async function identitiesOf(store: Store, lead: LeadRow): Promise<LeadDetails['identities']> {
   const rows = await store.prisma.$queryRaw<{ key: string; createdAt: Date }[]>`
     SELECT key, created_at AS "createdAt" FROM identity
-    WHERE workspace_id = ${lead.workspaceId}::uuid AND lead_id IN (
-      SELECT id FROM lead WHERE workspace_id = ${lead.workspaceId}::uuid
-        AND (id = ${lead.id}::uuid OR merged_into = ${lead.id}::uuid))
+    WHERE workspace_id = ${lead.workspaceId}::uuid AND lead_id IN (${ownIds(lead)})
     ORDER BY key`;
   return rows.map(({ key, createdAt }) => {
     const [kind, ...value] = key.split(':');
@@ -164,10 +164,7 @@ async function aliasesOf(store: Store, lead: LeadRow): Promise<string[]> {
 async function possibleDuplicatesOf(store: Store, lead: LeadRow): Promise<PossibleDuplicate[]> {
   type Row = Omit<PossibleDuplicate, 'since'> & { since: Date };
   const rows = await store.prisma.$queryRaw<Row[]>`
-    WITH own AS (
-      SELECT id FROM lead WHERE workspace_id = ${lead.workspaceId}::uuid
-        AND (id = ${lead.id}::uuid OR merged_into = ${lead.id}::uuid)
-    ), pair AS (
+    WITH own AS (${ownIds(lead)}), pair AS (
       SELECT lead_b AS id, created_at FROM possible_duplicate
       WHERE workspace_id = ${lead.workspaceId}::uuid AND lead_a IN (SELECT id FROM own)
       UNION ALL
@@ -250,9 +247,7 @@ async function historyOfLead(
            s.link_id AS "linkId", k.label AS "linkLabel", s.page, s.lead_id AS "leadId", s.lead,
            s.notes, count(*) OVER ()::float8 AS total
     FROM submission s LEFT JOIN capture_link k ON k.id = s.link_id
-    WHERE s.workspace_id = ${lead.workspaceId}::uuid AND s.lead_id IN (
-      SELECT id FROM lead WHERE workspace_id = ${lead.workspaceId}::uuid
-        AND (id = ${lead.id}::uuid OR merged_into = ${lead.id}::uuid))
+    WHERE s.workspace_id = ${lead.workspaceId}::uuid AND s.lead_id IN (${ownIds(lead)})
     ORDER BY s."order" DESC LIMIT ${limit}`;
   return { entries: rows.map((row) => readEntry(row, lead)), total: rows[0]?.total ?? 0 };
 }
@@ -317,9 +312,7 @@ export async function leadEvents(
            THEN own.updated_at END AS "mergedAt"
     FROM workspace w
     JOIN lead asked ON asked.workspace_id = w.id AND asked.id = ${leadId}::uuid
-    JOIN lead own ON own.workspace_id = w.id
-      AND (own.id = coalesce(asked.merged_into, asked.id)
-        OR own.merged_into = coalesce(asked.merged_into, asked.id))
+    JOIN lead own ON ${OWN_OF_ASKED}
     ORDER BY own.updated_at DESC`;
   const [first] = own;
   if (first === undefined) return null;

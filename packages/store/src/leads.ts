@@ -20,7 +20,7 @@ import {
 import { fieldsOfWorkspaces } from './fields.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import { isoTime, isUuid, microseconds } from './statements.ts';
+import { isoTime, isUuid, microseconds, NIL_UUID, pagesOf } from './statements.ts';
 
 /** A lead's row, read to be folded. */
 export interface LeadRow extends Record<LeadField, string | null> {
@@ -48,6 +48,34 @@ export const leadColumns = Prisma.sql`
   lead.first_touch AS "firstTouch", lead.last_touch AS "lastTouch",
   lead.creator_id AS "creatorId", lead.creator_order::float8 AS "creatorOrder",
   lead.custom_fields AS "customFields"`;
+
+/** Whether a row `own` is the lead that any id, the row `asked`, stands for, or an alias of it. */
+export const OWN_OF_ASKED = Prisma.sql`own.workspace_id = asked.workspace_id
+  AND (own.id = coalesce(asked.merged_into, asked.id)
+    OR own.merged_into = coalesce(asked.merged_into, asked.id))`;
+
+/** Every id that stands for the lead that any id does. */
+export const idsOfLead = (workspaceId: string, anyId: string): Prisma.Sql => Prisma.sql`
+  SELECT own.id FROM lead asked JOIN lead own ON ${OWN_OF_ASKED}
+  WHERE asked.workspace_id = ${workspaceId}::uuid AND asked.id = ${anyId}::uuid`;
+
+/** The id of a lead that is no alias, and those of its aliases. */
+export const ownIds = ({
+  workspaceId,
+  id,
+}: {
+  workspaceId: string;
+  id: string;
+}): Prisma.Sql => Prisma.sql`
+  SELECT id FROM lead WHERE workspace_id = ${workspaceId}::uuid
+    AND (id = ${id}::uuid OR merged_into = ${id}::uuid)`;
+
+/** A row of a lead that is none any more holds nothing. What is still under way of it is older than its end. */
+export const BLANK_LEAD = Prisma.sql`
+  email = NULL, name = NULL, telephone = NULL, telephone_e164 = NULL, document = NULL, profession = NULL,
+  city = NULL, state = NULL, instagram = NULL, birthday = NULL, address = DEFAULT, provenance = DEFAULT,
+  first_touch = NULL, last_touch = NULL, creator_id = NULL, creator_order = NULL, custom_fields = DEFAULT,
+  updated_at = now(), version = version + 1`;
 
 export function readState(row: LeadRow): LeadState {
   const values: LeadState['values'] = {};
@@ -365,17 +393,15 @@ export async function* exportLeads(
 ): AsyncGenerator<LeadSummary[]> {
   const fields = await fieldsOfWorkspaces(store.prisma, [filter.workspaceId]);
   const conditions = conditionsOf(filter);
-  for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
-    const rows = await store.prisma.$queryRaw<ListedLeadRow[]>`
+  const pages = pagesOf<ListedLeadRow>(
+    pageSize,
+    (last) => store.prisma.$queryRaw`
       SELECT ${listedColumns}
       FROM lead JOIN workspace w ON w.id = lead.workspace_id
-      WHERE ${Prisma.join(conditions, ' AND ')} AND lead.id > ${after}::uuid
-      ORDER BY lead.id LIMIT ${pageSize}`;
-    if (rows.length > 0) yield rows.map((row) => readLeadSummary(row, fields));
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < pageSize) return;
-    after = last.id;
-  }
+      WHERE ${Prisma.join(conditions, ' AND ')} AND lead.id > ${last?.id ?? NIL_UUID}::uuid
+      ORDER BY lead.id LIMIT ${pageSize}`,
+  );
+  for await (const rows of pages) yield rows.map((row) => readLeadSummary(row, fields));
 }
 
 /** Rows of the index that one statement passes over at most, however few of them fit. */

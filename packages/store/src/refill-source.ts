@@ -1,6 +1,7 @@
 import { type CaptureLink, LinkRules } from '@leadgate/contract';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
+import { NIL_UUID, pagesOf } from './statements.ts';
 import { removedAmong } from './tombstones.ts';
 
 /** Rows a page: a page is held in memory, and one command of Redis away from the next. */
@@ -30,20 +31,16 @@ interface IdentityRow {
   leadId: string;
 }
 
-const BEFORE_ALL: IdentityRow = { leadId: '00000000-0000-0000-0000-000000000000', key: '' };
-
 /** Only leads own identities: whoever makes an alias moves its identities in the same transaction. */
-async function* identityPages(store: Store, workspaceId: string): AsyncGenerator<IdentityRow[]> {
-  for (let last: IdentityRow | undefined = BEFORE_ALL; last !== undefined;) {
-    const page: IdentityRow[] = await store.prisma.$queryRaw<IdentityRow[]>`
+const identityPages = (store: Store, workspaceId: string): AsyncGenerator<IdentityRow[]> =>
+  pagesOf<IdentityRow>(
+    PAGE_SIZE,
+    (last) => store.prisma.$queryRaw`
       SELECT key, lead_id AS "leadId" FROM identity
       WHERE workspace_id = ${workspaceId}::uuid
-        AND (lead_id, key) > (${last.leadId}::uuid, ${last.key})
-      ORDER BY lead_id, key LIMIT ${PAGE_SIZE}`;
-    if (page.length > 0) yield page;
-    last = page.at(-1);
-  }
-}
+        AND (lead_id, key) > (${last?.leadId ?? NIL_UUID}::uuid, ${last?.key ?? ''})
+      ORDER BY lead_id, key LIMIT ${PAGE_SIZE}`,
+  );
 
 async function highestOrders(
   store: Store,
@@ -113,19 +110,13 @@ async function linkChanges(store: Store, since: number) {
 }
 
 /** Every entry of the link directory by code, closed and expired ones included, page by page. */
-export async function* linkEntryPages(store: Store, pageSize: number): AsyncGenerator<LinkEntry[]> {
-  let after = '';
-  for (;;) {
-    const page = await selectEntries(
+export const linkEntryPages = (store: Store, pageSize: number): AsyncGenerator<LinkEntry[]> =>
+  pagesOf<LinkEntry>(pageSize, (last) =>
+    selectEntries(
       store,
-      Prisma.sql`WHERE k.code > ${after} ORDER BY k.code LIMIT ${pageSize}`,
-    );
-    const last = page.at(-1);
-    if (last === undefined) return;
-    yield page;
-    after = last.code;
-  }
-}
+      Prisma.sql`WHERE k.code > ${last?.code ?? ''} ORDER BY k.code LIMIT ${pageSize}`,
+    ),
+  );
 
 interface EntryRow extends Omit<CaptureLink, 'expiresAt' | 'guard' | 'mapping' | 'proof'> {
   code: string;

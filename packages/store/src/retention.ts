@@ -2,7 +2,7 @@ import { keepConsents } from './consents.ts';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import type { Store } from './open-store.ts';
-import type { Statements } from './statements.ts';
+import { deleteInBatches, type Statements } from './statements.ts';
 
 /** The tables that hold what their rows' ids say was received in a month. */
 type Partitioned = 'submission' | 'rejected_submission';
@@ -124,9 +124,6 @@ const DAY_MS = 86_400_000;
 
 /** How far one run may go beyond the last one. More needs the word of an operator. */
 const LEAP_MS = 31 * DAY_MS;
-
-/** Rows a statement: deleting should not hold the table or the log of Postgres for long. */
-const BATCH = 5_000;
 
 /** When Postgres took a row, by its own clock. What ids and stamps say is the sender's, or a file's. */
 const ACCEPTED: Record<Partitioned, Prisma.Sql> = {
@@ -320,18 +317,6 @@ async function deleteOld(store: Store, partition: string, condition: Prisma.Sql)
     (limit) => store.prisma.$executeRaw`
       DELETE FROM ${name} WHERE id IN (SELECT id FROM ${name} WHERE ${condition} LIMIT ${limit})`,
   );
-}
-
-/** Deletes up to a limit at a time until a time found fewer. Returns how many went. */
-export async function deleteInBatches(
-  deleteSome: (limit: number) => Promise<number>,
-): Promise<number> {
-  let all = 0;
-  for (;;) {
-    const deleted = await deleteSome(BATCH);
-    all += deleted;
-    if (deleted < BATCH) return all;
-  }
 }
 
 /** What a workspace keeps, each for days of its own. */

@@ -7,7 +7,8 @@ import { createEndpoint, rotateEndpointSecret } from './endpoints.ts';
 import { createLink, updateLink } from './links.ts';
 import { openStore, type Store } from './open-store.ts';
 import { linkEntries } from './refill-source.ts';
-import { BEFORE_ALL_IDS, renewSecrets, SECRET_HOLDERS } from './secrets.ts';
+import { renewSecrets, SECRET_HOLDERS } from './secrets.ts';
+import { NIL_UUID } from './statements.ts';
 
 const OLD = new Keyring('the old key of the tests, long enough');
 const NEW = 'the new key of the tests, long enough';
@@ -71,7 +72,7 @@ async function anEndpoint(keyring: Keyring) {
 async function renewAll(keyring: Keyring, dryRun = false) {
   const counts = { current: 0, renewed: 0, unreadable: 0 };
   for (const holder of SECRET_HOLDERS) {
-    const step = await renewSecrets(store, keyring, holder, { after: BEFORE_ALL_IDS, dryRun });
+    const step = await renewSecrets(store, keyring, holder, { after: NIL_UUID, dryRun });
     counts.current += step.current;
     counts.renewed += step.renewed;
     counts.unreadable += step.unreadable;
@@ -125,13 +126,13 @@ test('it goes on where it was stopped, a hundred rows at a time', async () => {
     })),
   });
   const first = await renewSecrets(store, BOTH, 'operator', {
-    after: BEFORE_ALL_IDS,
+    after: NIL_UUID,
     dryRun: false,
   });
   expect(first).toMatchObject({ renewed: 100 });
   // Begun again, not resumed: what was done is found done.
   const again = await renewSecrets(store, BOTH, 'operator', {
-    after: BEFORE_ALL_IDS,
+    after: NIL_UUID,
     dryRun: false,
   });
   expect(again).toMatchObject({ current: 100, renewed: 0, last: first.last });

@@ -48,7 +48,6 @@ export interface SecretCounts {
 
 /** Rows of one transaction: who else wants one waits for milliseconds. */
 const AT_ONCE = 100;
-export const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Encrypts the secrets of the next rows by id anew under the first key of a keyring, and counts; twice changes

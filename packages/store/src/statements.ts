@@ -354,3 +354,39 @@ export function hashedUuid(text: string): string {
     hex.slice(20, 32),
   ].join('-');
 }
+
+/** Before every id. */
+export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * What is read in the order of a key, page by page, until a page is not full. `read` gives the next rows after one;
+ * null: the first.
+ */
+export async function* pagesOf<Row>(
+  pageSize: number,
+  read: (after: Row | null) => Promise<Row[]>,
+): AsyncGenerator<Row[]> {
+  for (let after: Row | null = null; ;) {
+    const page: Row[] = await read(after);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page;
+    if (page.length < pageSize) return;
+    after = last;
+  }
+}
+
+/** Rows a statement: deleting should not hold the table or the log of Postgres for long. */
+const DELETED_AT_ONCE = 5_000;
+
+/** Deletes up to a limit at a time until a time found fewer. Returns how many went. */
+export async function deleteInBatches(
+  deleteSome: (limit: number) => Promise<number>,
+): Promise<number> {
+  let all = 0;
+  for (;;) {
+    const deleted = await deleteSome(DELETED_AT_ONCE);
+    all += deleted;
+    if (deleted < DELETED_AT_ONCE) return all;
+  }
+}

@@ -18,8 +18,16 @@ import {
   recordConsents,
 } from './consents.ts';
 import { Prisma } from './generated/client.ts';
+import { idsOfLead, OWN_OF_ASKED } from './leads.ts';
 import type { Store } from './open-store.ts';
-import { hashedUuid, isoTime, microseconds, recordset, type Statements } from './statements.ts';
+import {
+  hashedUuid,
+  isoTime,
+  microseconds,
+  pagesOf,
+  recordset,
+  type Statements,
+} from './statements.ts';
 
 const newSubmissions = recordset({
   ...{ id: 'uuid', workspaceId: 'uuid', linkId: 'uuid', leadId: 'uuid', answeredLeadId: 'uuid' },
@@ -242,9 +250,7 @@ function ofLead(leadId: string): Prisma.Sql {
     SELECT own.workspace_id, own.id
     FROM workspace w
     JOIN lead asked ON asked.workspace_id = w.id AND asked.id = ${leadId}::uuid
-    JOIN lead own ON own.workspace_id = w.id
-      AND (own.id = coalesce(asked.merged_into, asked.id)
-        OR own.merged_into = coalesce(asked.merged_into, asked.id)))`;
+    JOIN lead own ON ${OWN_OF_ASKED})`;
 }
 
 /**
@@ -384,8 +390,9 @@ export async function* storedSubmissions(
   { pageSize = 500 } = {},
 ): AsyncGenerator<StoredSubmission[]> {
   const conditions = conditionsOf(workspaceId, filter);
-  for (let after = filter.afterOrder ?? 0; ;) {
-    const rows = await store.prisma.$queryRaw<Row[]>`
+  const pages = pagesOf<Row>(
+    pageSize,
+    (last) => store.prisma.$queryRaw`
       SELECT s.id, s.workspace_id AS "workspaceId", s.link_id AS "linkId",
              s.lead_id AS "reservedFor", l.id AS "leadId", s.answered_lead_id AS "answeredLeadId",
              s."order"::float8 AS "order", s.stamp::float8 AS stamp, s.source, s.identities, s.lead,
@@ -397,13 +404,10 @@ export async function* storedSubmissions(
       FROM submission s
       JOIN lead asked ON asked.workspace_id = s.workspace_id AND asked.id = s.lead_id
       JOIN lead l ON l.workspace_id = s.workspace_id AND l.id = coalesce(asked.merged_into, asked.id)
-      WHERE ${Prisma.join(conditions, ' AND ')} AND s."order" > ${after}::bigint
-      ORDER BY s."order" LIMIT ${pageSize}`;
-    if (rows.length > 0) yield rows.map(readRow);
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < pageSize) return;
-    after = last.order;
-  }
+      WHERE ${Prisma.join(conditions, ' AND ')} AND s."order" > ${last?.order ?? filter.afterOrder ?? 0}::bigint
+      ORDER BY s."order" LIMIT ${pageSize}`,
+  );
+  for await (const rows of pages) yield rows.map(readRow);
 }
 
 /** How many of a workspace fit. */
@@ -444,16 +448,6 @@ function conditionsOf(
       ? []
       : [Prisma.sql`s.notes @> ${JSON.stringify([{ code: note }])}::jsonb`]),
   ];
-}
-
-/** Every id that stands for the lead. */
-export function idsOfLead(workspaceId: string, leadId: string): Prisma.Sql {
-  return Prisma.sql`
-    SELECT own.id FROM lead asked
-    JOIN lead own ON own.workspace_id = asked.workspace_id
-      AND (own.id = coalesce(asked.merged_into, asked.id)
-        OR own.merged_into = coalesce(asked.merged_into, asked.id))
-    WHERE asked.workspace_id = ${workspaceId}::uuid AND asked.id = ${leadId}::uuid`;
 }
 
 function readRow(row: Row): StoredSubmission {

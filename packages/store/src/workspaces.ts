@@ -4,8 +4,8 @@ import { isUniqueViolation, withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
 import { insertOfTallies, type Tally } from './ledger.ts';
 import type { Store } from './open-store.ts';
-import { deleteInBatches, listPartitions } from './retention.ts';
-import { transact, displayText, nameErrors } from './statements.ts';
+import { listPartitions } from './retention.ts';
+import { deleteInBatches, displayText, nameErrors, transact } from './statements.ts';
 
 /** A tenant: it owns capture links, custom fields and leads. */
 export interface Workspace {

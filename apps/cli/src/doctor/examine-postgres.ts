@@ -1,10 +1,10 @@
 import {
-  BEFORE_ALL_IDS,
   directoryRevision,
   doubtfulPhones,
   type DoubtfulPhones,
   listWorkspaces,
   migrationState,
+  NIL_UUID,
   openAlarms,
   renewSecrets,
   retentionStandings,
@@ -167,7 +167,7 @@ async function secretsFinding(session: Session): Promise<Finding> {
     return { check, status: 'ok', found: 'not looked at: SECRETS_KEY is not set here', todo: null };
   const counts = { renewed: 0, unreadable: 0 };
   for (const holder of SECRET_HOLDERS)
-    for (let after: string | null = BEFORE_ALL_IDS; after !== null;) {
+    for (let after: string | null = NIL_UUID; after !== null;) {
       const step = await renewSecrets(session.store(), keyring, holder, { after, dryRun: true });
       counts.renewed += step.renewed;
       counts.unreadable += step.unreadable;

@@ -2,10 +2,9 @@ import type { CustomField, Submission } from '@leadgate/contract';
 import { applySubmissions, emptyLead, joinLeads, leadWithout, partsByEmail } from '@leadgate/leads';
 import { randomUUID } from 'node:crypto';
 import { Prisma } from '../generated/client.ts';
-import { type LeadRow, readState } from '../leads.ts';
+import { BLANK_LEAD, idsOfLead, type LeadRow, readState } from '../leads.ts';
 import type { Store } from '../open-store.ts';
 import { RetryTransaction, type Statements, transact } from '../statements.ts';
-import { idsOfLead } from '../submissions.ts';
 import type { MovedIdentity } from './apply-group.ts';
 import {
   bareLead,
@@ -86,14 +85,7 @@ export async function makeAlias(
   leadId: string,
 ): Promise<void> {
   await tx.$executeRaw`
-    UPDATE lead SET
-      merged_into = ${leadId}::uuid, email = NULL, name = NULL, telephone = NULL, telephone_e164 = NULL,
-      document = NULL,
-      profession = NULL, city = NULL, state = NULL, instagram = NULL, birthday = NULL,
-      address = DEFAULT, provenance = DEFAULT, first_touch = NULL, last_touch = NULL,
-      creator_id = NULL, creator_order = NULL, custom_fields = DEFAULT, updated_at = now(),
-      -- What is still under way of it is older than its end.
-      version = version + 1
+    UPDATE lead SET merged_into = ${leadId}::uuid, ${BLANK_LEAD}
     WHERE workspace_id = ${workspaceId}::uuid AND id = ${id}::uuid`;
   await tx.$executeRaw`${noteChanges(Prisma.sql`SELECT ${workspaceId}::uuid AS workspace_id, ${id}::uuid AS id`)}`;
   await tx.$executeRaw`
