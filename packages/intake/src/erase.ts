@@ -155,20 +155,27 @@ async function forgetRecords(
   args: readonly string[],
 ): Promise<number> {
   let found = 0;
+  for await (const { keys } of keysLike(redis, recordKey(workspaceId, '*'))) {
+    const replies = await Promise.all(
+      keys.map((key) => forgetRecordScript(redis, [key], [...args])),
+    );
+    found += replies.filter((reply) => reply === 1).length;
+  }
+  return found;
+}
+
+const KEYS_AT_ONCE = 1_000;
+
+/** The keys of a pattern, and the node that has them, as far as SCAN goes at a time. */
+async function* keysLike(redis: RedisConnection, pattern: string) {
   for (const node of mastersOf(redis)) {
     let cursor = '0';
     do {
-      const [next, keys] = await node.scan(
-        ...([cursor, 'MATCH', recordKey(workspaceId, '*'), 'COUNT', 1_000] as const),
-      );
-      const replies = await Promise.all(
-        keys.map((key) => forgetRecordScript(redis, [key], [...args])),
-      );
-      found += replies.filter((reply) => reply === 1).length;
+      const [next, keys] = await node.scan(cursor, 'MATCH', pattern, 'COUNT', KEYS_AT_ONCE);
+      yield { node, keys };
       cursor = next;
     } while (cursor !== '0');
   }
-  return found;
 }
 
 async function forgetRejected(
@@ -190,23 +197,13 @@ async function forgetRejected(
   return found;
 }
 
-const KEYS_AT_ONCE = 1_000;
-
 /** Takes all that Redis holds before the queue of a workspace and its links. Twice is harmless. */
 export async function forgetWorkspace(
   redis: RedisConnection,
   { workspaceId, linkIds }: { workspaceId: string; linkIds: readonly string[] },
 ): Promise<void> {
-  for (const node of mastersOf(redis)) {
-    let cursor = '0';
-    do {
-      const [next, keys] = await node.scan(
-        ...([cursor, 'MATCH', `${workspacePrefix(workspaceId)}*`, 'COUNT', KEYS_AT_ONCE] as const),
-      );
-      if (keys.length > 0) await node.unlink(...keys);
-      cursor = next;
-    } while (cursor !== '0');
-  }
+  for await (const { node, keys } of keysLike(redis, `${workspacePrefix(workspaceId)}*`))
+    if (keys.length > 0) await node.unlink(...keys);
   for (const linkId of linkIds) {
     const bytes = Number((await redis.hget(REJECTED_BYTES, linkId)) ?? 0);
     // One slot.

@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { Submission } from '@leadgate/contract';
+import { type Submission, unpackUuid } from '@leadgate/contract';
 import { Type } from 'typebox';
 import type { AcceptRequest } from './accept.ts';
 
@@ -50,7 +50,8 @@ export function readConsenter(secrets: readonly string[], token: string): Consen
   const ids = bytes.subarray(0, 3 * ID_BYTES);
   const proof = bytes.subarray(3 * ID_BYTES);
   if (!secrets.some((secret) => timingSafeEqual(proof, proofOf(secret, ids)))) return null;
-  const idAt = (n: number) => idOf(ids.subarray(n * ID_BYTES, (n + 1) * ID_BYTES));
+  const idAt = (n: number) =>
+    unpackUuid(ids.toString('base64url', n * ID_BYTES, (n + 1) * ID_BYTES));
   return { workspaceId: idAt(0), leadId: idAt(1), linkId: idAt(2) };
 }
 
@@ -60,11 +61,6 @@ function proofOf(secret: string, ids: Uint8Array): Buffer {
 }
 
 const bytesOf = (id: string): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex');
-
-const idOf = (bytes: Uint8Array): string =>
-  Buffer.from(bytes)
-    .toString('hex')
-    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
 /**
  * A withdrawal as what it is handed in as: a submission that has no value. It goes the way of every lead,

@@ -130,6 +130,26 @@ export async function changesAfter(
   return { kind: 'changes', revision: Number(now), entries };
 }
 
+/** What SCAN goes through between two commands of others. */
+const SCAN_COUNT = 1_000;
+
+/** The codes and texts of the directory in Redis, page by page: what changes meanwhile may come as it was, or twice. */
+export async function* entriesInRedis(
+  redis: RedisConnection,
+): AsyncGenerator<[code: string, text: string][]> {
+  let cursor = '0';
+  do {
+    const [next, items] = await redis.hscan(LINKS, cursor, 'COUNT', SCAN_COUNT);
+    const page: [string, string][] = [];
+    for (let i = 0; i + 1 < items.length; i += 2) {
+      const [code, text] = [items[i], items[i + 1]];
+      if (code !== undefined && text !== undefined && code !== REVISION) page.push([code, text]);
+    }
+    yield page;
+    cursor = next;
+  } while (cursor !== '0');
+}
+
 const CHUNK = 500;
 
 /**

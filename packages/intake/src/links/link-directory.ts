@@ -2,9 +2,8 @@ import type { RedisConnection, Log } from '@leadgate/boot';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCaptureLink, type CaptureLink } from '@leadgate/contract';
 import { LINKS, LINK_CHANGES, RELOAD, REVISION } from '../keys.ts';
-import { changesAfter } from './link-changes.ts';
+import { changesAfter, entriesInRedis } from './link-changes.ts';
 
-const SCAN_COUNT = 1_000;
 /** Codes asked for in one call; while as many wait, further unknown ones are not asked for. */
 const MAX_QUESTION = 500;
 const MISSING_FOR_MS = 2_000;
@@ -210,16 +209,8 @@ class Directory implements LinkDirectory {
     await this.#subscriber.subscribe(LINK_CHANGES);
     const before = readRevision(await this.#redis.hget(LINKS, REVISION));
     const entries: Entries = new Map();
-    let cursor = '0';
-    do {
-      const [next, items] = await this.#redis.hscan(LINKS, cursor, 'COUNT', SCAN_COUNT);
-      for (let i = 0; i + 1 < items.length; i += 2) {
-        const [code, text] = [items[i], items[i + 1]];
-        if (code !== undefined && text !== undefined && code !== REVISION)
-          entries.set(code, this.#parse(code, text));
-      }
-      cursor = next;
-    } while (cursor !== '0');
+    for await (const page of entriesInRedis(this.#redis))
+      for (const [code, text] of page) entries.set(code, this.#parse(code, text));
     const after = readRevision(await this.#redis.hget(LINKS, REVISION));
     // What changed meanwhile may be in it or not: it is as of before.
     this.#adopt(entries, before !== null && after !== null && before <= after ? before : null);

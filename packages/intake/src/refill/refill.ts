@@ -18,6 +18,7 @@ import {
   workspacePrefix,
 } from '../keys.ts';
 import {
+  entriesInRedis,
   entryRevision,
   entryText,
   followLinks,
@@ -181,16 +182,8 @@ export async function followDirectory(
 
 async function revisionsInRedis(redis: RedisConnection): Promise<Map<string, number>> {
   const revisions = new Map<string, number>();
-  let cursor = '0';
-  do {
-    const [next, items] = await redis.hscan(LINKS, cursor, 'COUNT', CHUNK);
-    for (let i = 0; i + 1 < items.length; i += 2) {
-      const [code, text] = [items[i], items[i + 1]];
-      if (code !== undefined && text !== undefined && code !== REVISION)
-        revisions.set(code, entryRevision(text));
-    }
-    cursor = next;
-  } while (cursor !== '0');
+  for await (const page of entriesInRedis(redis))
+    for (const [code, text] of page) revisions.set(code, entryRevision(text));
   return revisions;
 }
 
