@@ -30,7 +30,7 @@ function message(secrets: string[]) {
     ...{ endpointId: 'e', url: 'https://crm.example', headers: {}, secrets },
   });
   const request = place.lead({
-    ...{ id: 'msg_1', leadId: '1', event: 'lead.updated', version: 7, remoteId: null },
+    ...{ id: 'msg_1', leadId: '1', event: 'lead.updated', version: 7, remoteIds: [] },
     ...{ timestamp: new Date().toISOString(), data: LEAD },
   });
   if (request.kind === 'skip') throw new Error(request.detail);

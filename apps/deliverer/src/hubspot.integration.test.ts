@@ -8,6 +8,7 @@ import {
   createEndpoint,
   erasePerson,
   erasureKeyOf,
+  mergeLeads,
   openStore,
   takeLanes,
   type EndpointSettings,
@@ -79,6 +80,14 @@ async function post(leadId: string, lead: Lead): Promise<void> {
   await applyGroup(store, [{ submission, replay: false }]);
 }
 
+async function erase(leadId: string): Promise<void> {
+  const request = {
+    ...{ workspaceId, leadIds: [leadId], offeredLeadId: leadId, identities: [], order: 1 },
+    ...{ reason: 'a test', erasedBy: 'tests', erasedAt: new Date() },
+  };
+  await erasePerson(store, request, { dryRun: false, record: () => Promise.resolve() });
+}
+
 const tries = () => store.prisma.deliveryAttempt.findMany({ orderBy: { id: 'asc' } });
 
 /** What waits for its time does not. */
@@ -132,11 +141,7 @@ test('the mapping says what is sent; an erased lead is deleted there; what is wr
   await vi.waitFor(async () =>
     expect((await tries()).at(-1)).toMatchObject({ event: 'endpoint.test', status: 200 }),
   );
-  const request = {
-    ...{ workspaceId, leadIds: [leadId], offeredLeadId: leadId, identities: [], order: 1 },
-    ...{ reason: 'a test', erasedBy: 'tests', erasedAt: new Date() },
-  };
-  await erasePerson(store, request, { dryRun: false, record: () => Promise.resolve() });
+  await erase(leadId);
   await nothingWaits();
   expect([hub.deleted, hub.properties()]).toEqual([[contact], []]);
 
@@ -152,6 +157,43 @@ test('the mapping says what is sent; an erased lead is deleted there; what is wr
   expect(
     JSON.stringify(await tries(), (_, v: unknown) => (typeof v === 'bigint' ? '' : v)),
   ).not.toMatch(/bia@example|pat-na1/i);
+}, 30_000);
+
+test('of leads that were merged each contact is deleted when the person is erased', async () => {
+  const hub = await fakeHubSpot();
+  await endpoint(hub.url);
+  await deliverer();
+  const [keep, other] = [randomUUID(), randomUUID()];
+  await post(keep, { email: 'ana@example.com', name: 'Ana' });
+  await post(other, { email: 'ana@work.example', name: 'Ana Lima' });
+  await nothingWaits();
+  const contacts = [...hub.contacts.values()].map(({ id }) => id).sort();
+  expect(contacts).toHaveLength(2);
+
+  await mergeLeads(store, workspaceId, keep, other);
+  await nothingWaits();
+  expect(hub.deleted).toEqual([]);
+  await erase(keep);
+  await nothingWaits();
+  expect([hub.deleted.toSorted(), hub.properties()]).toEqual([contacts, []]);
+}, 30_000);
+
+test('of a lead whose email changed each contact is deleted too', async () => {
+  const hub = await fakeHubSpot();
+  await endpoint(hub.url);
+  await deliverer();
+  const leadId = randomUUID();
+  for (const email of ['a@example.com', 'b@example.com', 'c@example.com', 'b@example.com']) {
+    await post(leadId, { email, name: 'Ana' });
+    await nothingWaits();
+  }
+  const contacts = [...hub.contacts.values()].map(({ id }) => id).sort();
+  expect(contacts).toHaveLength(3);
+  expect(await store.prisma.delivery.findMany()).toMatchObject([{ remoteIds: contacts }]);
+  await erase(leadId);
+  await nothingWaits();
+  expect([hub.deleted.toSorted(), hub.properties()]).toEqual([contacts, []]);
+  expect(await store.prisma.delivery.findMany()).toMatchObject([{ remoteIds: [] }]);
 }, 30_000);
 
 test('what is taken late, after newer news, does not stay: the lead is sent once more', async () => {
@@ -208,7 +250,7 @@ test('what its answers mean: limits by their name, each of a batch by itself, a 
   const place = DESTINATIONS.hubspot({
     ...{ url: 'https://api.hubapi.com', headers: {}, secrets: [TOKEN], mapping: null },
   });
-  const of = { id: 'msg', leadId: 'l', version: 1, timestamp: '', remoteId: '7' };
+  const of = { id: 'msg', leadId: 'l', version: 1, timestamp: '', remoteIds: ['7'] };
   const read = (event: string, status: number, content: object) => {
     const request = place.lead({ ...of, event, data: { email: 'a@example.com' } });
     if (request.kind === 'skip') throw new Error(request.detail);

@@ -28,13 +28,13 @@ export function requestOf(
   endpointId: string,
   due: DueDelivery,
 ): { id: string; request: ReturnType<Destination['lead']> } {
-  const { leadId, event, resends, remoteId, version } = due;
+  const { leadId, event, resends, remoteIds, version } = due;
   const id = messageId({ endpointId, leadId, version, resends });
   const timestamp = due.changedAt;
   const request =
     due.lead === null
       ? destination.alarm({ id, event, timestamp, data: due.alarm })
-      : destination.lead({ id, event, timestamp, data: due.lead, leadId, version, remoteId });
+      : destination.lead({ id, event, timestamp, data: due.lead, leadId, version, remoteIds });
   return { id, request };
 }
 

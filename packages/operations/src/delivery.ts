@@ -22,7 +22,10 @@ const members = {
   attempts: Type.Integer({ description: 'Failures since the last success.' }),
   failingSince: Nullable(At),
   setAsideAt: Nullable(At),
-  remoteId: Nullable(Type.String({ description: 'What the destination calls the lead.' })),
+  remoteIds: Type.Array(Type.String(), {
+    description:
+      'What the destination calls the lead: several, if it was told of it under several emails.',
+  }),
 };
 
 /** One try, as the log has it. */

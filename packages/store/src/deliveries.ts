@@ -148,8 +148,8 @@ export type DueDelivery = DueContent & {
   resends: number;
   /** How often it has failed. */
   attempts: number;
-  /** What the destination calls the lead, if it said so. */
-  remoteId: string | null;
+  /** What the destination calls the lead: what it said, each once. */
+  remoteIds: string[];
   /** The span of the commit that it is of, if that was traced. */
   traceparent: string | null;
   version: number;
@@ -209,7 +209,7 @@ interface DueRow extends Omit<LeadContentRow, 'createdAt' | 'updatedAt'> {
   event: EndpointEvent;
   resends: number;
   attempts: number;
-  remoteId: string | null;
+  remoteIds: string[];
   traceparent: string | null;
 }
 
@@ -238,7 +238,7 @@ export async function dueDeliveries(
   const [found] = await store.query<{ rows: DueRow[] | null }>(Prisma.sql`
     WITH due AS MATERIALIZED (
       -- First: however many wait, only the leads of these are read.
-      SELECT workspace_id, lead_id, event, resends, attempts, remote_id, traceparent, due_at
+      SELECT workspace_id, lead_id, event, resends, attempts, remote_ids, traceparent, due_at
       FROM delivery
       WHERE endpoint_id = ${lane.endpointId}::uuid AND due_at <= now()
         AND lead_id <> ALL (${uuidList(except)}::uuid[])
@@ -246,7 +246,7 @@ export async function dueDeliveries(
                     AND e.lane_owner = ${lane.owner}::uuid AND e.lane_until > clock_timestamp())
       ORDER BY ${order} LIMIT ${limit}::int
     ), told AS (
-      SELECT due.event, due.resends, due.attempts, due.remote_id AS "remoteId",
+      SELECT due.event, due.resends, due.attempts, due.remote_ids AS "remoteIds",
         due.traceparent, ${contentColumns}, due.lead_id AS "dueId",
         CASE WHEN alarm.id IS NOT NULL THEN ${alarmContent} END AS alarm
       FROM due
@@ -262,8 +262,8 @@ export async function dueDeliveries(
     rows.flatMap(({ alarm, workspaceId }) => (alarm === null ? [workspaceId] : [])),
   );
   return rows.map((row) => {
-    const { dueId, event, resends, attempts, remoteId, traceparent, alarm } = row;
-    const of = { leadId: dueId, event, resends, attempts, remoteId, traceparent };
+    const { dueId, event, resends, attempts, remoteIds, traceparent, alarm } = row;
+    const of = { leadId: dueId, event, resends, attempts, remoteIds, traceparent };
     if (alarm !== null) {
       const { openedAt, closedAt } = alarm;
       const changedAt = closedAt ?? openedAt;
@@ -353,6 +353,7 @@ export async function recordTries(
       ), locked AS (
         -- In the order of group commits, which write the same rows.
         SELECT lead_id, delivered_version AS known, version AS latest, resends AS asked,
+          remote_ids AS names,
           -- A try before this one may have had no answer.
           attempts > 0 OR due_at <= (
             SELECT lane_lost_at FROM endpoint WHERE id = ${endpointId}::uuid) AS unsure
@@ -375,8 +376,9 @@ export async function recordTries(
       ), judged AS (
         SELECT tried.*, outcome IN ('delivered', 'skipped') AS delivered,
                locked.unsure AND "confirmMs" IS NOT NULL AS unsure,
-               -- It changed, or was asked for again, while it was sent.
-               latest > version OR asked > resends AS "isBehind",
+               -- It changed, or was asked for again, while it was sent; or there is one more to erase.
+               latest > version OR asked > resends
+                 OR tried.event = 'lead.erased' AND cardinality(names) > 1 AS "isBehind",
                outcome = 'delivered' AND version > known AS counts
         FROM tried JOIN locked ON "leadId" = lead_id
       ), settled AS (
@@ -397,7 +399,10 @@ export async function recordTries(
           failing_since = CASE WHEN NOT delivered THEN coalesce(d.failing_since, now()) END,
           delivered_version = CASE WHEN delivered THEN judged.version ELSE d.delivered_version END,
           delivered_at = CASE WHEN delivered THEN now() ELSE d.delivered_at END,
-          remote_id = coalesce("remoteId", d.remote_id),
+          remote_ids = CASE
+            WHEN delivered AND judged.event = 'lead.erased' THEN d.remote_ids[2:]
+            WHEN "remoteId" IS NULL OR "remoteId" = ANY (d.remote_ids) THEN d.remote_ids
+            ELSE d.remote_ids || "remoteId" END,
           event = CASE WHEN delivered AND d.event = 'lead.created' THEN 'lead.updated' ELSE d.event END
         FROM judged
         WHERE d.endpoint_id = ${endpointId}::uuid AND d.lead_id = ANY (${leadIds}::uuid[])

@@ -319,8 +319,8 @@ export interface ListedDelivery {
   failingSince: Date | null;
   /** Since when it is not tried any more. */
   setAsideAt: Date | null;
-  /** What the destination calls the lead, if it said so. */
-  remoteId: string | null;
+  /** What the destination calls the lead: what it said, each once. */
+  remoteIds: string[];
 }
 
 const STATE = Prisma.sql`
@@ -362,7 +362,7 @@ export async function listDeliveries(
   return store.prisma.$queryRaw<ListedDelivery[]>`
     SELECT ${OF}, ${STATE} AS state, event, delivered_version AS "deliveredVersion",
       delivered_at AS "deliveredAt", due_at AS "dueAt", attempts, failing_since AS "failingSince",
-      failed_at AS "setAsideAt", remote_id AS "remoteId"
+      failed_at AS "setAsideAt", remote_ids AS "remoteIds"
     FROM delivery WHERE ${Prisma.join(fits, ' AND ')}
     ORDER BY lead_id LIMIT ${limit}::int`;
 }

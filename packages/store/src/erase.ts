@@ -1,5 +1,10 @@
 import { contactsIn } from '@leadgate/leads';
-import { DELIVERIES_CHANNEL, lockLeads, noteChanges } from './apply/lead-rows.ts';
+import {
+  DELIVERIES_CHANNEL,
+  lockLeads,
+  noteChanges,
+  REMOTE_IDS_OF_BOTH,
+} from './apply/lead-rows.ts';
 import { eraseConsents } from './consents.ts';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
@@ -305,13 +310,15 @@ async function tellEndpoints(
       WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ANY (${aliases}::uuid[]) RETURNING *
     )
     INSERT INTO delivery
-      (endpoint_id, lead_id, workspace_id, event, version, attempts, delivered_at)
+      (endpoint_id, lead_id, workspace_id, event, version, attempts, delivered_at, remote_ids)
     SELECT endpoint_id, ${leadId}::uuid, ${workspaceId}::uuid, 'lead.erased', 0, max(attempts),
-           max(delivered_at)
+           max(delivered_at),
+           ARRAY(SELECT DISTINCT unnest(remote_ids) FROM gone one WHERE one.endpoint_id = gone.endpoint_id)
     FROM gone GROUP BY endpoint_id ORDER BY endpoint_id
     ON CONFLICT (endpoint_id, lead_id) DO UPDATE SET
       attempts = greatest(delivery.attempts, excluded.attempts),
-      delivered_at = coalesce(delivery.delivered_at, excluded.delivered_at)`;
+      delivered_at = coalesce(delivery.delivered_at, excluded.delivered_at),
+      remote_ids = ${REMOTE_IDS_OF_BOTH}`;
   await tx.$executeRaw`
     DELETE FROM delivery d
     WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ${leadId}::uuid AND NOT EXISTS (

@@ -105,7 +105,7 @@ const JUDGED: Readonly<Record<string, readonly string[]>> = {
   ],
   Delivery: [
     ...['endpointId', 'leadId', 'workspaceId', 'version', 'dueAt', 'attempts', 'failingSince'],
-    ...['failedAt', 'resends', 'remoteId', 'traceparent', 'linkId'],
+    ...['failedAt', 'resends', 'remoteIds', 'traceparent', 'linkId'],
   ],
 };
 

@@ -78,7 +78,7 @@ export function addDeliveryCommands(delivery: Command, context: Context): void {
         ['Failures', one.attempts || null],
         ['Failing since', one.failingSince && shortTime(one.failingSince)],
         ['Set aside', one.setAsideAt && shortTime(one.setAsideAt)],
-        ['Called there', one.remoteId],
+        ['Called there', one.remoteIds.join(', ') || null],
       ]);
       answer(context.io, options, one, () => `${facts}\n${triesText(one.tries)}`);
     });

@@ -16,8 +16,8 @@ export interface News {
 interface LeadNews extends News {
   leadId: string;
   version: number;
-  /** What the destination calls the lead, if it said so when it was told before. */
-  remoteId: string | null;
+  /** What the destination called the lead when it was told before: each name once. */
+  remoteIds: readonly string[];
 }
 
 export interface Request {

@@ -30,7 +30,7 @@ const CONFIRM_AFTER_MS = 60_000;
 /**
  * Contacts of HubSpot by its API, version 3: a batch of one is updated or created by its email
  * (developers.hubspot.com/docs/api-reference/legacy/crm/objects/contacts/batch/upsert-contacts), and the
- * contact of an erased lead is deleted for good (…/contacts/gdpr-delete). What a lead does not have stays as
+ * contacts of an erased lead are deleted for good, one a delivery (…/contacts/gdpr-delete). What a lead does not have stays as
  * it is there. Limits: developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines.
  */
 export function hubspot({
@@ -53,11 +53,11 @@ export function hubspot({
     read: answers,
   });
   return {
-    lead: ({ event, data, remoteId }) => {
+    lead: ({ event, data, remoteIds: [contact] }) => {
       if (event === 'lead.erased')
-        return remoteId === null
+        return contact === undefined
           ? { kind: 'skip', detail: 'no contact of it is known' }
-          : request('gdpr-delete', { objectId: remoteId }, readErasure);
+          : request('gdpr-delete', { objectId: contact }, readErasure);
       const properties = Object.fromEntries(
         Object.entries(read(data)).map(([name, value]) => [name, textOf(value)]),
       );

@@ -192,6 +192,10 @@ export function noteChanges(leads: Prisma.Sql): Prisma.Sql {
       SET lead_ids = lead_change.lead_ids || excluded.lead_ids`;
 }
 
+/** Of two rows of `delivery` that become one, each once. */
+export const REMOTE_IDS_OF_BOTH = Prisma.sql`
+  ARRAY(SELECT DISTINCT unnest(delivery.remote_ids || excluded.remote_ids))`;
+
 /** What endpoints know of a lead that ended they know of the one that it is now. */
 export async function moveDeliveries(
   tx: Statements,
@@ -206,11 +210,13 @@ export async function moveDeliveries(
         AND delivery.lead_id = ${from}::uuid
       RETURNING delivery.*
     )
-    INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, due_at, link_id)
-    SELECT endpoint_id, ${to}::uuid, workspace_id, event, 0, due_at, link_id FROM gone
+    INSERT INTO delivery
+      (endpoint_id, lead_id, workspace_id, event, version, due_at, link_id, remote_ids)
+    SELECT endpoint_id, ${to}::uuid, workspace_id, event, 0, due_at, link_id, remote_ids FROM gone
     ORDER BY endpoint_id
-    ON CONFLICT (endpoint_id, lead_id) DO UPDATE
-    SET due_at = coalesce(delivery.due_at, excluded.due_at)`;
+    ON CONFLICT (endpoint_id, lead_id) DO UPDATE SET
+      due_at = coalesce(delivery.due_at, excluded.due_at),
+      remote_ids = ${REMOTE_IDS_OF_BOTH}`;
 }
 
 /** Who knows a lead knows the leads that it is taken apart into. */
