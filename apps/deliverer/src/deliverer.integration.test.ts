@@ -123,6 +123,27 @@ const nothingWaits = () =>
     15_000,
   );
 
+test('an outcome that Postgres refuses is said once, and written when it does not any more', async () => {
+  const { url, messages } = await receiver();
+  const { id } = await endpoint(url);
+  await store.prisma
+    .$executeRaw`ALTER TABLE delivery_attempt ADD CONSTRAINT refusing CHECK (false) NOT VALID`;
+  const { log } = await deliverer();
+  await post(leads(1));
+  const refusals = () =>
+    log()
+      .split('\n')
+      .filter((line) => line.includes('the deliveries of the endpoint stand still'));
+  await vi.waitFor(() => expect(log().split('could not write')).toHaveLength(4), 10_000);
+  expect(refusals().map((line) => JSON.parse(line) as object)).toMatchObject([
+    { level: 50, endpointId: id },
+  ]);
+  await store.prisma.$executeRaw`ALTER TABLE delivery_attempt DROP CONSTRAINT refusing`;
+  await nothingWaits();
+  expect(await tries(id)).toMatchObject([{ outcome: 'delivered' }]);
+  expect(messages).toHaveLength(1);
+});
+
 test('a lead is delivered as soon as it is stored, signed, as it stands', async () => {
   const { url, messages } = await receiver();
   const { id, secret } = await endpoint(url, { headers: { authorization: 'Bearer one' } });

@@ -15,6 +15,7 @@ import {
 } from '@leadgate/delivery';
 import {
   dueDeliveries,
+  failureOf,
   recordTest,
   recordTries,
   type DeliveryTry,
@@ -78,6 +79,8 @@ export class LaneRunner {
   #failedAt = 0;
   #disabled: string | null = null;
   #warnedShare = '';
+  /** Whether it was said that Postgres refuses a write, since the last that it took. */
+  #toldRefusal = false;
 
   /** Leads that are being sent, or whose outcome is not written yet. */
   readonly #inHand = new Set<string>();
@@ -180,8 +183,8 @@ export class LaneRunner {
         }
       } while (this.#again);
     } catch (error) {
-      // Postgres is away: the next look goes on.
-      this.#options.logger.debug({ err: error }, 'could not read what is due');
+      // The next look goes on.
+      this.#noteFailure(error, 'could not read what is due');
     } finally {
       this.#working = false;
     }
@@ -356,7 +359,7 @@ export class LaneRunner {
   }
 
   async #writeAll(): Promise<void> {
-    const { store, logger } = this.#options;
+    const { store } = this.#options;
     while (this.#outcomes.length > 0) {
       const apartMs = this.#wroteAt + WRITE_APART_MS - now();
       if (apartMs > 0 && this.#underWay > 0) await delay(apartMs);
@@ -373,12 +376,13 @@ export class LaneRunner {
         await recordTries(store, endpointId, batch, standing, DISABLED_AFTER_MS);
       } catch (error) {
         this.#outcomes = [...batch, ...this.#outcomes];
-        logger.debug({ err: error }, 'could not write what came of sends');
+        this.#noteFailure(error, 'could not write what came of sends');
         if (this.#givenUp) return;
         await delay(WRITE_AGAIN_MS);
         continue;
       }
       this.#wroteAt = now();
+      this.#toldRefusal = false;
       for (const { leadId } of batch) this.#inHand.delete(leadId);
       if (this.#mayHaveChanged) this.#dueAt = now();
       this.#mayHaveChanged &&= this.#inHand.size > 0;
@@ -406,11 +410,21 @@ export class LaneRunner {
         ...facts,
       }).catch((error: unknown) => {
         // It is still asked for, and sent again.
-        this.#options.logger.debug({ err: error }, 'could not write what came of a test');
+        this.#noteFailure(error, 'could not write what came of a test');
       });
     }
     this.#testing = false;
     this.#rest();
+  }
+
+  /** Postgres that is away is told by others, and comes back. What it refuses it refuses again: nothing is sent on. */
+  #noteFailure(error: unknown, what: string): void {
+    const { logger } = this.#options;
+    const { endpointId } = this.#lane;
+    const isPassing = ['unavailable', 'conflict'].includes(failureOf(error));
+    if (isPassing || this.#toldRefusal) return logger.debug({ err: error, endpointId }, what);
+    this.#toldRefusal = true;
+    logger.error({ err: error, endpointId }, `${what}: the deliveries of the endpoint stand still`);
   }
 
   #openDestination(): void {
