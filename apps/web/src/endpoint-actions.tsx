@@ -11,13 +11,13 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useLocation } from 'wouter';
 import { api } from './api.ts';
 import { useChange } from './change.ts';
 import type { Endpoint } from './endpoint-form.tsx';
+import { startOfDay } from './lead-filter.ts';
 import { type Try, useBacklog } from './pages/deliveries.tsx';
 import { AnswerBadge, isGood } from './parts/answer.tsx';
 import { FormModal } from './parts/form-modal.tsx';
@@ -38,23 +38,15 @@ export function useTook(): (one: Pick<Try, 'durationMs'>) => string {
 export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
   const t = useTranslations('endpoint');
   const { may } = useSession();
-  const queries = useQueryClient();
   const [testing, tests] = useDisclosure();
   const [resending, resends] = useDisclosure();
   const [rotating, rotates] = useDisclosure();
   const [removing, removes] = useDisclosure();
   const path = { endpointId: endpoint.id };
   const active = endpoint.state === 'active';
-  const toggle = useMutation({
-    mutationFn: () =>
-      active
-        ? api.post('/api/endpoints/{endpointId}/pause', { path })
-        : api.post('/api/endpoints/{endpointId}/resume', { path }),
-    onSuccess: async (changed) => {
-      queries.setQueryData(['endpoint', endpoint.id], changed);
-      await queries.invalidateQueries({ queryKey: ['endpoints'] });
-    },
-  });
+  const toggle = useChange(['endpoints'], () =>
+    api.post(`/api/endpoints/{endpointId}/${active ? 'pause' : 'resume'}`, { path }),
+  );
   return (
     <>
       <Button variant="default" onClick={tests.open}>
@@ -104,14 +96,13 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
 function Test({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
   const t = useTranslations('endpoint');
   const took = useTook();
-  const test = useChange(['endpoint', endpoint.id, 'tries'], () =>
+  const test = useChange(['endpoints', endpoint.id, 'tries'], () =>
     api.post('/api/endpoints/{endpointId}/test', {
       path: { endpointId: endpoint.id },
     }),
   );
   return (
     <FormModal
-      opened
       close={close}
       title={t('test')}
       label={t(test.isSuccess ? 'testAgain' : 'testSend')}
@@ -139,13 +130,6 @@ type Choice = (typeof CHOICES)[number];
 const momentOf = (text: string): string | undefined =>
   text === '' ? undefined : new Date(text).toISOString();
 
-function yesterday(): string {
-  const day = new Date();
-  day.setHours(0, 0, 0, 0);
-  day.setDate(day.getDate() - 1);
-  return day.toISOString();
-}
-
 function Resend({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
   const t = useTranslations('endpoint');
   const { data } = useBacklog(endpoint.id);
@@ -155,7 +139,7 @@ function Resend({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
   const [sure, setSure] = useState(false);
   const filterOf = () => {
     if (choice === 'setAside') return { setAside: true };
-    if (choice === 'yesterday') return { since: yesterday() };
+    if (choice === 'yesterday') return { since: startOfDay(1).toISOString() };
     const [since, until] = choice === 'time' ? [momentOf(from), momentOf(to)] : [];
     return { ...(since !== undefined && { since }), ...(until !== undefined && { until }) };
   };
@@ -170,7 +154,6 @@ function Resend({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
   );
   return (
     <FormModal
-      opened
       close={close}
       title={t('resend')}
       act={resend}
@@ -187,7 +170,6 @@ function Resend({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
             <Radio
               key={one}
               value={one}
-              size="xs"
               label={t(`choice.${one}`, { count: data?.setAside ?? 0 })}
             />
           ))}
@@ -215,19 +197,15 @@ const DAY_SECONDS = 86_400;
 
 function Rotate({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
   const t = useTranslations('endpoint');
-  const queries = useQueryClient();
   const [days, setDays] = useState('7');
-  const rotate = useMutation({
-    mutationFn: () =>
-      api.post('/api/endpoints/{endpointId}/rotate', {
-        path: { endpointId: endpoint.id },
-        body: { overlapSeconds: Math.round(Number(days) * DAY_SECONDS) },
-      }),
-    onSuccess: ({ secret: _, ...changed }) =>
-      queries.setQueryData(['endpoint', endpoint.id], changed),
-  });
+  const rotate = useChange(['endpoints', endpoint.id], () =>
+    api.post('/api/endpoints/{endpointId}/rotate', {
+      path: { endpointId: endpoint.id },
+      body: { overlapSeconds: Math.round(Number(days) * DAY_SECONDS) },
+    }),
+  );
   return (
-    <FormModal opened close={close} title={t('rotate')} act={rotate} done={rotate.isSuccess}>
+    <FormModal close={close} title={t('rotate')} act={rotate} done={rotate.isSuccess}>
       {rotate.data?.secret ? (
         <Secret title={t('secret')} text={rotate.data.secret} hint={t('secretHint')} />
       ) : (
@@ -261,7 +239,6 @@ function Remove({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
   );
   return (
     <FormModal
-      opened
       close={close}
       title={t('remove')}
       act={remove}

@@ -13,6 +13,7 @@ import {
 import { useTranslations } from 'use-intl';
 import type { Answer, Body } from './api.ts';
 import { linkChoices, useLinks } from './lead-filters.tsx';
+import { linesOf } from './parts/text.ts';
 import { typed } from './parts/typed.ts';
 
 export type Endpoint = Answer<'/api/endpoints/{endpointId}', 'get'>;
@@ -61,15 +62,10 @@ export const formOf = (endpoint: Endpoint | null): EndpointForm => ({
 });
 
 const pairsOf = (text: string, between: string): [string, string][] =>
-  text
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => {
-      const at = line.indexOf(between);
-      return at === -1
-        ? [line.trim(), '']
-        : [line.slice(0, at).trim(), line.slice(at + between.length).trim()];
-    });
+  linesOf(text).map((line) => {
+    const [name = '', ...rest] = line.split(between);
+    return [name.trim(), rest.join(between).trim()];
+  });
 
 /** What the API is told of it. */
 export function settingsOf(form: EndpointForm): Omit<Creation, 'kind'> {
@@ -148,7 +144,6 @@ export function EndpointFields({
           description={t('tokenHint')}
           placeholder={known === null ? '' : t('tokenStays')}
           autoComplete="off"
-          size="xs"
           visibilityToggleButtonProps={{ tabIndex: 0, 'aria-label': t('showToken') }}
           error={fault('/token')}
           {...typed(form.token, (token) => change({ token }))}
@@ -171,7 +166,6 @@ export function EndpointFields({
           label={t('links')}
           description={t('linksHint')}
           placeholder={form.linkIds.length === 0 ? t('anyLink') : ''}
-          size="xs"
           clearable
           searchable
           data={linkChoices(links.data)}

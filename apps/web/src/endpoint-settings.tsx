@@ -1,7 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { api, faultsOf } from './api.ts';
+import { useChange } from './change.ts';
 import { type Endpoint, EndpointFields, formOf, settingsOf } from './endpoint-form.tsx';
 import { useSession } from './session.tsx';
 import { PageForm } from './parts/page-form.tsx';
@@ -10,20 +10,16 @@ import { PageForm } from './parts/page-form.tsx';
 export function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
   const t = useTranslations('endpoint');
   const { may } = useSession();
-  const queries = useQueryClient();
   const [form, setForm] = useState(formOf(endpoint));
-  const save = useMutation({
-    mutationFn: () =>
+  const save = useChange(
+    ['endpoints'],
+    () =>
       api.patch('/api/endpoints/{endpointId}', {
         path: { endpointId: endpoint.id },
         body: settingsOf(form),
       }),
-    onSuccess: async (saved) => {
-      setForm(formOf(saved));
-      queries.setQueryData(['endpoint', endpoint.id], saved);
-      await queries.invalidateQueries({ queryKey: ['endpoints'] });
-    },
-  });
+    (saved) => setForm(formOf(saved)),
+  );
   return (
     <PageForm
       act={save}

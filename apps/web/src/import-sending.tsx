@@ -123,7 +123,6 @@ export function useSending(): { sent: Sent; send: (file: File, query: ImportQuer
     } catch (error) {
       tell({ error });
     }
-    await queries.invalidateQueries({ queryKey: ['run', importId] });
     await queries.invalidateQueries({ queryKey: ['runs'] });
   };
   return { sent, send: (file, query) => void run(file, query) };

@@ -25,10 +25,11 @@ export const CAUSE_ICONS: Record<Cause['kind'], IconName> = {
 const LOOK_EVERY_MS = 15_000;
 const MOST_PAIRS = 100;
 
-const refusedHref = ({ cause, linkId }: RefusedCause) =>
-  `/inbox/refused?${new URLSearchParams({ cause, link: linkId }).toString()}`;
-const heldHref = ({ reason, linkId }: HeldCause) =>
-  `/inbox/held?${new URLSearchParams({ reason, link: linkId }).toString()}`;
+/** What all causes have: where they lead, by which they are known, how many there are, and since when. */
+const at = (href: string, total: number, newest: string | null) => ({
+  ...{ key: href, href, total, newest },
+});
+const of = (query: Record<string, string>) => new URLSearchParams(query).toString();
 
 /** All that needs a person in a workspace, by cause, most first. The queue's is of all workspaces. */
 export function useInbox(workspaceId: string, seesAll: boolean) {
@@ -42,30 +43,23 @@ export function useInbox(workspaceId: string, seesAll: boolean) {
         seesAll ? api.get('/api/failed/reasons') : Promise.resolve<FailedReason[]>([]),
         api.get('/api/duplicates', { query: { workspaceId, limit: MOST_PAIRS } }),
       ]);
-      const causes: Cause[] = [
+      const causes = [
         ...refused.map((cause): Cause => {
-          const { total, newest } = cause;
-          const href = refusedHref(cause);
-          return { kind: 'refused', key: href, total, newest, href, cause };
+          const href = `/inbox/refused?${of({ cause: cause.cause, link: cause.linkId })}`;
+          return { kind: 'refused', cause, ...at(href, cause.total, cause.newest) };
         }),
         ...held.map((cause): Cause => {
-          const { total, newest } = cause;
-          const href = heldHref(cause);
-          return { kind: 'held', key: href, total, newest, href, cause };
+          const href = `/inbox/held?${of({ reason: cause.reason, link: cause.linkId })}`;
+          return { kind: 'held', cause, ...at(href, cause.total, cause.newest) };
         }),
-        ...failed.map(({ reason, jobs: total, newest }): Cause => {
-          const href = `/inbox/failed?${new URLSearchParams({ reason }).toString()}`;
-          return { kind: 'failed', key: href, total, newest, href, reason };
-        }),
-        ...(pairs.length === 0
-          ? []
-          : [
-              {
-                ...{ kind: 'duplicates' as const, key: 'duplicates', total: pairs.length },
-                ...{ newest: pairs[0]?.since ?? null, href: '/inbox/duplicates' },
-                more: pairs.length === MOST_PAIRS,
-              },
-            ]),
+        ...failed.map(({ reason, jobs, newest }): Cause => ({
+          ...{ kind: 'failed', reason },
+          ...at(`/inbox/failed?${of({ reason })}`, jobs, newest),
+        })),
+        ...pairs.slice(0, 1).map(({ since }): Cause => ({
+          ...{ kind: 'duplicates', more: pairs.length === MOST_PAIRS },
+          ...at('/inbox/duplicates', pairs.length, since),
+        })),
       ];
       return causes.sort((a, b) => b.total - a.total);
     },

@@ -11,7 +11,7 @@ type Period = (typeof PERIODS)[number];
 const DAY_MS = 86_400_000;
 
 /** Midnight of the reader's zone, some days ago. */
-function startOfDay(daysAgo: number): Date {
+export function startOfDay(daysAgo: number): Date {
   const day = new Date();
   day.setHours(0, 0, 0, 0);
   day.setDate(day.getDate() - daysAgo);

@@ -3,9 +3,11 @@ import { useSessionStorage } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useFormatter, useMessages, useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
+import { useAddress } from './address.ts';
 import { api } from './api.ts';
 import { unaddressedKey } from './asked.ts';
 import { filterOf, PERIODS } from './lead-filter.ts';
+import { useCode } from './parts/code.ts';
 import { Icon } from './parts/icon.tsx';
 import { useSession, type Workspace } from './session.tsx';
 
@@ -31,12 +33,6 @@ export const useFields = (workspaceId: string) =>
     queryFn: () => api.get('/api/workspaces/{workspaceId}/fields', { path: { workspaceId } }),
   });
 
-/** What a note says; one that these pages do not know yet, by its code. */
-export function useNoteText(): (code: string) => string {
-  const { note } = useMessages();
-  return (code) => new Map(Object.entries(note)).get(code) ?? code;
-}
-
 /**
  * A text that names a person, as long as the tab is open. It stands in no address: that is kept by
  * browsers and sent on.
@@ -55,20 +51,6 @@ export function useLeadFilter(workspaceId: string) {
   return filterOf(params, value);
 }
 
-/** Changes what the address filters by; an empty value takes a filter out. */
-function useFilter() {
-  const [params, setParams] = useSearchParams();
-  const set = (changes: Record<string, string | null>) =>
-    setParams((now) => {
-      const next = new URLSearchParams(now);
-      for (const [name, value] of Object.entries(changes))
-        if (value === null || value === '') next.delete(name);
-        else next.set(name, value);
-      return next;
-    });
-  return { params, set };
-}
-
 const UTM = ['utmSource', 'utmMedium', 'utmCampaign'] as const;
 const PRESENCE = ['telephone', 'email'] as const;
 
@@ -76,8 +58,8 @@ const PRESENCE = ['telephone', 'email'] as const;
 export function useFilterChips(workspace: Workspace) {
   const t = useTranslations('filter');
   const format = useFormatter();
-  const noteText = useNoteText();
-  const { params, set } = useFilter();
+  const noteText = useCode('note');
+  const { params, set } = useAddress();
   const [value] = useUnaddressed('value', workspace.id);
   const links = useLinks(workspace.id);
   const fields = useFields(workspace.id);
@@ -120,7 +102,7 @@ export function useFilterChips(workspace: Workspace) {
 export function LeadFilters({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('filter');
   const { may } = useSession();
-  const { params, set } = useFilter();
+  const { params, set } = useAddress();
   const [value, setValue] = useUnaddressed('value', workspace.id);
   const links = useLinks(workspace.id);
   const fields = useFields(workspace.id);

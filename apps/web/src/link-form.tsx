@@ -211,7 +211,6 @@ export function LinkFields({
               label={t('captchaSecret')}
               placeholder={hasSecret ? t('secretStays') : ''}
               autoComplete="new-password"
-              size="xs"
               visibilityToggleButtonProps={{ tabIndex: 0, 'aria-label': t('showSecret') }}
               {...typed(form.captchaSecret, (captchaSecret) => change({ captchaSecret }))}
             />

@@ -9,15 +9,16 @@ import {
   TextInput,
   Title,
 } from '@mantine/core';
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { api, faultsOf } from './api.ts';
+import { useChange } from './change.ts';
 import type { Link } from './link-form.tsx';
-import { useNoteText } from './lead-filters.tsx';
+import { useCode } from './parts/code.ts';
 import { Icon } from './parts/icon.tsx';
 import { Failure } from './parts/standing.tsx';
-import { textOf } from './parts/text.ts';
+import { linesOf, textOf } from './parts/text.ts';
 import { useSession } from './session.tsx';
 import { typed } from './parts/typed.ts';
 
@@ -49,12 +50,6 @@ function queryOf(line: string): Query {
   }
 }
 
-const linesOf = (text: string): string[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter(Boolean);
-
 /** The mapping that the rules make; what stands beside them stays. Null without a rule. */
 function mappingOf(rules: readonly Rule[], list: string, link: Link): LinkMapping | null {
   const named = rules.filter(({ field, queries }) => field.trim() && linesOf(queries).length > 0);
@@ -73,24 +68,19 @@ function mappingOf(rules: readonly Rule[], list: string, link: Link): LinkMappin
 export function Mapping({ link }: { link: Link }) {
   const t = useTranslations('mapping');
   const { may } = useSession();
-  const queries = useQueryClient();
   const [rules, setRules] = useState(rulesOf(link));
   const [list, setList] = useState(link.mapping?.rows ?? '');
   const [read, setRead] = useState<object | null>(null);
   const acts = may('operator', link.workspaceId);
   const mapping = mappingOf(rules, list, link);
-  const save = useMutation({
-    mutationFn: () =>
-      api.patch('/api/links/{linkId}', {
-        path: { linkId: link.id },
-        body: { mapping },
-      }),
-    onSuccess: (saved) => {
+  const save = useChange(
+    ['links', link.id],
+    () => api.patch('/api/links/{linkId}', { path: { linkId: link.id }, body: { mapping } }),
+    (saved) => {
       setRules(rulesOf(saved));
       setList(saved.mapping?.rows ?? '');
-      queries.setQueryData(['link', link.id], saved);
     },
-  });
+  );
   const propose = useMutation({
     mutationFn: () => api.get('/api/links/{linkId}/suggestion', { path: { linkId: link.id } }),
     onSuccess: (proposed) => setRules(rulesFrom(proposed.rules)),
@@ -230,7 +220,7 @@ function Try({
   tell: (lead: object) => void;
 }) {
   const t = useTranslations('mapping');
-  const noteText = useNoteText();
+  const noteText = useCode('note');
   const [written, setWritten] = useState<string | null>(null);
   const [at, setAt] = useState(0);
   const { data: posts = [] } = useQuery({

@@ -1,11 +1,14 @@
 import { useHotkeys } from '@mantine/hooks';
 import { useState } from 'react';
 
-/** j and k go through a list, unless one types; `go` shows the row. -1: none yet. */
+/**
+ * j and k go through a list, unless one types, and `keys` act on the row that is gone to: its index, -1 as long as
+ * there is none. `go` shows a row; without it, the `.row` is focused.
+ */
 export function useListKeys(
   count: number,
-  go: (index: number) => void,
-  more: readonly [key: string, act: (index: number) => void][] = [],
+  keys: Readonly<Record<string, (index: number) => void>> = {},
+  go = (index: number): void => document.querySelectorAll<HTMLElement>('.row')[index]?.focus(),
 ): number {
   const [at, setAt] = useState(-1);
   const move = (by: number) => {
@@ -17,7 +20,7 @@ export function useListKeys(
   useHotkeys([
     ['j', () => move(1)],
     ['k', () => move(-1)],
-    ...more.map(([key, act]): [string, () => void] => [
+    ...Object.entries(keys).map(([key, act]): [string, () => void] => [
       key,
       () => at >= 0 && at < count && act(at),
     ]),

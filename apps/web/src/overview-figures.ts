@@ -25,42 +25,20 @@ export interface Figures {
   zone: string;
 }
 
-export interface Counts {
-  accepted: number;
-  created: number;
-  updated: number;
-  held: number;
-  erased: number;
-  refused: number;
-  delivered: number;
+type Counts = ReturnType<typeof countsOf>;
+
+function countsOf(rows: readonly Row[]) {
+  const sum = (of: (row: Row) => number | undefined) =>
+    rows.reduce((all, row) => all + (of(row) ?? 0), 0);
+  return {
+    accepted: sum(({ accepted }) => accepted),
+    created: sum(({ created }) => created),
+    updated: sum(({ updated }) => updated),
+    held: sum(({ held }) => held),
+    refused: sum(({ refused }) => Object.values(refused ?? {}).reduce((all, n) => all + n, 0)),
+    delivered: sum(({ delivered }) => delivered),
+  };
 }
-
-const NONE: Counts = {
-  ...{ accepted: 0, created: 0, updated: 0, held: 0, erased: 0, refused: 0, delivered: 0 },
-};
-
-const countsOf = (row: Row | undefined): Counts =>
-  row === undefined
-    ? NONE
-    : {
-        ...{ accepted: row.accepted ?? 0, created: row.created ?? 0, updated: row.updated ?? 0 },
-        ...{ held: row.held ?? 0, erased: row.erased ?? 0, delivered: row.delivered ?? 0 },
-        refused: Object.values(row.refused ?? {}).reduce((sum, n) => sum + n, 0),
-      };
-
-const sumOf = (all: readonly Counts[]): Counts =>
-  all.reduce(
-    (sum, one) => ({
-      accepted: sum.accepted + one.accepted,
-      created: sum.created + one.created,
-      updated: sum.updated + one.updated,
-      held: sum.held + one.held,
-      erased: sum.erased + one.erased,
-      refused: sum.refused + one.refused,
-      delivered: sum.delivered + one.delivered,
-    }),
-    NONE,
-  );
 
 /** What came in the last hours or days, beside the same of a week before. */
 export function useFigures(workspaceId: string, grain: Grain, linkId?: string) {
@@ -87,19 +65,21 @@ export function useFigures(workspaceId: string, grain: Grain, linkId?: string) {
 }
 
 function figuresOf(series: readonly Series[], grain: Grain, now: number): Figures {
-  const shown = SHOWN[grain];
   const zone = series[0]?.zone ?? 'UTC';
-  const byTime = new Map(series.flatMap(({ rows }) => rows.map((row) => [row.at, row])));
-  const key = (ago: number) => timeOf(grain, zone, now, ago);
-  const times = Array.from({ length: shown }, (_, n) => shown - 1 - n).map((ago) => ({
-    at: key(ago),
-    now: countsOf(byTime.get(key(ago))),
-    before: countsOf(byTime.get(key(ago + (grain === 'hour' ? 7 * 24 : 7)))),
-  }));
+  const all = series.flatMap(({ rows }) => rows);
+  const rowsOf = (time: string) => all.filter(({ at }) => at === time);
+  const week = grain === 'hour' ? 7 * 24 : 7;
+  const times = Array.from({ length: SHOWN[grain] }, (_, n) => SHOWN[grain] - 1 - n).map((ago) => {
+    const at = timeOf(grain, zone, now, ago);
+    return { at, now: rowsOf(at), before: rowsOf(timeOf(grain, zone, now, ago + week)) };
+  });
   return {
-    ...{ times, zone },
-    now: sumOf(times.map((time) => time.now)),
-    before: sumOf(times.map((time) => time.before)),
+    zone,
+    times: times.map(({ at, now, before }) => ({
+      ...{ at, now: countsOf(now), before: countsOf(before) },
+    })),
+    now: countsOf(times.flatMap((time) => time.now)),
+    before: countsOf(times.flatMap((time) => time.before)),
   };
 }
 

@@ -5,69 +5,39 @@ import type { Place } from './shell.tsx';
 interface Page {
   path: string;
   load: () => Promise<{ default: ComponentType }>;
-  /** Where the menu leads to it. */
-  place?: Omit<Place, 'path'>;
+  /** Its name in the menu. */
+  place?: Place['name'];
+  role?: Place['role'];
 }
 
 /** Every page, in the order of the menu; a chunk each. The console serves each other address as this app. */
 const PAGES: readonly Page[] = [
-  {
-    path: '/',
-    load: () => import('./pages/overview.tsx'),
-    place: { name: 'overview', icon: 'overview' },
-  },
-  {
-    path: '/leads',
-    load: () => import('./pages/leads.tsx'),
-    place: { name: 'leads', icon: 'leads' },
-  },
+  { path: '/', load: () => import('./pages/overview.tsx'), place: 'overview' },
+  { path: '/leads', load: () => import('./pages/leads.tsx'), place: 'leads' },
   { path: '/leads/:leadId', load: () => import('./pages/lead.tsx') },
-  {
-    path: '/links',
-    load: () => import('./pages/links.tsx'),
-    place: { name: 'links', icon: 'links' },
-  },
+  { path: '/links', load: () => import('./pages/links.tsx'), place: 'links' },
   { path: '/links/new', load: () => import('./pages/new-link.tsx') },
   { path: '/links/:linkId', load: () => import('./pages/link.tsx') },
-  {
-    path: '/inbox',
-    load: () => import('./pages/inbox.tsx'),
-    place: { name: 'inbox', icon: 'inbox' },
-  },
+  { path: '/inbox', load: () => import('./pages/inbox.tsx'), place: 'inbox' },
   { path: '/inbox/refused', load: () => import('./pages/inbox-refused.tsx') },
   { path: '/inbox/held', load: () => import('./pages/inbox-held.tsx') },
   { path: '/inbox/failed', load: () => import('./pages/inbox-failed.tsx') },
   { path: '/inbox/duplicates', load: () => import('./pages/inbox-duplicates.tsx') },
-  {
-    path: '/deliveries',
-    load: () => import('./pages/deliveries.tsx'),
-    place: { name: 'deliveries', icon: 'deliveries' },
-  },
+  { path: '/deliveries', load: () => import('./pages/deliveries.tsx'), place: 'deliveries' },
   { path: '/deliveries/new', load: () => import('./pages/new-endpoint.tsx') },
   { path: '/deliveries/:endpointId', load: () => import('./pages/endpoint.tsx') },
-  {
-    path: '/imports',
-    load: () => import('./pages/imports.tsx'),
-    place: { name: 'imports', icon: 'imports' },
-  },
+  { path: '/imports', load: () => import('./pages/imports.tsx'), place: 'imports' },
   { path: '/imports/new', load: () => import('./pages/import.tsx') },
   { path: '/imports/replay', load: () => import('./pages/replay.tsx') },
   { path: '/imports/read-again', load: () => import('./pages/read-again.tsx') },
-  {
-    path: '/queue',
-    load: () => import('./pages/queue.tsx'),
-    place: { name: 'queue', icon: 'queue' },
-  },
+  { path: '/queue', load: () => import('./pages/queue.tsx'), place: 'queue' },
   {
     path: '/audit',
     load: () => import('./pages/audit.tsx'),
-    place: { name: 'audit', icon: 'audit', role: 'administrator' },
+    place: 'audit',
+    role: 'administrator',
   },
-  {
-    path: '/settings',
-    load: () => import('./pages/settings.tsx'),
-    place: { name: 'settings', icon: 'settings' },
-  },
+  { path: '/settings', load: () => import('./pages/settings.tsx'), place: 'settings' },
   { path: '/account', load: () => import('./pages/account.tsx') },
   { path: '/sign-in', load: () => import('./pages/sign-in.tsx') },
 ];
@@ -96,6 +66,6 @@ export function bringPage(address: string): Promise<unknown> | null {
 }
 
 /** What the menu leads to. */
-export const PLACES: readonly Place[] = PAGES.flatMap(({ path, place }) =>
-  place === undefined ? [] : [{ path, ...place }],
+export const PLACES: readonly Place[] = PAGES.flatMap(({ path, place: name, role }) =>
+  name === undefined ? [] : [{ path, name, role }],
 );

@@ -27,10 +27,10 @@ import { LOCALES, TIME_ZONE, useLanguage } from './texts.tsx';
 /** Where the menu leads. */
 export interface Place {
   path: string;
-  name: PlaceName;
-  icon: IconName;
+  /** Its icon has the same. */
+  name: PlaceName & IconName;
   /** The least role, for all workspaces, that finds something there; without it: everybody's. */
-  role?: Role;
+  role?: Role | undefined;
 }
 
 type PlaceName = Parameters<ReturnType<typeof useTranslations<'shell'>>>[0];
@@ -127,7 +127,7 @@ function Places({ places, path }: { places: readonly Place[]; path: string }) {
   const { may } = useSession();
   return places
     .filter(({ role }) => role === undefined || may(role))
-    .map(({ path: to, icon, name }) => {
+    .map(({ path: to, name }) => {
       const active = to === '/' ? path === to : path === to || path.startsWith(`${to}/`);
       return (
         <NavLink
@@ -135,7 +135,7 @@ function Places({ places, path }: { places: readonly Place[]; path: string }) {
           component={Link}
           href={to}
           label={t(name)}
-          leftSection={<Icon name={icon} />}
+          leftSection={<Icon name={name} />}
           active={active}
           aria-current={active ? 'page' : undefined}
           className="place"
@@ -225,7 +225,11 @@ export function PageHead({
           <Title order={1} size="h1">
             {title}
           </Title>
-          {hint}
+          {hint && (
+            <Text size="xs" c="var(--soft)" component="div" className="wrap">
+              {hint}
+            </Text>
+          )}
         </div>
       </Group>
       <Group gap={6} wrap="wrap">

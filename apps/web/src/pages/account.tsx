@@ -1,9 +1,10 @@
-import { Button, Code, Group, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Code, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { api, faultsOf } from '../api.ts';
 import { useChange } from '../change.ts';
+import { Card } from '../parts/card.tsx';
 import { Copy } from '../parts/copy.tsx';
 import { FormModal } from '../parts/form-modal.tsx';
 import { PageForm } from '../parts/page-form.tsx';
@@ -20,14 +21,7 @@ export default function AccountPage() {
   const { me } = useSession();
   return (
     <>
-      <PageHead
-        title={t('title')}
-        hint={
-          <Text size="xs" c="var(--soft)">
-            {me.name}
-          </Text>
-        }
-      />
+      <PageHead title={t('title')} hint={me.name} />
       <Stack className="page-body narrow" gap="lg">
         <OwnPassword />
         <SecondFactor />
@@ -36,15 +30,6 @@ export default function AccountPage() {
     </>
   );
 }
-
-const Card = ({ title, children }: { title: string; children: ReactNode }) => (
-  <section className="card lead-card">
-    <Title order={2} mb={8}>
-      {title}
-    </Title>
-    {children}
-  </section>
-);
 
 function OwnPassword() {
   const t = useTranslations('account');
@@ -167,7 +152,6 @@ function Authenticator({ close }: { close: () => void }) {
   const pending = begin.data;
   return (
     <FormModal
-      opened
       close={close}
       title={t('authenticator')}
       label={t(pending === undefined ? 'next' : 'confirm')}
@@ -227,7 +211,7 @@ function AddKey({ close }: { close: () => void }) {
   );
   const fault = faultsOf(add.error);
   return (
-    <FormModal opened close={close} title={t('addKey')} act={add}>
+    <FormModal close={close} title={t('addKey')} act={add}>
       <Text size="sm">{t('addKeyHint')}</Text>
       <TextInput
         label={t('keyName')}
@@ -262,7 +246,7 @@ function Drop({ close, keyId }: { close: () => void; keyId: string | null }) {
     close,
   );
   return (
-    <FormModal opened close={close} title={t('drop')} act={drop} danger>
+    <FormModal close={close} title={t('drop')} act={drop} danger>
       <Text size="sm">{t('dropHint')}</Text>
       <Password
         label={t('current')}

@@ -1,11 +1,13 @@
-import { Badge, Button, Group, SegmentedControl, TextInput } from '@mantine/core';
+import { Badge, SegmentedControl, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
 import { type Answer, api } from '../api.ts';
-import { Nothing, NotYours, Waiting, PageFailure } from '../parts/standing.tsx';
+import { Pages } from '../parts/pages.tsx';
+import { Nothing, NotYours, PageFailure } from '../parts/standing.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { PageHead } from '../shell.tsx';
@@ -32,21 +34,19 @@ export default function AuditPage() {
   );
   const [named] = useDebouncedValue(action.trim(), 300);
   const allowed = may('administrator');
-  const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage } =
-    useInfiniteQuery({
-      queryKey: ['audit', reads, filter, named],
-      enabled: allowed,
-      queryFn: async ({ pageParam }): Promise<readonly Entry[]> => {
-        const page = { ...filter, limit: A_PAGE, ...(pageParam !== null && { before: pageParam }) };
-        if (reads) return api.get('/api/reads', { query: page });
-        const query = { ...page, ...(named !== '' && { action: named }) };
-        return api.get('/api/audit', { query });
-      },
-      initialPageParam: null as number | null,
-      getNextPageParam: (last) => (last.length < A_PAGE ? null : (last.at(-1)?.id ?? null)),
-    });
+  const list = useInfiniteQuery({
+    queryKey: ['audit', reads, filter, named],
+    enabled: allowed,
+    queryFn: async ({ pageParam }): Promise<readonly Entry[]> => {
+      const page = { ...filter, limit: A_PAGE, ...(pageParam !== null && { before: pageParam }) };
+      if (reads) return api.get('/api/reads', { query: page });
+      const query = { ...page, ...(named !== '' && { action: named }) };
+      return api.get('/api/audit', { query });
+    },
+    initialPageParam: null as number | null,
+    getNextPageParam: (last) => (last.length < A_PAGE ? null : (last.at(-1)?.id ?? null)),
+  });
   if (!allowed) return <NotYours />;
-  const entries = data?.pages.flat() ?? [];
   return (
     <>
       <PageHead title={t('title')} />
@@ -76,25 +76,10 @@ export default function AuditPage() {
         />
         <TextInput type="date" aria-label={t('since')} {...typed(since, setSince)} />
       </div>
-      {error !== null && <PageFailure error={error} />}
-      {isPending ? (
-        <Waiting />
-      ) : entries.length === 0 ? (
-        error === null && <Nothing icon="audit" title={t('none')} />
-      ) : (
-        <Entries entries={entries} />
-      )}
-      {hasNextPage && (
-        <Group justify="center" p="md">
-          <Button
-            variant="default"
-            loading={isFetchingNextPage}
-            onClick={() => void fetchNextPage()}
-          >
-            {t('older')}
-          </Button>
-        </Group>
-      )}
+      {list.error !== null && <PageFailure error={list.error} />}
+      <Pages list={list} none={<Nothing icon="audit" title={t('none')} />} more={t('older')}>
+        {(entries) => <Entries entries={entries} />}
+      </Pages>
     </>
   );
 }
@@ -103,52 +88,39 @@ function Entries({ entries }: { entries: readonly Entry[] }) {
   const t = useTranslations('audit');
   const kinds = useTranslations('audit.kind');
   return (
-    <table className="list">
-      <thead>
-        <tr>
-          <th scope="col">{t('what')}</th>
-          <th scope="col" data-keep>
-            {t('who')}
-          </th>
-          <th scope="col">{t('on')}</th>
-          <th scope="col">{t('outcome')}</th>
-          <th scope="col">{t('when')}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {entries.map((entry) => {
-          const { id, at, actor, action } = entry;
-          const kind = KINDS.find((one) => one === actor.kind);
-          const on =
-            'subject' in entry ? (
-              <Subject subject={entry.subject} />
-            ) : (
-              <Read leadIds={entry.leadIds} />
-            );
-          const outcome = 'subject' in entry && <Outcome outcome={entry.outcome} />;
-          return (
-            <tr key={id}>
-              <td>
-                <code>{action}</code>
-                <span className="under">
-                  <Time at={at} /> {outcome}
-                </span>
-                <div className="under wraps">{on}</div>
-              </td>
-              <td data-keep>
-                {actor.name}
-                {kind !== undefined && <span className="second">{kinds(kind)}</span>}
-              </td>
-              <td className="wraps">{on}</td>
-              <td>{outcome}</td>
-              <td>
-                <Time at={at} />
-              </td>
-            </tr>
+    <Table columns={[t('what'), { text: t('who'), keep: true }, t('on'), t('outcome'), t('when')]}>
+      {entries.map((entry) => {
+        const { id, at, actor, action } = entry;
+        const kind = KINDS.find((one) => one === actor.kind);
+        const on =
+          'subject' in entry ? (
+            <Subject subject={entry.subject} />
+          ) : (
+            <Read leadIds={entry.leadIds} />
           );
-        })}
-      </tbody>
-    </table>
+        const outcome = 'subject' in entry && <Outcome outcome={entry.outcome} />;
+        return (
+          <tr key={id}>
+            <td>
+              <code>{action}</code>
+              <span className="under">
+                <Time at={at} /> {outcome}
+              </span>
+              <div className="under wraps">{on}</div>
+            </td>
+            <td data-keep>
+              {actor.name}
+              {kind !== undefined && <span className="second">{kinds(kind)}</span>}
+            </td>
+            <td className="wraps">{on}</td>
+            <td>{outcome}</td>
+            <td>
+              <Time at={at} />
+            </td>
+          </tr>
+        );
+      })}
+    </Table>
   );
 }
 

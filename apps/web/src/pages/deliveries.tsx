@@ -1,4 +1,4 @@
-import { Badge, Button, Skeleton } from '@mantine/core';
+import { Badge, Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link } from 'wouter';
@@ -8,6 +8,7 @@ import { useListKeys } from '../list-keys.ts';
 import { Icon } from '../parts/icon.tsx';
 import { isGood } from '../parts/answer.tsx';
 import { Nothing, NotYours, PageFailure } from '../parts/standing.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { ofWorkspace, PageHead } from '../shell.tsx';
@@ -48,9 +49,7 @@ function List({ workspace }: { workspace: Workspace }) {
     refetchInterval: LOOK_EVERY_MS,
   });
   const rows = endpoints.data ?? [];
-  const at = useListKeys(rows.length, (index) =>
-    document.querySelectorAll<HTMLElement>('a.row')[index]?.focus(),
-  );
+  const at = useListKeys(rows.length);
   if (endpoints.error !== null)
     return <PageFailure error={endpoints.error} again={() => void endpoints.refetch()} />;
   if (!endpoints.isPending && rows.length === 0)
@@ -65,42 +64,28 @@ function List({ workspace }: { workspace: Workspace }) {
       </Nothing>
     );
   return (
-    <table className="list" aria-busy={endpoints.isPending}>
-      <thead>
-        <tr>
-          <th scope="col">{t('endpoint')}</th>
-          <th scope="col" data-keep>
-            {t('health')}
-          </th>
-          <th scope="col">{t('answers')}</th>
-          <th scope="col" className="number">
-            {t('waiting')}
-          </th>
-          <th scope="col">{t('rate')}</th>
-          <th scope="col">{t('delivered')}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {endpoints.isPending
-          ? [1, 2, 3].map((one) => (
-              <tr key={one}>
-                <td colSpan={6}>
-                  <Skeleton height={18} />
-                </td>
-              </tr>
-            ))
-          : rows.map((endpoint, index) => (
-              <Row key={endpoint.id} endpoint={endpoint} isAt={index === at} />
-            ))}
-      </tbody>
-    </table>
+    <Table
+      columns={[
+        t('endpoint'),
+        { text: t('health'), keep: true },
+        t('answers'),
+        { text: t('waiting'), number: true },
+        t('rate'),
+        t('delivered'),
+      ]}
+      waits={endpoints.isPending}
+    >
+      {rows.map((endpoint, index) => (
+        <Row key={endpoint.id} endpoint={endpoint} isAt={index === at} />
+      ))}
+    </Table>
   );
 }
 
 /** What of an endpoint waits, as it is now. */
 export const useBacklog = (endpointId: string) =>
   useQuery({
-    queryKey: ['endpoint', endpointId, 'stats'],
+    queryKey: ['endpoints', endpointId, 'stats'],
     queryFn: () => api.get('/api/endpoints/{endpointId}/stats', { path: { endpointId } }),
     refetchInterval: LOOK_EVERY_MS,
   });
@@ -112,7 +97,7 @@ function Row({ endpoint, isAt }: { endpoint: Endpoint; isAt: boolean }) {
   const format = useFormatter();
   const backlog = useBacklog(endpoint.id);
   const tries = useQuery({
-    queryKey: ['endpoint', endpoint.id, 'last'],
+    queryKey: ['endpoints', endpoint.id, 'last'],
     queryFn: () =>
       api.get('/api/endpoints/{endpointId}/tries', {
         path: { endpointId: endpoint.id },

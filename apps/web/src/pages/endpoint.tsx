@@ -1,25 +1,19 @@
-import {
-  Button,
-  Code,
-  Group,
-  SegmentedControl,
-  Tabs,
-  Text,
-  Title,
-  UnstyledButton,
-} from '@mantine/core';
+import { Code, SegmentedControl, Text, Title, UnstyledButton } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Fragment, lazy, Suspense, useState } from 'react';
 import { useFormatter, useNow, useTranslations } from 'use-intl';
-import { Link, useParams, useSearchParams } from 'wouter';
+import { Link, useParams } from 'wouter';
 import { api } from '../api.ts';
 import { EndpointActions, useTook } from '../endpoint-actions.tsx';
 import type { Endpoint } from '../endpoint-form.tsx';
 import { EndpointSettings } from '../endpoint-settings.tsx';
+import { AddressTabs } from '../parts/address-tabs.tsx';
 import { AnswerBadge, useOutcome } from '../parts/answer.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { Pages } from '../parts/pages.tsx';
 import { RunProgress } from '../parts/run.tsx';
 import { Failure, Nothing, NotYours, Waiting, PageFailure } from '../parts/standing.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
@@ -28,7 +22,7 @@ import { Health, type Try, useBacklog, useRate } from './deliveries.tsx';
 export default function EndpointPage() {
   const { endpointId = '' } = useParams();
   const { data, error, isPending, refetch } = useQuery({
-    queryKey: ['endpoint', endpointId],
+    queryKey: ['endpoints', endpointId],
     queryFn: () => api.get('/api/endpoints/{endpointId}', { path: { endpointId } }),
     refetchInterval: 10_000,
   });
@@ -41,22 +35,28 @@ export default function EndpointPage() {
 /** With the documentation's programs in it. */
 const Verify = lazy(() => import('../verify.tsx'));
 
-const TABS = ['tries', 'verify', 'settings'] as const;
-
 function EndpointView({ endpoint }: { endpoint: Endpoint }) {
   const t = useTranslations('endpoint');
-  const [params, setParams] = useSearchParams();
-  const tabs = TABS.filter((one) => one !== 'verify' || endpoint.kind === 'webhook');
-  const tab = tabs.find((one) => one === params.get('tab')) ?? 'tries';
+  const verify = {
+    name: 'verify',
+    label: t('tab.verify'),
+    panel: (
+      <div className="narrow">
+        <Suspense fallback={<Waiting />}>
+          <Verify />
+        </Suspense>
+      </div>
+    ),
+  };
   return (
     <>
       <PageHead
         title={endpoint.name}
         before={<Back to="/deliveries" label={t('back')} />}
         hint={
-          <Text size="xs" c="var(--soft)" component="div" className="wrap">
+          <>
             <Health endpoint={endpoint} /> {endpoint.url}
-          </Text>
+          </>
         }
       >
         <EndpointActions endpoint={endpoint} />
@@ -65,30 +65,17 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
         <Standing endpoint={endpoint} />
         <Figures endpoint={endpoint} />
         <Resends endpoint={endpoint} />
-        <Tabs
-          keepMounted={false}
-          value={tab}
-          onChange={(next) => setParams({ tab: next ?? 'tries' }, { replace: true })}
-        >
-          <Tabs.List mb="md">
-            {tabs.map((one) => (
-              <Tabs.Tab key={one} value={one}>
-                {t(`tab.${one}`)}
-              </Tabs.Tab>
-            ))}
-          </Tabs.List>
-          <Tabs.Panel value="tries">
-            <Tries endpoint={endpoint} />
-          </Tabs.Panel>
-          <Tabs.Panel value="verify" className="narrow">
-            <Suspense fallback={<Waiting />}>
-              <Verify />
-            </Suspense>
-          </Tabs.Panel>
-          <Tabs.Panel value="settings">
-            <EndpointSettings endpoint={endpoint} />
-          </Tabs.Panel>
-        </Tabs>
+        <AddressTabs
+          tabs={[
+            { name: 'tries', label: t('tab.tries'), panel: <Tries endpoint={endpoint} /> },
+            ...(endpoint.kind === 'webhook' ? [verify] : []),
+            {
+              name: 'settings',
+              label: t('tab.settings'),
+              panel: <EndpointSettings endpoint={endpoint} />,
+            },
+          ]}
+        />
       </div>
     </>
   );
@@ -154,23 +141,21 @@ function Tries({ endpoint }: { endpoint: Endpoint }) {
   const [failed, setFailed] = useState(false);
   const [opened, setOpened] = useState<string | null>(null);
   const path = { endpointId: endpoint.id };
-  const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage } =
-    useInfiniteQuery({
-      queryKey: ['endpoint', endpoint.id, 'tries', failed],
-      queryFn: ({ pageParam }) =>
-        api.get('/api/endpoints/{endpointId}/tries', {
-          path,
-          query: {
-            limit: A_PAGE,
-            ...(failed && { failed }),
-            ...(pageParam !== null && { before: pageParam }),
-          },
-        }),
-      initialPageParam: null as string | null,
-      getNextPageParam: (last) => (last.length < A_PAGE ? null : (last.at(-1)?.id ?? null)),
-      refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 1 ? false : 5_000),
-    });
-  const tries = data?.pages.flat() ?? [];
+  const list = useInfiniteQuery({
+    queryKey: ['endpoints', endpoint.id, 'tries', failed],
+    queryFn: ({ pageParam }) =>
+      api.get('/api/endpoints/{endpointId}/tries', {
+        path,
+        query: {
+          limit: A_PAGE,
+          ...(failed && { failed }),
+          ...(pageParam !== null && { before: pageParam }),
+        },
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => (last.length < A_PAGE ? null : (last.at(-1)?.id ?? null)),
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 1 ? false : 5_000),
+  });
   return (
     <>
       <SegmentedControl
@@ -183,31 +168,27 @@ function Tries({ endpoint }: { endpoint: Endpoint }) {
         value={failed ? 'failed' : 'all'}
         onChange={(value) => setFailed(value === 'failed')}
       />
-      {error !== null && <Failure error={error} />}
-      {isPending ? (
-        <Waiting />
-      ) : tries.length === 0 ? (
-        error === null && (
+      {list.error !== null && <Failure error={list.error} />}
+      <Pages
+        list={list}
+        none={
           <Nothing icon="deliveries" title={t(failed ? 'noneFailed' : 'noTries')}>
             {t('noTriesHint')}
           </Nothing>
-        )
-      ) : (
-        <table className="list inset">
-          <thead>
-            <tr>
-              <th scope="col">{t('at')}</th>
-              <th scope="col">{t('eventOf')}</th>
-              <th scope="col">{t('lead')}</th>
-              <th scope="col" data-keep>
-                {t('answer')}
-              </th>
-              <th scope="col" className="number">
-                {t('took')}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
+        }
+        more={t('more')}
+      >
+        {(tries) => (
+          <Table
+            inset
+            columns={[
+              t('at'),
+              t('eventOf'),
+              t('lead'),
+              { text: t('answer'), keep: true },
+              { text: t('took'), number: true },
+            ]}
+          >
             {tries.map((one) => (
               <Fragment key={one.id}>
                 <tr>
@@ -246,20 +227,9 @@ function Tries({ endpoint }: { endpoint: Endpoint }) {
                 )}
               </Fragment>
             ))}
-          </tbody>
-        </table>
-      )}
-      {hasNextPage && (
-        <Group justify="center" p="md">
-          <Button
-            variant="default"
-            loading={isFetchingNextPage}
-            onClick={() => void fetchNextPage()}
-          >
-            {t('more')}
-          </Button>
-        </Group>
-      )}
+          </Table>
+        )}
+      </Pages>
     </>
   );
 }

@@ -10,11 +10,12 @@ import {
 } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useFormatter, useMessages, useTranslations } from 'use-intl';
+import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
 import { RowTable, Sending, useSending } from '../import-sending.tsx';
 import { type Preview, previewFile, type PreviewQuery } from '../importing.ts';
 import { linkChoices, useLinks } from '../lead-filters.tsx';
+import { useFieldName } from '../parts/code.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
 import type { Workspace } from '../session.tsx';
@@ -204,14 +205,12 @@ const DELIMITERS = [',', ';', '\t', '|'];
 /** What a target is called: as the pages call the field, else as the API does. */
 function useTargetName(): (target: string, label: string | null) => string {
   const t = useTranslations('import');
-  const { leads, address } = useMessages();
-  const names = new Map<string, string>([
-    ...Object.entries(leads.column),
-    ...Object.entries(address).map(([part, name]): [string, string] => [`address.${part}`, name]),
+  const nameOfField = useFieldName();
+  const own = new Map([
     ['time', t('timeTarget')],
     ['externalId', t('externalId')],
   ]);
-  return (target, label) => label ?? names.get(target) ?? target;
+  return (target, label) => label ?? own.get(target) ?? nameOfField(target);
 }
 
 /** How the file is read, and where its columns go: what was recognised can be changed. */

@@ -1,4 +1,4 @@
-import { Button, SegmentedControl, Skeleton } from '@mantine/core';
+import { Button, SegmentedControl } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
@@ -9,6 +9,7 @@ import { linkName, useLinks } from '../lead-filters.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { type Run, RunProgress, RunState } from '../parts/run.tsx';
 import { Nothing, PageFailure } from '../parts/standing.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { ofWorkspace, PageHead } from '../shell.tsx';
@@ -153,49 +154,31 @@ function RunTable({
 }) {
   const t = useTranslations('imports');
   return (
-    <table className="list" aria-busy={isPending}>
-      <thead>
-        <tr>
-          <th scope="col">{t('what')}</th>
-          <th scope="col" data-keep>
-            {t('state')}
-          </th>
-          <th scope="col">{t('came')}</th>
-          <th scope="col">{t('by')}</th>
-          <th scope="col">{t('begun')}</th>
+    <Table
+      columns={[t('what'), { text: t('state'), keep: true }, t('came'), t('by'), t('begun')]}
+      waits={isPending}
+    >
+      {runs.map((run) => (
+        <tr key={run.id}>
+          <td className="wraps">
+            {describe.what(run)}
+            <span className="under wraps">
+              <Came run={run} describe={describe} /> · <Time at={run.begunAt} near />
+            </span>
+          </td>
+          <td data-keep>
+            <RunState run={run} />
+          </td>
+          <td className="wraps">
+            <Came run={run} describe={describe} />
+          </td>
+          <td>{run.begunBy.name}</td>
+          <td>
+            <Time at={run.begunAt} near />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {isPending &&
-          [1, 2, 3].map((one) => (
-            <tr key={one}>
-              <td colSpan={5}>
-                <Skeleton height={18} />
-              </td>
-            </tr>
-          ))}
-        {runs.map((run) => (
-          <tr key={run.id}>
-            <td className="wraps">
-              {describe.what(run)}
-              <span className="under wraps">
-                <Came run={run} describe={describe} /> · <Time at={run.begunAt} near />
-              </span>
-            </td>
-            <td data-keep>
-              <RunState run={run} />
-            </td>
-            <td className="wraps">
-              <Came run={run} describe={describe} />
-            </td>
-            <td>{run.begunBy.name}</td>
-            <td>
-              <Time at={run.begunAt} near />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 

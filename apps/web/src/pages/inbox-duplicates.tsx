@@ -34,17 +34,13 @@ function Pairs({ workspace }: { workspace: Workspace }) {
   });
   const pairs = data ?? [];
   const current = pairs.find(({ pair }) => pair === chosen) ?? pairs[0];
-  useListKeys(pairs.length, (index) => setChosen(pairs[index]?.pair ?? null));
+  useListKeys(pairs.length, {}, (index) => setChosen(pairs[index]?.pair ?? null));
   return (
     <>
       <PageHead
         title={t('duplicates')}
         before={<Back to="/inbox" label={t('back')} />}
-        hint={
-          <Text size="xs" c="var(--soft)">
-            {t('duplicatesHint')}
-          </Text>
-        }
+        hint={t('duplicatesHint')}
       />
       <div className="page-body">
         {error !== null ? (

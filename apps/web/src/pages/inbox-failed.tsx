@@ -38,20 +38,14 @@ export default function FailedPage() {
     onSettled: refreshed,
   });
   const rows = list.data ?? [];
-  const at = useListKeys(rows.length, (index) =>
-    document.querySelectorAll<HTMLElement>('.rows .row')[index]?.focus(),
-  );
+  const at = useListKeys(rows.length);
   const mayAct = may('operator');
   return (
     <>
       <PageHead
         title={reason ?? t('kind.failed')}
         before={<Back to="/inbox" label={t('back')} />}
-        hint={
-          <Text size="xs" c="var(--soft)">
-            {t('failedHint')}
-          </Text>
-        }
+        hint={t('failedHint')}
       >
         {mayAct && rows.length > 0 && (
           <Button variant="default" loading={all.isPending} onClick={() => all.mutate(true)}>
@@ -126,7 +120,6 @@ function Discard({ jobId, close }: { jobId: string; close: () => void }) {
   });
   return (
     <FormModal
-      opened
       close={close}
       title={t('discardFailed')}
       label={t('verb.discard')}

@@ -2,7 +2,7 @@ import { Button, Code, Group, Progress, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
-import { useSearchParams } from 'wouter';
+import { useAddress } from '../address.ts';
 import { type Answer, api } from '../api.ts';
 import { useRefreshed } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
@@ -21,17 +21,8 @@ const LISTED = 500;
 /** At once, each on record by itself. */
 const AT_ONCE = 4;
 
-const actOn = (verb: Verb, heldId: string): Promise<unknown> => {
-  const path = { heldId };
-  switch (verb) {
-    case 'release':
-      return api.post('/api/held/{heldId}/release', { path });
-    case 'discard':
-      return api.post('/api/held/{heldId}/discard', { path });
-    case 'restore':
-      return api.post('/api/held/{heldId}/restore', { path });
-  }
-};
+const actOn = (verb: Verb, heldId: string): Promise<unknown> =>
+  api.post(`/api/held/{heldId}/${verb}`, { path: { heldId } });
 
 export default ofWorkspace(HeldPosts);
 
@@ -39,7 +30,7 @@ function HeldPosts({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('inbox');
   const heldText = useCode('held');
   const { may } = useSession();
-  const [params, setParams] = useSearchParams();
+  const { params, set } = useAddress();
   const reason = params.get('reason');
   const linkId = params.get('link');
   const state = STATES.find((one) => one === params.get('state')) ?? 'held';
@@ -59,30 +50,18 @@ function HeldPosts({ workspace }: { workspace: Workspace }) {
   const mayAct = may('operator', workspace.id);
   const rows = list.data ?? [];
   const toggle = (heldId: string) => setOpened(opened === heldId ? null : heldId);
-  const at = useListKeys(
-    rows.length,
-    (index) => document.querySelectorAll<HTMLElement>('.rows .row')[index]?.focus(),
-    [
-      [
-        'e',
-        (index) => {
-          const one = rows[index];
-          if (mayAct && one?.state === 'held')
-            decide.mutate({ verb: 'discard', ids: [one.heldId] });
-        },
-      ],
-    ],
-  );
+  const at = useListKeys(rows.length, {
+    e(index) {
+      const one = rows[index];
+      if (mayAct && one?.state === 'held') decide.mutate({ verb: 'discard', ids: [one.heldId] });
+    },
+  });
   return (
     <>
       <PageHead
         title={reason === null ? t('kind.held') : heldText(reason)}
         before={<Back to="/inbox" label={t('back')} />}
-        hint={
-          <Text size="xs" c="var(--soft)">
-            {t('heldHint')}
-          </Text>
-        }
+        hint={t('heldHint')}
       >
         {STATES.map((one) => (
           <Button
@@ -90,13 +69,7 @@ function HeldPosts({ workspace }: { workspace: Workspace }) {
             variant={one === state ? 'light' : 'subtle'}
             color="gray"
             aria-current={one === state}
-            onClick={() =>
-              setParams((now) => {
-                const next = new URLSearchParams(now);
-                next.set('state', one);
-                return next;
-              })
-            }
+            onClick={() => set({ state: one })}
           >
             {t(`state.${one}`)}
           </Button>

@@ -13,6 +13,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
+import { useAddress } from '../address.ts';
 import { type Answer, api, ApiProblem } from '../api.ts';
 import { type RefusedCause, useInbox, useRefreshed } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
@@ -50,7 +51,7 @@ function Refused({
   const t = useTranslations('inbox');
   const text = useCauseText();
   const { may } = useSession();
-  const [params, setParams] = useSearchParams();
+  const { params, set } = useAddress();
   const [run, setRun] = useState<Begun | null>(null);
   const leaveOut = useLeaveOut(workspace.id);
   const inbox = useInbox(workspace.id, may('viewer'));
@@ -73,19 +74,12 @@ function Refused({
   });
   const posts = list.data ?? [];
   const chosen = params.get('post') ?? posts[0]?.rejectedId ?? null;
-  const choose = (post: string | null) =>
-    setParams(
-      (now) => {
-        const next = new URLSearchParams(now);
-        if (post === null) next.delete('post');
-        else next.set('post', post);
-        return next;
-      },
-      { replace: true },
-    );
-  useListKeys(posts.length, (index) => choose(posts[index]?.rejectedId ?? null), [
-    ['e', () => document.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()],
-  ]);
+  const choose = (post: string | null) => set({ post }, true);
+  useListKeys(
+    posts.length,
+    { e: () => document.querySelector<HTMLElement>('[aria-invalid=true]')?.focus() },
+    (index) => choose(posts[index]?.rejectedId ?? null),
+  );
   if (list.error !== null)
     return <PageFailure error={list.error} again={() => void list.refetch()} />;
   const first = posts[0];
@@ -95,11 +89,8 @@ function Refused({
         title={first === undefined ? t('kind.refused') : text(first)}
         before={<Back to="/inbox" label={t('back')} />}
         hint={
-          group !== undefined && (
-            <Text size="xs" c="var(--soft)">
-              {t('of', { count: group.total, link: group.linkLabel || group.linkId.slice(0, 8) })}
-            </Text>
-          )
+          group !== undefined &&
+          t('of', { count: group.total, link: group.linkLabel || group.linkId.slice(0, 8) })
         }
       />
       <div className="page-body">

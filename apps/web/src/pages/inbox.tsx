@@ -62,14 +62,7 @@ function Causes({ workspace }: { workspace: Workspace }) {
     (one) => link === null || (one.kind !== 'failed' && one.href.includes(link)),
   );
   const open = (index: number) => rows[index] !== undefined && go(rows[index].href);
-  const at = useListKeys(
-    rows.length,
-    (index) => document.querySelectorAll<HTMLElement>('a.row')[index]?.focus(),
-    [
-      ['enter', open],
-      ['e', open],
-    ],
-  );
+  const at = useListKeys(rows.length, { enter: open, e: open });
   if (error !== null) return <PageFailure error={error} again={() => void refetch()} />;
   if (data === undefined)
     return (

@@ -18,9 +18,9 @@ import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useParams } from 'wouter';
 import { type Answer, api, ApiProblem, type Problem } from '../api.ts';
 import { useChange } from '../change.ts';
-import { useNoteText } from '../lead-filters.tsx';
 import { AnswerBadge, isGood } from '../parts/answer.tsx';
-import { useFieldName } from '../parts/code.ts';
+import { Card } from '../parts/card.tsx';
+import { useCode, useFieldName } from '../parts/code.ts';
 import { Copy } from '../parts/copy.tsx';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Icon, type IconName } from '../parts/icon.tsx';
@@ -91,10 +91,10 @@ function LeadView({ lead }: { lead: Lead }) {
           </>
         }
         hint={
-          <Text size="xs" c="var(--soft)">
+          <>
             {lead.workspace} · {t('firstSeen')} <Time at={lead.createdAt} /> ·{' '}
             {t('posts', { count: lead.submissions })}
-          </Text>
+          </>
         }
       >
         {may('operator', lead.workspaceId) && <Act lead={lead} />}
@@ -112,26 +112,6 @@ function LeadView({ lead }: { lead: Lead }) {
         </div>
       </div>
     </>
-  );
-}
-
-function Card({
-  title,
-  children,
-  aside,
-}: {
-  title: string;
-  children: ReactNode;
-  aside?: ReactNode;
-}) {
-  return (
-    <section className="card lead-card">
-      <Group justify="space-between" mb={6}>
-        <Title order={2}>{title}</Title>
-        {aside}
-      </Group>
-      {children}
-    </section>
   );
 }
 
@@ -446,7 +426,7 @@ function readings(reads: readonly Read[]): { first: Read; count: number }[] {
 
 function StepBody({ step, alias }: { step: Step; alias: boolean }) {
   const t = useTranslations('lead');
-  const noteText = useNoteText();
+  const noteText = useCode('note');
   const nameOfField = useFieldName();
   const format = useFormatter();
   const sent = Object.entries(step.sent).flatMap(([key, value]) => flat(key, value));
@@ -545,7 +525,6 @@ function Erase({ lead, close }: { lead: Lead; close: () => void }) {
   const counts = preview.data?.counts;
   return (
     <FormModal
-      opened
       close={close}
       title={t('eraseTitle')}
       label={t('erase')}

@@ -10,19 +10,14 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useDebouncedCallback, useLocalStorage } from '@mantine/hooks';
-import {
-  keepPreviousData,
-  useInfiniteQuery,
-  useMutation,
-  useQuery,
-  useQueryClient,
-} from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
 import { type Answer, answered, api } from '../api.ts';
 import { leadsAsked } from '../asked.ts';
+import { useChange } from '../change.ts';
 import { Caught } from '../caught.tsx';
 import {
   LeadFilters,
@@ -230,7 +225,7 @@ function LeadTable({
   useEffect(() => {
     if (more !== null && last >= leads.length - 20) more();
   }, [more, last, leads.length]);
-  const at = useListKeys(leads.length, (index) => {
+  const at = useListKeys(leads.length, {}, (index) => {
     rows.scrollToIndex(index);
     document.querySelector<HTMLAnchorElement>(`tr[data-index="${index}"] a.row`)?.focus();
   });
@@ -379,13 +374,11 @@ function Views({ workspace }: { workspace: Workspace }) {
     defaultValue: {},
   });
   const [name, setName] = useState('');
-  const queries = useQueryClient();
   const kept = useQuery({ queryKey: VIEWS, queryFn: () => api.get('/api/me/views') });
   const views = kept.data ?? [];
-  const keeping = useMutation({
-    mutationFn: (body: { views: typeof views }) => api.post('/api/me/views', { body }),
-    onSuccess: (saved) => queries.setQueryData(VIEWS, saved),
-  });
+  const keeping = useChange(VIEWS, (body: { views: typeof views }) =>
+    api.post('/api/me/views', { body }),
+  );
   const error = kept.error ?? keeping.error;
   const keep = () => {
     const wanted = name.trim();

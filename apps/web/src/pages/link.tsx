@@ -5,13 +5,12 @@ import {
   Menu,
   NumberInput,
   Stack,
-  Tabs,
   Text,
   Textarea,
   Title,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link as To, useParams, useSearchParams } from 'wouter';
@@ -20,10 +19,13 @@ import { useChange } from '../change.ts';
 import { endOf, formOf, type Link, LinkFields, settingsOf } from '../link-form.tsx';
 import { Mapping } from '../link-mapping.tsx';
 import { useFigures } from '../overview-figures.ts';
+import { AddressTabs } from '../parts/address-tabs.tsx';
 import { Bars } from '../parts/bars.tsx';
+import { Card } from '../parts/card.tsx';
 import { Copy } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Failure, Waiting, PageFailure } from '../parts/standing.tsx';
+import { Table } from '../parts/table.tsx';
 import { nameOf } from '../parts/text.ts';
 import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
@@ -37,30 +39,27 @@ import { typed } from '../parts/typed.ts';
 export default function LinkPage() {
   const { linkId = '' } = useParams();
   const { data, error, isPending, refetch } = useQuery({
-    queryKey: ['link', linkId],
+    queryKey: ['links', linkId],
     queryFn: () => api.get('/api/links/{linkId}', { path: { linkId } }),
   });
   if (error !== null) return <PageFailure error={error} again={() => void refetch()} />;
   return isPending ? <Waiting /> : <LinkView link={data} />;
 }
 
-const TABS = ['use', 'settings', 'mapping', 'codes'] as const;
-
 function LinkView({ link }: { link: Link }) {
   const t = useTranslations('link');
   const { may } = useSession();
-  const [params, setParams] = useSearchParams();
-  const tab = TABS.find((one) => one === params.get('tab')) ?? 'use';
+  const [params] = useSearchParams();
   return (
     <>
       <PageHead
         title={link.label || t('unnamed')}
         before={<Back to="/links" label={t('back')} />}
         hint={
-          <Text size="xs" c="var(--soft)" component="div">
+          <>
             {link.workspaceName} · <LinkState status={link.status} /> · {t('since')}{' '}
             <Time at={link.createdAt} />
-          </Text>
+          </>
         }
       >
         <Button
@@ -74,37 +73,20 @@ function LinkView({ link }: { link: Link }) {
         {may('operator', link.workspaceId) && <Act link={link} />}
       </PageHead>
       <div className="page-body">
-        {link.unrecognised.week > 0 && tab !== 'mapping' && (
+        {link.unrecognised.week > 0 && params.get('tab') !== 'mapping' && (
           <p className="note" role="status">
             {t('unrecognised', { count: link.unrecognised.week })}{' '}
             <To href={`/links/${link.id}?tab=mapping`}>{t('map')}</To>
           </p>
         )}
-        <Tabs
-          keepMounted={false}
-          value={tab}
-          onChange={(next) => setParams({ tab: next ?? 'use' }, { replace: true })}
-        >
-          <Tabs.List mb="md">
-            {TABS.map((one) => (
-              <Tabs.Tab key={one} value={one}>
-                {t(`tab.${one}`)}
-              </Tabs.Tab>
-            ))}
-          </Tabs.List>
-          <Tabs.Panel value="use">
-            <Use link={link} />
-          </Tabs.Panel>
-          <Tabs.Panel value="settings">
-            <Settings link={link} />
-          </Tabs.Panel>
-          <Tabs.Panel value="mapping">
-            <Mapping link={link} />
-          </Tabs.Panel>
-          <Tabs.Panel value="codes">
-            <Codes link={link} />
-          </Tabs.Panel>
-        </Tabs>
+        <AddressTabs
+          tabs={[
+            { name: 'use', label: t('tab.use'), panel: <Use link={link} /> },
+            { name: 'settings', label: t('tab.settings'), panel: <Settings link={link} /> },
+            { name: 'mapping', label: t('tab.mapping'), panel: <Mapping link={link} /> },
+            { name: 'codes', label: t('tab.codes'), panel: <Codes link={link} /> },
+          ]}
+        />
       </div>
     </>
   );
@@ -214,10 +196,7 @@ function Activity({ link }: { link: Link }) {
   if (data === undefined || data.now.accepted + data.now.refused + data.before.accepted === 0)
     return null;
   return (
-    <section className="card lead-card">
-      <Title order={2} mb="sm">
-        {t('activity')}
-      </Title>
+    <Card title={t('activity')}>
       <Bars
         bars={data.times.map(({ at, now, before }) => ({
           at,
@@ -230,7 +209,7 @@ function Activity({ link }: { link: Link }) {
         every={4}
         height={110}
       />
-    </section>
+    </Card>
   );
 }
 
@@ -279,21 +258,16 @@ function Settings({ link }: { link: Link }) {
   const t = useTranslations('link');
   const { may } = useSession();
   const [form, setForm] = useState(formOf(link));
-  const queries = useQueryClient();
-  const save = useMutation({
-    async mutationFn() {
+  const save = useChange(
+    ['links'],
+    async () => {
       const path = { linkId: link.id };
-      const before = formOf(link).lastDay;
-      if (form.lastDay !== before)
+      if (form.lastDay !== formOf(link).lastDay)
         await api.post('/api/links/{linkId}/expire', { path, body: { at: endOf(form) } });
       return api.patch('/api/links/{linkId}', { path, body: settingsOf(form) });
     },
-    onSuccess: async (saved) => {
-      setForm(formOf(saved));
-      queries.setQueryData(['link', link.id], saved);
-      await queries.invalidateQueries({ queryKey: ['links'] });
-    },
-  });
+    (saved) => setForm(formOf(saved)),
+  );
   return (
     <PageForm
       act={save}
@@ -314,32 +288,21 @@ function Settings({ link }: { link: Link }) {
 function Codes({ link }: { link: Link }) {
   const t = useTranslations('link');
   return (
-    <table className="list inset">
-      <thead>
-        <tr>
-          <th scope="col">{t('code')}</th>
-          <th scope="col" data-keep>
-            {t('until')}
-          </th>
-          <th scope="col">{t('codeSince')}</th>
+    <Table inset columns={[t('code'), { text: t('until'), keep: true }, t('codeSince')]}>
+      {link.codes.map(({ code, createdAt, expiresAt, expired }) => (
+        <tr key={code}>
+          <td>
+            <code>{code}</code>
+          </td>
+          <td data-keep>
+            {expiresAt === null ? t('noEnd') : <Time at={expiresAt} />} {expired && t('expired')}
+          </td>
+          <td>
+            <Time at={createdAt} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {link.codes.map(({ code, createdAt, expiresAt, expired }) => (
-          <tr key={code}>
-            <td>
-              <code>{code}</code>
-            </td>
-            <td data-keep>
-              {expiresAt === null ? t('noEnd') : <Time at={expiresAt} />} {expired && t('expired')}
-            </td>
-            <td>
-              <Time at={createdAt} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 
@@ -347,26 +310,20 @@ const DAY_SECONDS = 86_400;
 
 function Act({ link }: { link: Link }) {
   const t = useTranslations('link');
-  const queries = useQueryClient();
   const [rotating, { open, close }] = useDisclosure();
   const [days, setDays] = useState<number | string>(7);
   const path = { linkId: link.id };
-  const act = useMutation({
-    mutationFn: (what: 'disable' | 'enable' | 'rotate') =>
+  const act = useChange(
+    ['links'],
+    (what: 'disable' | 'enable' | 'rotate') =>
       what === 'rotate'
         ? api.post('/api/links/{linkId}/rotate', {
             path,
             body: { overlapSeconds: Math.round(Number(days) * DAY_SECONDS) },
           })
-        : what === 'disable'
-          ? api.post('/api/links/{linkId}/disable', { path })
-          : api.post('/api/links/{linkId}/enable', { path }),
-    onSuccess: async (changed) => {
-      close();
-      queries.setQueryData(['link', link.id], changed);
-      await queries.invalidateQueries({ queryKey: ['links'] });
-    },
-  });
+        : api.post(`/api/links/{linkId}/${what}`, { path }),
+    close,
+  );
   return (
     <>
       <MoreMenu label={t('more')}>
@@ -381,7 +338,6 @@ function Act({ link }: { link: Link }) {
       </MoreMenu>
       {rotating && (
         <FormModal
-          opened
           close={close}
           title={t('rotate')}
           act={{ ...act, mutate: () => act.mutate('rotate') }}

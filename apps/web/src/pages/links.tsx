@@ -10,6 +10,7 @@ import { Spark } from '../parts/bars.tsx';
 import { Copy } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Nothing, Waiting, PageFailure } from '../parts/standing.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { ofWorkspace, PageHead } from '../shell.tsx';
@@ -63,11 +64,9 @@ function List({ workspace }: { workspace: Workspace }) {
   const { data: alarms = [] } = useAlarms(workspace.id, may('viewer'));
   const [, go] = useLocation();
   const rows = links.data ?? [];
-  const at = useListKeys(
-    rows.length,
-    (index) => document.querySelectorAll<HTMLElement>('a.row')[index]?.focus(),
-    [['enter', (index) => rows[index] !== undefined && go(`/links/${rows[index].id}`)]],
-  );
+  const at = useListKeys(rows.length, {
+    enter: (index) => rows[index] !== undefined && go(`/links/${rows[index].id}`),
+  });
   if (links.error !== null)
     return <PageFailure error={links.error} again={() => void links.refetch()} />;
   if (links.isPending) return <Waiting />;
@@ -78,33 +77,26 @@ function List({ workspace }: { workspace: Workspace }) {
       </Nothing>
     );
   return (
-    <table className="list">
-      <thead>
-        <tr>
-          <th scope="col">{t('label')}</th>
-          <th scope="col" data-keep>
-            {t('state')}
-          </th>
-          <th scope="col">{t('activity')}</th>
-          <th scope="col">{t('lastPost')}</th>
-          <th scope="col" className="number">
-            {t('refused')}
-          </th>
-          <th scope="col">{t('url')}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((link, index) => (
-          <LinkRow
-            key={link.id}
-            link={link}
-            activity={activity.find(({ linkId }) => linkId === link.id)}
-            alarms={alarms.filter(({ subject }) => subject === link.id)}
-            isAt={index === at}
-          />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      columns={[
+        t('label'),
+        { text: t('state'), keep: true },
+        t('activity'),
+        t('lastPost'),
+        { text: t('refused'), number: true },
+        t('url'),
+      ]}
+    >
+      {rows.map((link, index) => (
+        <LinkRow
+          key={link.id}
+          link={link}
+          activity={activity.find(({ linkId }) => linkId === link.id)}
+          alarms={alarms.filter(({ subject }) => subject === link.id)}
+          isAt={index === at}
+        />
+      ))}
+    </Table>
   );
 }
 

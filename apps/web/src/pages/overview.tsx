@@ -1,5 +1,4 @@
-import { Button, Group, SegmentedControl, Skeleton, Text, Title } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { Button, Group, SegmentedControl, Skeleton, Text } from '@mantine/core';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
 import { type Grain, GRAINS, grainOf } from '../asked.ts';
@@ -15,8 +14,10 @@ import {
   useRefused,
 } from '../overview-figures.ts';
 import { Bars } from '../parts/bars.tsx';
+import { Card } from '../parts/card.tsx';
 import { useCode } from '../parts/code.ts';
 import { useDuration } from '../parts/duration.ts';
+import { Figure } from '../parts/figure.tsx';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
@@ -124,29 +125,6 @@ function Numbers({ workspace, grain }: { workspace: Workspace; grain: Grain }) {
   );
 }
 
-/** One number that is looked at first, and what it is compared with. */
-function Card({
-  name,
-  value,
-  children,
-  tone,
-}: {
-  name: string;
-  value: string;
-  children?: ReactNode;
-  tone?: 'good' | 'warn' | 'bad' | undefined;
-}) {
-  return (
-    <div className="card figure">
-      <dt>{name}</dt>
-      <dd>
-        <strong data-tone={tone}>{value}</strong>
-        <span className="soft">{children}</span>
-      </dd>
-    </div>
-  );
-}
-
 /** Milliseconds at which somebody should look, and at which somebody should act. */
 const AGE = { warn: 60_000, bad: 300_000 };
 
@@ -169,16 +147,16 @@ function Cards({
   const age = queue.data?.oldestWaitingMs ?? null;
   return (
     <dl className="numbers">
-      <Card name={t('leads')} value={format.number(stored)}>
+      <Figure name={t('leads')} value={format.number(stored)}>
         <Change now={stored} before={before.created + before.updated} grain={grain} />
-      </Card>
-      <Card name={t('created')} value={format.number(now.created)}>
+      </Figure>
+      <Figure name={t('created')} value={format.number(now.created)}>
         {t('known', { count: now.updated })}
-      </Card>
-      <Card name={t('accepted')} value={format.number(now.accepted)}>
+      </Figure>
+      <Figure name={t('accepted')} value={format.number(now.accepted)}>
         {t('storedOf', { stored, held: now.held })}
-      </Card>
-      <Card
+      </Figure>
+      <Figure
         name={t('refused')}
         value={format.number(now.refused)}
         tone={now.refused > 0 && now.refused * 5 > now.accepted ? 'bad' : undefined}
@@ -190,18 +168,18 @@ function Cards({
             {t('refusedShare', { share: now.refused / (now.refused + now.accepted) })}
           </Link>
         )}
-      </Card>
+      </Figure>
       {backlog.data !== undefined && backlog.data.endpoints > 0 && (
-        <Card
+        <Figure
           name={t('toDeliver')}
           value={format.number(backlog.data.waiting)}
           tone={backlog.data.setAside > 0 ? 'bad' : undefined}
         >
           {t('delivered', { delivered: now.delivered, setAside: backlog.data.setAside })}
-        </Card>
+        </Figure>
       )}
       {queue.data !== undefined && (
-        <Card
+        <Figure
           name={t('oldest')}
           value={age === null ? t('noneWaits') : duration(age)}
           tone={age === null || age < AGE.warn ? 'good' : age < AGE.bad ? 'warn' : 'bad'}
@@ -209,7 +187,7 @@ function Cards({
           <Link href="/queue">
             {queue.data.paused ? t('paused') : t('waiting', { count: queue.data.waiting })}
           </Link>
-        </Card>
+        </Figure>
       )}
     </dl>
   );
@@ -242,22 +220,23 @@ function Chart({ grain, figures: { times, zone } }: { grain: Grain; figures: Fig
     before: before.created + before.updated,
   }));
   return (
-    <section className="card lead-card">
-      <Group justify="space-between" mb="sm" gap={6}>
-        <Title order={2}>{t(`chart.${grain}`)}</Title>
+    <Card
+      title={t(`chart.${grain}`)}
+      aside={
         <Group gap="md" className="soft legend">
           <span data-of="now">{t('stored')}</span>
           <span data-of="before">{t('weekBefore')}</span>
           {grain === 'day' && <span>{t('zone', { zone })}</span>}
         </Group>
-      </Group>
+      }
+    >
       <Bars
         bars={bars}
         title={t(`chart.${grain}`)}
         names={[t('stored'), t('weekBefore')]}
         every={grain === 'hour' ? 4 : 2}
       />
-    </section>
+    </Card>
   );
 }
 
@@ -300,13 +279,14 @@ function Live({ workspace }: { workspace: Workspace }) {
   const links = useLinks(workspace.id);
   const nameOf = (id: string | null) => links.data?.find((one) => one.id === id)?.label ?? '';
   return (
-    <section className="card lead-card">
-      <Group justify="space-between" mb={6}>
-        <Title order={2}>{t('live')}</Title>
+    <Card
+      title={t('live')}
+      aside={
         <span className="soft pulse" data-on={state === 'following' || undefined}>
           {t(`state.${state}`)}
         </span>
-      </Group>
+      }
+    >
       {happenings.length === 0 ? (
         <Text size="sm" c="var(--soft)">
           {t('quiet')}
@@ -326,7 +306,7 @@ function Live({ workspace }: { workspace: Workspace }) {
           ))}
         </ul>
       )}
-    </section>
+    </Card>
   );
 }
 
@@ -339,10 +319,7 @@ function Refused({ workspace }: { workspace: Workspace }) {
   const { data, error, refetch } = useRefused(workspace.id);
   const most = Math.max(...(data ?? []).map(({ n }) => n), 1);
   return (
-    <section className="card lead-card">
-      <Title order={2} mb={6}>
-        {t('refusedBy')}
-      </Title>
+    <Card title={t('refusedBy')}>
       {data === undefined ? (
         error === null ? (
           <Waiting />
@@ -369,6 +346,6 @@ function Refused({ workspace }: { workspace: Workspace }) {
           </Button>
         </>
       )}
-    </section>
+    </Card>
   );
 }

@@ -1,11 +1,15 @@
-import { Button, Group, Skeleton, Title } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Button, Group, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useFormatter, useTranslations } from 'use-intl';
 import { type Answer, api } from '../api.ts';
+import { useChange } from '../change.ts';
 import { useQueue } from '../overview-figures.ts';
 import { Bars } from '../parts/bars.tsx';
+import { Card } from '../parts/card.tsx';
 import { useDuration } from '../parts/duration.ts';
+import { Figure } from '../parts/figure.tsx';
 import { Nothing, PageFailure } from '../parts/standing.tsx';
+import { Table } from '../parts/table.tsx';
 import { emptyIn, type Flow, flowOf, useSamples } from '../queue-flow.ts';
 import { useSession } from '../session.tsx';
 import { PageHead } from '../shell.tsx';
@@ -39,19 +43,14 @@ export default function QueuePage() {
 /** Has all workers stop taking jobs, or take them again: a button each way is its own undo. */
 function Pause() {
   const t = useTranslations('queue');
-  const queries = useQueryClient();
   const { data } = useQueue(true, LOOK_EVERY_MS);
-  const act = useMutation({
-    mutationFn: (pause: boolean) =>
-      pause ? api.post('/api/queue/pause') : api.post('/api/queue/resume'),
-    onSuccess: (now) => queries.setQueryData(['queue'], now),
-  });
+  const act = useChange(['queue'], (what: 'pause' | 'resume') => api.post(`/api/queue/${what}`));
   if (data === undefined) return null;
   return (
     <Button
       variant={data.paused ? 'filled' : 'default'}
       loading={act.isPending}
-      onClick={() => act.mutate(!data.paused)}
+      onClick={() => act.mutate(data.paused ? 'resume' : 'pause')}
     >
       {t(data.paused ? 'resume' : 'pause')}
     </Button>
@@ -95,7 +94,7 @@ function Figures({ queue, empty }: { queue: Queue; empty: ReturnType<typeof empt
   const format = useFormatter();
   const duration = useDuration();
   const figures = [
-    { name: t('waiting'), value: format.number(queue.waiting), tone: undefined },
+    { name: t('waiting'), value: format.number(queue.waiting) },
     {
       name: t('oldest'),
       value: queue.oldestWaitingMs === null ? t('none') : duration(queue.oldestWaitingMs),
@@ -111,8 +110,8 @@ function Figures({ queue, empty }: { queue: Queue; empty: ReturnType<typeof empt
             : t(`emptyIn.${empty.kind}`),
       tone: empty.kind === 'never' && queue.waiting > 0 ? ('warn' as const) : undefined,
     },
-    { name: t('active'), value: format.number(queue.active), tone: undefined },
-    { name: t('delayed'), value: format.number(queue.delayed), tone: undefined },
+    { name: t('active'), value: format.number(queue.active) },
+    { name: t('delayed'), value: format.number(queue.delayed) },
     {
       name: t('failed'),
       value: format.number(queue.failed),
@@ -121,13 +120,8 @@ function Figures({ queue, empty }: { queue: Queue; empty: ReturnType<typeof empt
   ];
   return (
     <dl className="numbers">
-      {figures.map(({ name, value, tone }) => (
-        <div key={name} className="card figure">
-          <dt>{name}</dt>
-          <dd>
-            <strong data-tone={tone}>{value}</strong>
-          </dd>
-        </div>
+      {figures.map((figure) => (
+        <Figure key={figure.name} {...figure} />
       ))}
     </dl>
   );
@@ -140,10 +134,7 @@ function Charts({ flow }: { flow: readonly Flow[] }) {
     format.dateTime(new Date(moment), { hour: '2-digit', minute: '2-digit' });
   return (
     <>
-      <section className="card lead-card">
-        <Title order={2} mb="sm">
-          {t('overTime')}
-        </Title>
+      <Card title={t('overTime')}>
         <Bars
           bars={flow.map((one) => ({ at: one.at, label: at(one.at), value: one.waiting }))}
           title={t('overTime')}
@@ -151,15 +142,16 @@ function Charts({ flow }: { flow: readonly Flow[] }) {
           every={15}
           height={140}
         />
-      </section>
-      <section className="card lead-card">
-        <Group justify="space-between" mb="sm" gap={6}>
-          <Title order={2}>{t('rates')}</Title>
+      </Card>
+      <Card
+        title={t('rates')}
+        aside={
           <Group gap="md" className="soft legend">
             <span data-of="now">{t('out')}</span>
             <span data-of="before">{t('in')}</span>
           </Group>
-        </Group>
+        }
+      >
         <Bars
           bars={flow.map((one) => ({
             ...{ at: one.at, label: at(one.at) },
@@ -170,7 +162,7 @@ function Charts({ flow }: { flow: readonly Flow[] }) {
           every={15}
           height={140}
         />
-      </section>
+      </Card>
     </>
   );
 }
@@ -179,37 +171,29 @@ function Shards({ queue }: { queue: Queue }) {
   const t = useTranslations('queue');
   const format = useFormatter();
   return (
-    <table className="list inset">
-      <thead>
-        <tr>
-          <th scope="col">{t('shard')}</th>
-          <th scope="col" className="number" data-keep>
-            {t('waiting')}
-          </th>
-          <th scope="col" className="number">
-            {t('active')}
-          </th>
-          <th scope="col" className="number" data-keep>
-            {t('failed')}
-          </th>
+    <Table
+      inset
+      columns={[
+        t('shard'),
+        { text: t('waiting'), number: true, keep: true },
+        { text: t('active'), number: true },
+        { text: t('failed'), number: true, keep: true },
+      ]}
+    >
+      {queue.shards.map(({ shard, waiting, active, failed, inUse }) => (
+        <tr key={shard}>
+          <td>
+            {shard} {!inUse && <span className="soft">{t('leftOver')}</span>}
+          </td>
+          <td className="number" data-keep>
+            {format.number(waiting)}
+          </td>
+          <td className="number">{format.number(active)}</td>
+          <td className="number" data-keep>
+            {format.number(failed)}
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {queue.shards.map(({ shard, waiting, active, failed, inUse }) => (
-          <tr key={shard}>
-            <td>
-              {shard} {!inUse && <span className="soft">{t('leftOver')}</span>}
-            </td>
-            <td className="number" data-keep>
-              {format.number(waiting)}
-            </td>
-            <td className="number">{format.number(active)}</td>
-            <td className="number" data-keep>
-              {format.number(failed)}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }

@@ -1,101 +1,57 @@
-import { Alert, Select, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { Select, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
 import { api } from '../api.ts';
 import { linkChoices, useLinks } from '../lead-filters.tsx';
-import { Changes, RunProgress, TryThenRun } from '../parts/run.tsx';
-import { Failure } from '../parts/standing.tsx';
+import { Changes, TryThenRun, useTried } from '../parts/run.tsx';
+import { typed } from '../parts/typed.ts';
 import type { Workspace } from '../session.tsx';
 import { Back, ofWorkspace, PageHead } from '../shell.tsx';
 
 export default ofWorkspace(ReadAgainPage, 'operator');
 
-function ReadAgainPage({ workspace }: { workspace: Workspace }) {
-  const t = useTranslations('readAgain');
-  return (
-    <>
-      <PageHead title={t('title')} before={<Back to="/imports" label={t('back')} />} />
-      <div className="page-body narrow">
-        <ReadAgain workspace={workspace} />
-      </div>
-    </>
-  );
-}
-
 /** Stored posts of a link, under its present mapping: what that would change is shown first. */
-function ReadAgain({ workspace }: { workspace: Workspace }) {
+function ReadAgainPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('readAgain');
   const [params] = useSearchParams();
   const links = useLinks(workspace.id);
   const [linkId, setLinkId] = useState(params.get('link'));
   const [from, setFrom] = useState('');
-  const [runId, setRunId] = useState<string | null>(null);
-  const read = useMutation({
-    mutationFn: (dryRun: boolean) =>
-      api.post('/api/links/{linkId}/read-again', {
-        path: { linkId: linkId ?? '' },
-        body: { dryRun, ...(from !== '' && { since: new Date(from).toISOString() }) },
-      }),
-    onSuccess: (answer) => {
-      if ('id' in answer) setRunId(answer.id);
-    },
-  });
-  const preview = read.data !== undefined && 'counts' in read.data ? read.data : null;
+  const tried = useTried((dryRun) =>
+    api.post('/api/links/{linkId}/read-again', {
+      path: { linkId: linkId ?? '' },
+      body: { dryRun, ...(from !== '' && { since: new Date(from).toISOString() }) },
+    }),
+  );
+  const { preview, edited } = tried;
   return (
-    <Stack gap="md">
-      <Text size="sm" c="var(--soft)">
-        {t('hint')}
-      </Text>
-      <Select
-        label={t('link')}
-        searchable
-        allowDeselect={false}
-        data={linkChoices(links.data)}
-        value={linkId}
-        onChange={(value) => {
-          read.reset();
-          setLinkId(value);
-        }}
-      />
-      <TextInput
-        type="datetime-local"
-        label={t('from')}
-        value={from}
-        onChange={({ currentTarget: { value } }) => {
-          read.reset();
-          setFrom(value);
-        }}
-      />
-      {read.error !== null && <Failure error={read.error} />}
-      {preview !== null && (
-        <Alert
-          color="pine"
-          variant="light"
-          role="status"
-          title={t('would', { changed: preview.counts.changed, read: preview.counts.read })}
-        >
-          <Changes changes={preview.changes} />
-        </Alert>
-      )}
-      {runId !== null ? (
-        <RunProgress
-          runId={runId}
-          describe={({ progress }) =>
-            t('done', { changed: progress['changed'] ?? 0, read: progress['read'] ?? 0 })
-          }
+    <>
+      <PageHead title={t('title')} before={<Back to="/imports" label={t('back')} />} />
+      <Stack gap="md" className="page-body narrow">
+        <Text size="sm" c="var(--soft)">
+          {t('hint')}
+        </Text>
+        <Select
+          label={t('link')}
+          searchable
+          allowDeselect={false}
+          data={linkChoices(links.data)}
+          value={linkId}
+          onChange={edited(setLinkId)}
         />
-      ) : (
+        <TextInput type="datetime-local" label={t('from')} {...typed(from, edited(setFrom))} />
         <TryThenRun
-          act={read}
-          tried={preview !== null}
+          tried={tried}
+          would={preview && t('would', preview.counts)}
           changes={(preview?.counts.changed ?? 0) > 0}
           disabled={linkId === null}
-          preview={t('preview')}
-          start={t('start')}
-        />
-      )}
-    </Stack>
+          labels={{ preview: t('preview'), start: t('start') }}
+          describe={({ progress: { changed = 0, read = 0 } }) => t('done', { changed, read })}
+        >
+          <Changes changes={preview?.changes ?? []} />
+        </TryThenRun>
+      </Stack>
+    </>
   );
 }

@@ -1,7 +1,6 @@
-import { Tabs } from '@mantine/core';
 import type { ComponentType } from 'react';
 import { useTranslations } from 'use-intl';
-import { useSearchParams } from 'wouter';
+import { AddressTabs } from '../parts/address-tabs.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { Fields } from '../settings/fields.tsx';
 import { Operators } from '../settings/operators.tsx';
@@ -28,31 +27,19 @@ export default ofWorkspace(SettingsPage);
 function SettingsPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('settings');
   const { may } = useSession();
-  const [params, setParams] = useSearchParams();
-  const tabs = TABS.filter(([, everywhere]) => !everywhere || may('administrator'));
-  const [tab] = tabs.find(([name]) => name === params.get('tab')) ?? TABS[0];
   return (
     <>
       <PageHead title={t('title')} />
-      <Tabs
-        className="page-body"
-        keepMounted={false}
-        value={tab}
-        onChange={(next) => setParams({ tab: next ?? 'workspace' }, { replace: true })}
-      >
-        <Tabs.List mb="md">
-          {tabs.map(([name]) => (
-            <Tabs.Tab key={name} value={name}>
-              {t(`tab.${name}`)}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        {tabs.map(([name, , Panel]) => (
-          <Tabs.Panel key={name} value={name}>
-            <Panel workspace={workspace} />
-          </Tabs.Panel>
-        ))}
-      </Tabs>
+      <div className="page-body">
+        <AddressTabs
+          tabs={TABS.filter(([, everywhere]) => !everywhere || may('administrator')).map(
+            ([name, , Panel]) => ({
+              ...{ name, label: t(`tab.${name}`) },
+              panel: <Panel workspace={workspace} />,
+            }),
+          )}
+        />
+      </div>
     </>
   );
 }

@@ -1,7 +1,7 @@
 import { useMessages } from 'use-intl';
 
 /** Says what a code of the API means; one that has no words is said as it is. */
-export function useCode(of: 'code' | 'held' = 'code'): (code: string) => string {
+export function useCode(of: 'code' | 'held' | 'note' = 'code'): (code: string) => string {
   const messages = useMessages();
   return (code) => new Map(Object.entries(messages[of])).get(code) ?? code;
 }

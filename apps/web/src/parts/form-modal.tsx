@@ -7,7 +7,6 @@ import { Failure } from './standing.tsx';
 export function FormModal({
   title,
   label = title,
-  opened,
   close,
   act,
   danger = false,
@@ -18,7 +17,6 @@ export function FormModal({
   title: string;
   /** Of the button that does it. */
   label?: string;
-  opened: boolean;
   close: () => void;
   act: { mutate: () => void; isPending: boolean; error: Error | null };
   /** Whether it cannot be undone. */
@@ -30,12 +28,7 @@ export function FormModal({
 }) {
   const t = useTranslations('standing');
   return (
-    <Modal
-      opened={opened}
-      onClose={close}
-      title={title}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Modal opened onClose={close} title={title} closeButtonProps={{ 'aria-label': t('close') }}>
       <form
         noValidate
         onSubmit={(event) => {

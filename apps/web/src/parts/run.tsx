@@ -1,9 +1,10 @@
 import { Alert, Badge, Button, Group, Progress, Text } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
 import { type Answer, api } from '../api.ts';
+import { useChange } from '../change.ts';
 import { useSession } from '../session.tsx';
 import { Failure } from './standing.tsx';
 
@@ -14,7 +15,7 @@ const LOOK_EVERY_MS = 1_000;
 /** A run as it goes on, in whatever process it does. */
 export const useRun = (runId: string | null) =>
   useQuery({
-    queryKey: ['run', runId],
+    queryKey: ['runs', runId],
     enabled: runId !== null,
     queryFn: () => api.get('/api/runs/{runId}', { path: { runId: runId ?? '' } }),
     refetchInterval: ({ state: { data } }) =>
@@ -66,20 +67,10 @@ export function RunProgress({
 }) {
   const t = useTranslations('run');
   const { may } = useSession();
-  const queries = useQueryClient();
   const { data: run, error } = useRun(runId);
-  const act = useMutation({
-    mutationFn: (what: 'stop' | 'resume') => {
-      const path = { runId };
-      return what === 'stop'
-        ? api.post('/api/runs/{runId}/stop', { path })
-        : api.post('/api/runs/{runId}/resume', { path });
-    },
-    onSuccess: async (changed) => {
-      queries.setQueryData(['run', runId], changed);
-      await queries.invalidateQueries({ queryKey: ['runs'] });
-    },
-  });
+  const act = useChange(['runs'], (what: 'stop' | 'resume') =>
+    api.post(`/api/runs/{runId}/${what}`, { path: { runId } }),
+  );
   if (error !== null) return <Failure error={error} />;
   if (run === undefined) return null;
   const part = run.state === 'done' ? 1 : partOf(run);
@@ -143,40 +134,74 @@ export function Changes({
   );
 }
 
-/** The buttons of a run that is tried first: it begins once a try said that it would change something. */
+const isRun = (answer: object): answer is Run => 'id' in answer;
+
+/** A run that is tried first: what the try said, and the run once it has begun. `edited`: what was tried is not asked. */
+export function useTried<T extends object>(ask: (dryRun: boolean) => Promise<T | Run>) {
+  const [runId, setRunId] = useState<string | null>(null);
+  const act = useMutation({
+    mutationFn: ask,
+    onSuccess: (answer) => isRun(answer) && setRunId(answer.id),
+  });
+  const preview = act.data === undefined || isRun(act.data) ? null : act.data;
+  const edited =
+    <V,>(set: (value: V) => void) =>
+    (value: V) => {
+      act.reset();
+      set(value);
+    };
+  return { act, runId, preview, edited };
+}
+
+/** The end of a form whose run is tried first: it can begin once a try said that it would change something. */
 export function TryThenRun({
-  act,
-  tried,
+  tried: { act, runId },
+  would,
   changes,
   disabled = false,
-  preview,
-  start,
+  labels,
+  describe,
+  children,
 }: {
-  act: { mutate: (dryRun: boolean) => void; isPending: boolean; variables: boolean | undefined };
-  tried: boolean;
+  tried: Pick<ReturnType<typeof useTried>, 'act' | 'runId'>;
+  /** What the try said, in words; null: there was none. */
+  would: string | null;
   /** Whether the try found something to change. */
   changes: boolean;
   disabled?: boolean;
-  preview: string;
-  start: string;
+  labels: { preview: string; start: string };
+  describe: (run: Run) => ReactNode;
+  children: ReactNode;
 }) {
   return (
-    <Group justify="flex-end">
-      <Button
-        variant={tried ? 'default' : 'filled'}
-        disabled={disabled}
-        loading={act.isPending && act.variables === true}
-        onClick={() => act.mutate(true)}
-      >
-        {preview}
-      </Button>
-      <Button
-        disabled={!changes}
-        loading={act.isPending && act.variables === false}
-        onClick={() => act.mutate(false)}
-      >
-        {start}
-      </Button>
-    </Group>
+    <>
+      {act.error !== null && <Failure error={act.error} />}
+      {would !== null && (
+        <Alert color="pine" variant="light" role="status" title={would}>
+          {children}
+        </Alert>
+      )}
+      {runId !== null ? (
+        <RunProgress runId={runId} describe={describe} />
+      ) : (
+        <Group justify="flex-end">
+          <Button
+            variant={would === null ? 'filled' : 'default'}
+            disabled={disabled}
+            loading={act.isPending && act.variables}
+            onClick={() => act.mutate(true)}
+          >
+            {labels.preview}
+          </Button>
+          <Button
+            disabled={!changes}
+            loading={act.isPending && !act.variables}
+            onClick={() => act.mutate(false)}
+          >
+            {labels.start}
+          </Button>
+        </Group>
+      )}
+    </>
   );
 }

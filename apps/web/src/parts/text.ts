@@ -1,3 +1,10 @@
+/** What is typed a line each. */
+export const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
+
 /** A value of a field as people read it: several values one after another. */
 export function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.map(textOf).join(', ');

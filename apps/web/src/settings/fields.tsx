@@ -1,12 +1,14 @@
-import { Badge, Button, Group, Menu, Select, Text, Textarea, TextInput } from '@mantine/core';
+import { Badge, Menu, Select, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { type Answer, api, type Body, faultsOf } from '../api.ts';
 import { useChange } from '../change.ts';
 import { useFields } from '../lead-filters.tsx';
 import { FormModal } from '../parts/form-modal.tsx';
-import { Icon } from '../parts/icon.tsx';
 import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
+import { Table } from '../parts/table.tsx';
+import { SettingsHead } from './settings-head.tsx';
+import { linesOf } from '../parts/text.ts';
 import { useSession, type Workspace } from '../session.tsx';
 import { MoreMenu } from '../parts/more-menu.tsx';
 import { typed } from '../parts/typed.ts';
@@ -31,59 +33,46 @@ export function Fields({ workspace }: { workspace: Workspace }) {
   if (fields.isPending) return <Waiting />;
   return (
     <>
-      <Group justify="space-between" mb="sm" align="flex-start">
-        <Text size="sm" c="var(--soft)" maw={520}>
-          {t('hint')}
-        </Text>
-        {acts && (
-          <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setEdited('new')}>
-            {t('new')}
-          </Button>
-        )}
-      </Group>
+      <SettingsHead hint={t('hint')} label={t('new')} add={acts ? () => setEdited('new') : null} />
       {fields.data.length === 0 ? (
         <Nothing icon="columns" title={t('none')} />
       ) : (
-        <table className="list inset">
-          <thead>
-            <tr>
-              <th scope="col">{t('label')}</th>
-              <th scope="col">{t('name')}</th>
-              <th scope="col">{t('type')}</th>
-              <th scope="col">{t('options')}</th>
-              <th scope="col" data-keep>
-                <span className="visually-hidden">{t('more')}</span>
-              </th>
+        <Table
+          inset
+          columns={[
+            t('label'),
+            t('name'),
+            t('type'),
+            t('options'),
+            { text: t('more'), keep: true, unseen: true },
+          ]}
+        >
+          {fields.data.map((field) => (
+            <tr key={field.id}>
+              <td>
+                {field.label} {field.archived && <Badge color="gray">{t('archived')}</Badge>}
+                <span className="under">{field.name}</span>
+              </td>
+              <td>
+                <code>{field.name}</code>
+              </td>
+              <td>{typeName(t, field.type)}</td>
+              <td>{field.options.join(', ') || <span className="soft">–</span>}</td>
+              <td data-keep className="number">
+                {acts && (
+                  <MoreMenu quiet label={t('moreOf', { name: field.label })}>
+                    <Menu.Item onClick={() => setEdited(field)}>{t('rename')}</Menu.Item>
+                    {!field.archived && (
+                      <Menu.Item color="red" onClick={() => setArchived(field)}>
+                        {t('archive')}
+                      </Menu.Item>
+                    )}
+                  </MoreMenu>
+                )}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {fields.data.map((field) => (
-              <tr key={field.id}>
-                <td>
-                  {field.label} {field.archived && <Badge color="gray">{t('archived')}</Badge>}
-                  <span className="under">{field.name}</span>
-                </td>
-                <td>
-                  <code>{field.name}</code>
-                </td>
-                <td>{typeName(t, field.type)}</td>
-                <td>{field.options.join(', ') || <span className="soft">–</span>}</td>
-                <td data-keep className="number">
-                  {acts && (
-                    <MoreMenu quiet label={t('moreOf', { name: field.label })}>
-                      <Menu.Item onClick={() => setEdited(field)}>{t('rename')}</Menu.Item>
-                      {!field.archived && (
-                        <Menu.Item color="red" onClick={() => setArchived(field)}>
-                          {t('archive')}
-                        </Menu.Item>
-                      )}
-                    </MoreMenu>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
       {edited !== null && (
         <Edit
@@ -134,10 +123,7 @@ function Edit({
           ...texts,
           type,
           ...(hasOptions(type) && {
-            options: options
-              .split('\n')
-              .map((line) => line.trim())
-              .filter(Boolean),
+            options: linesOf(options),
           }),
         },
       });
@@ -147,7 +133,6 @@ function Edit({
   const fault = faultsOf(save.error);
   return (
     <FormModal
-      opened
       close={close}
       title={field === null ? t('new') : t('rename')}
       label={t('save')}
@@ -207,7 +192,7 @@ function Archive({
     close,
   );
   return (
-    <FormModal opened close={close} title={t('archive')} act={archive} danger>
+    <FormModal close={close} title={t('archive')} act={archive} danger>
       <Text size="sm">{t('archiveHint', { name: field.label })}</Text>
     </FormModal>
   );

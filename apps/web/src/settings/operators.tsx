@@ -1,23 +1,14 @@
-import {
-  Badge,
-  Button,
-  Group,
-  Menu,
-  PasswordInput,
-  Select,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Badge, Group, Menu, PasswordInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { type Answer, api, faultsOf } from '../api.ts';
 import { useChange } from '../change.ts';
 import { FormModal } from '../parts/form-modal.tsx';
-import { Icon } from '../parts/icon.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { SettingsHead } from './settings-head.tsx';
 import { ROLES, type Role, useSession } from '../session.tsx';
 import { MoreMenu } from '../parts/more-menu.tsx';
 import { typed } from '../parts/typed.ts';
@@ -40,77 +31,65 @@ export function Operators() {
   const close = () => setAsked(null);
   return (
     <>
-      <Group justify="space-between" mb="sm" align="flex-start">
-        <Text size="sm" c="var(--soft)" maw={520}>
-          {t('hint')}
-        </Text>
-        <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setAsked('add')}>
-          {t('add')}
-        </Button>
-      </Group>
-      <table className="list inset">
-        <thead>
-          <tr>
-            <th scope="col">{t('name')}</th>
-            <th scope="col">{t('roles')}</th>
-            <th scope="col">{t('factor')}</th>
-            <th scope="col">{t('since')}</th>
-            <th scope="col" data-keep>
-              <span className="visually-hidden">{t('more')}</span>
-            </th>
+      <SettingsHead hint={t('hint')} label={t('add')} add={() => setAsked('add')} />
+      <Table
+        inset
+        columns={[
+          t('name'),
+          t('roles'),
+          t('factor'),
+          t('since'),
+          { text: t('more'), keep: true, unseen: true },
+        ]}
+      >
+        {data.map((operator) => (
+          <tr key={operator.id}>
+            <td>
+              {operator.name} {operator.name === me.name && <Badge color="gray">{t('you')}</Badge>}
+              <span className="under">
+                {[
+                  ...(operator.role === null ? [] : [t(`role.${operator.role}`)]),
+                  ...operator.workspaces.map(
+                    ({ workspaceId, role }) => `${nameOf(workspaceId)}: ${t(`role.${role}`)}`,
+                  ),
+                ].join(' · ')}
+              </span>
+            </td>
+            <td className="wraps">
+              {operator.role !== null && <Badge>{t(`role.${operator.role}`)}</Badge>}{' '}
+              {operator.workspaces.map(({ workspaceId, role }) => (
+                <Badge key={workspaceId} color="blue">
+                  {nameOf(workspaceId)}: {t(`role.${role}`)}
+                </Badge>
+              ))}
+            </td>
+            <td>{t(operator.hasSecondFactor ? 'hasFactor' : 'noFactor')}</td>
+            <td>
+              <Time at={operator.createdAt} />
+            </td>
+            <td data-keep className="number">
+              <MoreMenu quiet label={t('moreOf', { name: operator.name })}>
+                <Menu.Item onClick={() => setAsked({ what: 'access', operator })}>
+                  {t('access')}
+                </Menu.Item>
+                <Menu.Item onClick={() => setAsked({ what: 'password', operator })}>
+                  {t('newPassword')}
+                </Menu.Item>
+                {operator.hasSecondFactor && (
+                  <Menu.Item onClick={() => setAsked({ what: 'factor', operator })}>
+                    {t('dropFactor')}
+                  </Menu.Item>
+                )}
+                {operator.name !== me.name && (
+                  <Menu.Item color="red" onClick={() => setAsked({ what: 'remove', operator })}>
+                    {t('remove')}
+                  </Menu.Item>
+                )}
+              </MoreMenu>
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {data.map((operator) => (
-            <tr key={operator.id}>
-              <td>
-                {operator.name}{' '}
-                {operator.name === me.name && <Badge color="gray">{t('you')}</Badge>}
-                <span className="under">
-                  {[
-                    ...(operator.role === null ? [] : [t(`role.${operator.role}`)]),
-                    ...operator.workspaces.map(
-                      ({ workspaceId, role }) => `${nameOf(workspaceId)}: ${t(`role.${role}`)}`,
-                    ),
-                  ].join(' · ')}
-                </span>
-              </td>
-              <td className="wraps">
-                {operator.role !== null && <Badge>{t(`role.${operator.role}`)}</Badge>}{' '}
-                {operator.workspaces.map(({ workspaceId, role }) => (
-                  <Badge key={workspaceId} color="blue">
-                    {nameOf(workspaceId)}: {t(`role.${role}`)}
-                  </Badge>
-                ))}
-              </td>
-              <td>{t(operator.hasSecondFactor ? 'hasFactor' : 'noFactor')}</td>
-              <td>
-                <Time at={operator.createdAt} />
-              </td>
-              <td data-keep className="number">
-                <MoreMenu quiet label={t('moreOf', { name: operator.name })}>
-                  <Menu.Item onClick={() => setAsked({ what: 'access', operator })}>
-                    {t('access')}
-                  </Menu.Item>
-                  <Menu.Item onClick={() => setAsked({ what: 'password', operator })}>
-                    {t('newPassword')}
-                  </Menu.Item>
-                  {operator.hasSecondFactor && (
-                    <Menu.Item onClick={() => setAsked({ what: 'factor', operator })}>
-                      {t('dropFactor')}
-                    </Menu.Item>
-                  )}
-                  {operator.name !== me.name && (
-                    <Menu.Item color="red" onClick={() => setAsked({ what: 'remove', operator })}>
-                      {t('remove')}
-                    </Menu.Item>
-                  )}
-                </MoreMenu>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
       {asked === 'add' && <Add close={close} />}
       {asked !== null && asked !== 'add' && <Change {...asked} close={close} />}
     </>
@@ -176,7 +155,7 @@ function Add({ close }: { close: () => void }) {
   );
   const fault = faultsOf(add.error);
   return (
-    <FormModal opened close={close} title={t('add')} act={add}>
+    <FormModal close={close} title={t('add')} act={add}>
       <TextInput
         label={t('name')}
         autoComplete="off"
@@ -215,7 +194,6 @@ export function Password({
       label={label}
       {...(isNew && { description: t('passwordHint') })}
       autoComplete={isNew ? 'new-password' : 'current-password'}
-      size="xs"
       visibilityToggleButtonProps={{ tabIndex: 0, 'aria-label': t('showPassword') }}
       value={value}
       error={error}
@@ -253,7 +231,6 @@ function Change({ what, operator, close }: { what: Asked; operator: Operator; cl
   };
   return (
     <FormModal
-      opened
       close={close}
       title={`${titles[what]}: ${operator.name}`}
       label={titles[what]}

@@ -1,8 +1,9 @@
 import { Button, NumberInput, Radio, Stack, Text } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { type Answer, api } from '../api.ts';
+import { useChange } from '../change.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
@@ -80,7 +81,6 @@ function Change({
   close: () => void;
 }) {
   const t = useTranslations('settings.retention');
-  const queries = useQueryClient();
   const [own, setOwn] = useState(policy.by === 'workspace');
   const [days, setDays] = useState<number | string>(policy.days ?? 365);
   const path = { workspaceId: workspace.id };
@@ -94,20 +94,17 @@ function Change({
         query: { kind: policy.kind, days: wanted ?? 1 },
       }),
   });
-  const save = useMutation({
-    mutationFn: () =>
+  const save = useChange(
+    ['retention', workspace.id],
+    () =>
       api.post('/api/workspaces/{workspaceId}/retention', {
         path,
         body: { kind: policy.kind, days: wanted },
       }),
-    onSuccess: (saved) => {
-      queries.setQueryData(['retention', workspace.id], saved);
-      close();
-    },
-  });
+    close,
+  );
   return (
     <FormModal
-      opened
       close={close}
       title={t(`kind.${policy.kind}`)}
       label={t('save')}
@@ -121,8 +118,8 @@ function Change({
         onChange={(value) => setOwn(value === 'own')}
       >
         <Stack gap={8}>
-          <Radio size="xs" value="installation" label={t('asInstallation')} />
-          <Radio size="xs" value="own" label={t('ownDays')} />
+          <Radio value="installation" label={t('asInstallation')} />
+          <Radio value="own" label={t('ownDays')} />
         </Stack>
       </Radio.Group>
       {own && (

@@ -1,14 +1,15 @@
-import { Badge, Button, Group, NumberInput, Text, TextInput } from '@mantine/core';
+import { Badge, Button, NumberInput, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNow, useTranslations } from 'use-intl';
 import { type Answer, api, faultsOf } from '../api.ts';
 import { useChange } from '../change.ts';
 import { FormModal } from '../parts/form-modal.tsx';
-import { Icon } from '../parts/icon.tsx';
 import { Secret } from '../parts/secret.tsx';
 import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { SettingsHead } from './settings-head.tsx';
 import { type Role, useSession } from '../session.tsx';
 import { RoleFields } from './operators.tsx';
 import { typed } from '../parts/typed.ts';
@@ -42,67 +43,56 @@ export function Tokens() {
   };
   return (
     <>
-      <Group justify="space-between" mb="sm" align="flex-start">
-        <Text size="sm" c="var(--soft)" maw={520}>
-          {t('hint')}
-        </Text>
-        <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setMaking(true)}>
-          {t('new')}
-        </Button>
-      </Group>
+      <SettingsHead hint={t('hint')} label={t('new')} add={() => setMaking(true)} />
       {data.length === 0 ? (
         <Nothing icon="key" title={t('none')} />
       ) : (
-        <table className="list inset">
-          <thead>
-            <tr>
-              <th scope="col">{t('name')}</th>
-              <th scope="col">{t('role')}</th>
-              <th scope="col">{t('by')}</th>
-              <th scope="col">{t('used')}</th>
-              <th scope="col">{t('ends')}</th>
-              <th scope="col" data-keep>
-                <span className="visually-hidden">{t('revoke')}</span>
-              </th>
+        <Table
+          inset
+          columns={[
+            t('name'),
+            t('role'),
+            t('by'),
+            t('used'),
+            t('ends'),
+            { text: t('revoke'), keep: true, unseen: true },
+          ]}
+        >
+          {data.map((token) => (
+            <tr key={token.id} data-ended={ended(token) || undefined}>
+              <td>
+                {token.name}
+                <span className="under">
+                  {roles(token.role)}, {whereOf(token)} · {endOf(token)}
+                </span>
+              </td>
+              <td>
+                {roles(token.role)}, {whereOf(token)}
+              </td>
+              <td>{token.createdBy}</td>
+              <td>
+                {token.lastUsedAt === null ? (
+                  <span className="soft">{t('never')}</span>
+                ) : (
+                  <Time at={token.lastUsedAt} near />
+                )}
+              </td>
+              <td>{endOf(token)}</td>
+              <td data-keep className="number">
+                {!ended(token) && (
+                  <Button
+                    variant="subtle"
+                    color="red"
+                    aria-label={t('revokeOf', { name: token.name })}
+                    onClick={() => setRevoked(token)}
+                  >
+                    {t('revoke')}
+                  </Button>
+                )}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {data.map((token) => (
-              <tr key={token.id} data-ended={ended(token) || undefined}>
-                <td>
-                  {token.name}
-                  <span className="under">
-                    {roles(token.role)}, {whereOf(token)} · {endOf(token)}
-                  </span>
-                </td>
-                <td>
-                  {roles(token.role)}, {whereOf(token)}
-                </td>
-                <td>{token.createdBy}</td>
-                <td>
-                  {token.lastUsedAt === null ? (
-                    <span className="soft">{t('never')}</span>
-                  ) : (
-                    <Time at={token.lastUsedAt} near />
-                  )}
-                </td>
-                <td>{endOf(token)}</td>
-                <td data-keep className="number">
-                  {!ended(token) && (
-                    <Button
-                      variant="subtle"
-                      color="red"
-                      aria-label={t('revokeOf', { name: token.name })}
-                      onClick={() => setRevoked(token)}
-                    >
-                      {t('revoke')}
-                    </Button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
       {making && <New close={() => setMaking(false)} />}
       {revoked !== null && <Revoke token={revoked} close={() => setRevoked(null)} />}
@@ -127,7 +117,6 @@ function New({ close }: { close: () => void }) {
   const fault = faultsOf(create.error);
   return (
     <FormModal
-      opened
       close={close}
       title={t('new')}
       label={t('create')}
@@ -169,7 +158,7 @@ function Revoke({ token, close }: { token: Token; close: () => void }) {
     close,
   );
   return (
-    <FormModal opened close={close} title={t('revoke')} act={revoke} danger>
+    <FormModal close={close} title={t('revoke')} act={revoke} danger>
       <Text size="sm">{t('revokeHint', { name: token.name })}</Text>
     </FormModal>
   );

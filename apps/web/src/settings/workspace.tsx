@@ -9,6 +9,7 @@ import { useChange } from '../change.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Failure } from '../parts/standing.tsx';
+import { linesOf } from '../parts/text.ts';
 import { useSession, type Workspace } from '../session.tsx';
 import { PageForm } from '../parts/page-form.tsx';
 import { typed } from '../parts/typed.ts';
@@ -29,7 +30,7 @@ export function WorkspaceSettings({ workspace }: { workspace: Workspace }) {
       path: { workspaceId: workspace.id },
       body: {
         timeZone: zone.trim(),
-        dummyPhones: phones.split('\n').filter((line) => line.trim() !== ''),
+        dummyPhones: linesOf(phones),
         dummyClasses: CLASSES.filter((one) => classes.includes(one)),
       },
     }),
@@ -120,7 +121,6 @@ function RemoveWorkspace({ workspace, close }: { workspace: Workspace; close: ()
   );
   return (
     <FormModal
-      opened
       danger
       close={close}
       title={t('removeTitle', { name: workspace.name })}
@@ -156,7 +156,7 @@ function NewWorkspace({ close }: { close: () => void }) {
   );
   const fault = faultsOf(create.error);
   return (
-    <FormModal opened close={close} title={t('new')} label={t('create')} act={create}>
+    <FormModal close={close} title={t('new')} label={t('create')} act={create}>
       <TextInput label={t('name')} error={fault('/name')} {...typed(name, setName)} />
       <TextInput
         label={t('country')}

@@ -1,0 +1,47 @@
+import { Skeleton } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+/** What a column is called; `keep`: on a telephone too, where the first cell says what the others do. */
+type Column = string | { text: string; keep?: true; number?: true; unseen?: true };
+
+/** A list, a row a thing. `waits`: its rows are on their way. */
+export function Table({
+  columns,
+  inset = false,
+  waits = false,
+  children,
+}: {
+  columns: readonly Column[];
+  inset?: boolean;
+  waits?: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <table className={inset ? 'list inset' : 'list'} aria-busy={waits}>
+      <thead>
+        <tr>
+          {columns.map((column) => {
+            const { text, keep, number, unseen } =
+              typeof column === 'string' ? { text: column } : column;
+            return (
+              <th key={text} scope="col" data-keep={keep} className={number && 'number'}>
+                {unseen ? <span className="visually-hidden">{text}</span> : text}
+              </th>
+            );
+          })}
+        </tr>
+      </thead>
+      <tbody>
+        {waits
+          ? [1, 2, 3].map((one) => (
+              <tr key={one}>
+                <td colSpan={columns.length}>
+                  <Skeleton height={18} />
+                </td>
+              </tr>
+            ))
+          : children}
+      </tbody>
+    </table>
+  );
+}
