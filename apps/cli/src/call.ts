@@ -37,6 +37,12 @@ export async function call<I extends TObject, O>(
   throw new Failure(showable(sentence), STATUS[result.code] ?? EXIT.failed);
 }
 
+/** What to type next if there is nothing of a name or id: the list of its noun. */
+export const unknownIn = (noun: string): NonNullable<CallOptions['words']> => ({
+  'not-found': ({ detail }) =>
+    `${detail.replace(/\.$/, '')}; leadgate ${noun} list shows those there are.`,
+});
+
 const STATUS: Partial<Record<RefusalCode, ExitStatus>> = {
   invalid: EXIT.usage,
   erased: EXIT.erased,

@@ -59,7 +59,7 @@ export async function findWorkspace(store: Store, nameOrId: string): Promise<Wor
 /** The ids of what the options `--workspace` and `--link` name. */
 export async function namedIds(
   { session }: Context,
-  { workspace, link }: { workspace?: string; link?: string },
+  { workspace, link }: { workspace?: string | undefined; link?: string | undefined },
 ): Promise<{ workspaceId?: string; linkId?: string }> {
   const store = session.store();
   return {

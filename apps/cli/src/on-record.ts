@@ -3,36 +3,21 @@ import type { Command } from 'commander';
 import { whoActs } from './call.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 
-/** Verbs that only look, unless told to `--show` personal data. Whatever else a command is called, it acts, and is recorded. */
-export const LOOKS: ReadonlySet<string> = new Set([
-  ...['list', 'show', 'find', 'duplicates', 'stats', 'doctor', 'tail', 'audit', 'reads', 'changes'],
-]);
+/** Commands that only look, unless told to `--show` personal data. Whatever else a command is called, it acts, and is recorded. */
+export const LOOKS: ReadonlySet<string> = new Set(['list', 'doctor', 'tail']);
 
 /** Nouns whose commands run operations, which put themselves on record. */
 export const RUN: ReadonlySet<string> = new Set([
   ...['workspace', 'field', 'link', 'lead', 'submission', 'held', 'rejected', 'failed', 'queue'],
-  ...['operator', 'token', 'endpoint', 'delivery', 'consent', 'retention', 'run', 'replay'],
+  ...['operator', 'token', 'endpoint', 'delivery', 'consent', 'retention', 'run', 'replay', 'key'],
+  ...['alarm', 'ledger', 'series', 'audit', 'reads'],
 ]);
 
 /**
  * Options that say on what a command acts, or how far. Others are not kept: they may hold what is
- * about a person (`rejected mend --set`), or a secret.
+ * about a person, or a secret.
  */
-const TELLING: ReadonlySet<string> = new Set([
-  ...['workspace', 'link', 'lead', 'role', 'reason', 'code', 'since', 'until', 'outcome', 'note'],
-  ...[
-    'all',
-    'lenient',
-    'state',
-    'label',
-    'at',
-    'never',
-    'before',
-    'overlap',
-    'format',
-    'timeColumn',
-  ],
-]);
+const TELLING: ReadonlySet<string> = new Set(['link', 'lenient', 'format', 'timeColumn']);
 
 /** What one command line does, for the audit log. */
 interface Recorder {
@@ -75,19 +60,16 @@ export function createRecorder(openStore: () => Store, { env }: Pick<Io, 'env'>)
   };
 }
 
-/** The first word: of `held release` it is `held`, of `replay` itself. */
+/** The first word: of `shards drain` it is `shards`, of `import` itself. */
 export const nounOf = (command: Command): string =>
   command.parent?.parent == null ? command.name() : command.parent.name();
 
-/** `held.release`, as the console names it. */
+/** `shards.drain`, as the console would name it. */
 function actionOf(command: Command): string {
   const path: string[] = [];
   for (let at: Command | null = command; at?.parent != null; at = at.parent)
     path.unshift(at.name());
-  const name = path.join('.');
-  const all =
-    command.opts()['all'] === true || (name === 'failed.retry' && command.args.length === 0);
-  return all ? `${name}-all` : name;
+  return path.join('.');
 }
 
 function subjectOf(command: Command): Record<string, string> {

@@ -1,5 +1,6 @@
 import { isUuid } from '@leadgate/store';
-import { InvalidArgumentError } from 'commander';
+import { ROLES } from '@leadgate/contract';
+import { InvalidArgumentError, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -17,6 +18,13 @@ export function readDuration(text: string): number | null {
   const match = /^(\d{1,9})([smhdw])$/.exec(text.trim());
   const seconds = Number(match?.[1]) * (SECONDS[match?.[2] ?? ''] ?? Number.NaN);
   return Number.isFinite(seconds) && seconds <= LONGEST ? seconds : null;
+}
+
+/** Reads an option's duration in seconds, for commander. */
+export function duration(text: string): number {
+  const found = readDuration(text);
+  if (found !== null) return found;
+  throw new InvalidArgumentError('Write it as 0, 90s, 30m, 12h, 7d or 2w.');
 }
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -68,6 +76,15 @@ export function wholeNumber(text: string): number {
     throw new InvalidArgumentError('It is a whole number, at least 1.');
   return value;
 }
+
+/** What somebody, or a program, may do: `--role`, which has to be said. */
+export const roleOption = (choices: readonly string[] = ROLES): Option =>
+  new Option(
+    '--role <role>',
+    'viewer: sees, personal data masked; operator: sees and acts; administrator: chooses who may',
+  )
+    .choices(choices)
+    .makeOptionMandatory();
 
 /** An id as typed; `what` it is of, for the Failure if it is none. */
 export function readId(text: string, what: string): string {

@@ -1,9 +1,9 @@
 import { loadNoun } from '@leadgate/operations';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
-import { findWorkspace } from '../named.ts';
-import { shortTime, table } from '../print/table.ts';
+import { addCommand, answerList, type Context, type JsonOption } from '../command.ts';
+import { namedIds } from '../named.ts';
+import { shortTime } from '../print/table.ts';
 import { wholeNumber } from '../read.ts';
 
 interface ListOptions extends JsonOption {
@@ -25,25 +25,19 @@ export function addAlarmCommands(alarm: Command, context: Context): void {
 
 async function list(context: Context, options: ListOptions): Promise<void> {
   const { workspace, all, limit } = options;
-  const workspaceId =
-    workspace === undefined
-      ? undefined
-      : (await findWorkspace(context.session.store(), workspace)).id;
+  const { workspaceId } = await namedIds(context, { workspace });
   const { list: listAlarms } = await loadNoun('alarm');
   const alarms = await call(context, listAlarms, { workspaceId, all, limit });
-  answer(context.io, options, alarms, () =>
-    alarms.length === 0
-      ? 'No alarm.\n'
-      : table(
-          ['since', 'until', 'alarm', 'of', 'facts'],
-          alarms.map(({ kind, subject, label, facts, openedAt, closedAt }) => [
-            shortTime(openedAt),
-            closedAt === null ? null : shortTime(closedAt),
-            ...[kind, label || subject],
-            Object.entries(facts)
-              .map(([name, n]) => `${name} ${n}`)
-              .join(', '),
-          ]),
-        ),
-  );
+  answerList(context.io, options, alarms, {
+    none: 'No alarm.',
+    head: ['since', 'until', 'alarm', 'of', 'facts'],
+    row: ({ kind, subject, label, facts, openedAt, closedAt }) => [
+      shortTime(openedAt),
+      closedAt === null ? null : shortTime(closedAt),
+      ...[kind, label || subject],
+      Object.entries(facts)
+        .map(([name, n]) => `${name} ${n}`)
+        .join(', '),
+    ],
+  });
 }

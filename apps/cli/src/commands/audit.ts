@@ -1,10 +1,8 @@
 import { loadNoun } from '@leadgate/operations';
-import type { AuditEntry } from '@leadgate/store';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
-import { answer, type Context, describe, type JsonOption, remark } from '../command.ts';
-import type { Io } from '../io.ts';
-import { shortTime, table } from '../print/table.ts';
+import { answerList, type Context, describe, type JsonOption } from '../command.ts';
+import { shortTime } from '../print/table.ts';
 import { past, readId, wholeNumber } from '../read.ts';
 
 interface PageOptions extends JsonOption {
@@ -37,29 +35,16 @@ function addPage(command: Command): void {
     .option('--limit <n>', 'how many at most', wholeNumber, 50);
 }
 
-/** Says how to go on if a page is full. */
-function remarkMore(io: Io, page: readonly { id: number }[], limit: number): void {
-  const last = page.at(-1);
-  if (last !== undefined && page.length === limit)
-    remark(io, `there may be more: add --before ${last.id}`);
-}
-
 async function list(context: Context, options: AuditOptions): Promise<void> {
   const { io } = context;
   const { who, action, since, before, limit } = options;
   const { list: listEntries } = await loadNoun('audit');
   const asked = { actor: who, action, since, before, limit };
   const entries = await call(context, listEntries, asked);
-  answer(io, options, entries, () =>
-    entries.length === 0 ? 'Nothing was done.\n' : auditTable(entries),
-  );
-  remarkMore(io, entries, limit);
-}
-
-function auditTable(entries: readonly AuditEntry[]): string {
-  return table(
-    ['when', 'who', 'by', 'what', 'ended', 'on'],
-    entries.map(({ at, actor, action, outcome, subject }) => [
+  answerList(io, options, entries, {
+    none: 'Nothing was done.',
+    head: ['when', 'who', 'by', 'what', 'ended', 'on'],
+    row: ({ at, actor, action, outcome, subject }) => [
       shortTime(at),
       actor.name,
       actor.kind,
@@ -68,8 +53,10 @@ function auditTable(entries: readonly AuditEntry[]): string {
       Object.entries(subject)
         .map(([name, value]) => `${name} ${value}`)
         .join(', '),
-    ]),
-  );
+    ],
+    limit,
+    next: ({ id }) => `--before ${id}`,
+  });
 }
 
 interface ReadsOptions extends PageOptions {
@@ -93,19 +80,17 @@ async function listReads(context: Context, options: ReadsOptions): Promise<void>
   const { reads } = await loadNoun('audit');
   const leadId = lead === undefined ? undefined : readId(lead, 'lead');
   const found = await call(context, reads, { leadId, actor: who, since, before, limit });
-  answer(io, options, found, () =>
-    found.length === 0
-      ? 'Nothing was read.\n'
-      : table(
-          ['when', 'who', 'by', 'what', 'leads'],
-          found.map(({ at, actor, action, leadIds }) => [
-            shortTime(at),
-            actor.name,
-            actor.kind,
-            action,
-            leadIds.length > 3 ? `${leadIds.length} leads` : leadIds.join(', '),
-          ]),
-        ),
-  );
-  remarkMore(io, found, limit);
+  answerList(io, options, found, {
+    none: 'Nothing was read.',
+    head: ['when', 'who', 'by', 'what', 'leads'],
+    row: ({ at, actor, action, leadIds }) => [
+      shortTime(at),
+      actor.name,
+      actor.kind,
+      action,
+      leadIds.length > 3 ? `${leadIds.length} leads` : leadIds.join(', '),
+    ],
+    limit,
+    next: ({ id }) => `--before ${id}`,
+  });
 }

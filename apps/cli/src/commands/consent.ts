@@ -21,7 +21,11 @@ export function addConsentCommands(consent: Command, context: Context): void {
     examples: ['consent list 7c9e6679-7425-40de-944b-e07fc1f90ae7'],
   })
     .argument('<id>', LEAD)
-    .action((id: string, options: JsonOption) => list(context, id, options));
+    .action(async (id: string, options: JsonOption) => {
+      const { list: listConsents } = await loadNoun('consent');
+      const consents = await call(context, listConsents, { leadId: readId(id, 'lead') });
+      answer(context.io, options, consents, () => consentTable(consents) || 'None was recorded.\n');
+    });
 
   addCommand(consent, 'export', {
     summary: 'Write the proofs of consent of a workspace as JSON line by line.',
@@ -36,7 +40,13 @@ export function addConsentCommands(consent: Command, context: Context): void {
     .option('--since <time>', 'recorded from then on: a time, a date, or how long ago (7d)', past)
     .option('--until <time>', 'recorded before then', past)
     .option('--output <file>', 'write it there and not to the standard output')
-    .action((options: ExportOptions) => exportAll(context, options));
+    .action(async (options: ExportOptions) => {
+      const { export: write } = await loadNoun('consent');
+      const { since, until, output } = options;
+      const workspaceId = await workspaceOf(context, options.workspace);
+      const file = await call(context, write, { workspaceId, since, until });
+      await writeOut(context, file, output, 'consent');
+    });
 
   addCommand(consent, 'withdraw', {
     summary: 'Withdraw a consent for a person who asked for it.',
@@ -45,9 +55,16 @@ export function addConsentCommands(consent: Command, context: Context): void {
   })
     .argument('<id>', LEAD)
     .option('--text <words>', 'how they asked: it stays with the withdrawal')
-    .action((id: string, options: JsonOption & { text?: string }) =>
-      withdraw(context, id, options),
-    );
+    .action(async (id: string, { text, ...options }: JsonOption & { text?: string }) => {
+      const { withdraw: take } = await loadNoun('consent');
+      const taken = await call(context, take, { leadId: readId(id, 'lead'), text });
+      answer(
+        context.io,
+        options,
+        taken,
+        () => `Taken, as submission ${taken.submissionId} of lead ${taken.leadId}.\n`,
+      );
+    });
 
   addCommand(consent, 'link', {
     summary: 'Show the link by which a person withdraws their consent, for mails to them.',
@@ -55,40 +72,9 @@ export function addConsentCommands(consent: Command, context: Context): void {
     examples: ['consent link 7c9e6679-7425-40de-944b-e07fc1f90ae7'],
   })
     .argument('<id>', LEAD)
-    .action((id: string, options: JsonOption) => link(context, id, options));
-}
-
-async function list(context: Context, id: string, options: JsonOption): Promise<void> {
-  const { list: listConsents } = await loadNoun('consent');
-  const consents = await call(context, listConsents, { leadId: readId(id, 'lead') });
-  answer(context.io, options, consents, () => consentTable(consents) || 'None was recorded.\n');
-}
-
-async function exportAll(context: Context, options: ExportOptions): Promise<void> {
-  const { export: write } = await loadNoun('consent');
-  const { since, until, output } = options;
-  const workspaceId = await workspaceOf(context, options.workspace);
-  const file = await call(context, write, { workspaceId, since, until });
-  await writeOut(context, file, output, 'consent');
-}
-
-async function withdraw(
-  context: Context,
-  id: string,
-  { text, ...options }: JsonOption & { text?: string },
-): Promise<void> {
-  const { withdraw: take } = await loadNoun('consent');
-  const taken = await call(context, take, { leadId: readId(id, 'lead'), text });
-  answer(
-    context.io,
-    options,
-    taken,
-    () => `Taken, as submission ${taken.submissionId} of lead ${taken.leadId}.\n`,
-  );
-}
-
-async function link(context: Context, id: string, options: JsonOption): Promise<void> {
-  const { link: show } = await loadNoun('consent');
-  const shown = await call(context, show, { leadId: readId(id, 'lead') });
-  answer(context.io, options, shown, () => `${shown.url}\n`);
+    .action(async (id: string, options: JsonOption) => {
+      const { link: show } = await loadNoun('consent');
+      const shown = await call(context, show, { leadId: readId(id, 'lead') });
+      answer(context.io, options, shown, () => `${shown.url}\n`);
+    });
 }

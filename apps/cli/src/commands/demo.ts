@@ -28,7 +28,19 @@ export function addDemoCommands(demo: Command, context: Context): void {
   addCommand(demo, 'remove', {
     summary: 'Remove the demo workspace with all that it holds.',
     examples: ['demo remove'],
-  }).action((options: JsonOption) => removeDemo(context, options));
+  }).action(async (options: JsonOption) => {
+    const workspaces = await listWorkspaces(context.session.store());
+    const [demo] = workspaces.filter((one) => one.demo !== null);
+    if (demo === undefined) throw new Failure('There is no demo workspace.');
+    const { remove } = await loadNoun('workspace');
+    const removed = await call(context, remove, { workspaceId: demo.id, confirm: demo.name });
+    answer(
+      context.io,
+      options,
+      removed,
+      () => `Removed ${removed.name}, with ${count(removed.counts.leads, 'lead')}.\n`,
+    );
+  });
 }
 
 async function seed(context: Context, options: SeedOptions): Promise<void> {
@@ -65,19 +77,5 @@ function done<T>(outcome: T | Refusal): T {
   throw new Failure(
     showable(outcome.detail),
     outcome.code === 'invalid' ? EXIT.usage : EXIT.failed,
-  );
-}
-
-async function removeDemo(context: Context, options: JsonOption): Promise<void> {
-  const workspaces = await listWorkspaces(context.session.store());
-  const [demo] = workspaces.filter((one) => one.demo !== null);
-  if (demo === undefined) throw new Failure('There is no demo workspace.');
-  const { remove } = await loadNoun('workspace');
-  const removed = await call(context, remove, { workspaceId: demo.id, confirm: demo.name });
-  answer(
-    context.io,
-    options,
-    removed,
-    () => `Removed ${removed.name}, with ${count(removed.counts.leads, 'lead')}.\n`,
   );
 }

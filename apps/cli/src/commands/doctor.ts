@@ -8,19 +8,17 @@ export function addDoctor(command: Command, context: Context): void {
   describe(command, {
     details: 'Says what to do about what is wrong. Exit status 1 when a check fails.',
     examples: ['doctor', 'doctor --json'],
-  }).action((options: JsonOption) => doctor(context, options));
-}
-
-async function doctor(context: Context, options: JsonOption): Promise<void> {
-  const findings = await examine(context.session);
-  const failures = findings.filter(({ status }) => status === 'fail');
-  answer(context.io, options, { ok: failures.length === 0, checks: findings }, () =>
-    report(findings),
-  );
-  if (failures.length > 0)
-    throw new Failure(
-      `${failures.length === 1 ? 'one check fails' : `${failures.length} checks fail`}: ${failures.map(({ check }) => check).join(', ')}.`,
+  }).action(async (options: JsonOption) => {
+    const findings = await examine(context.session);
+    const failures = findings.filter(({ status }) => status === 'fail');
+    answer(context.io, options, { ok: failures.length === 0, checks: findings }, () =>
+      report(findings),
     );
+    if (failures.length > 0)
+      throw new Failure(
+        `${failures.length === 1 ? 'one check fails' : `${failures.length} checks fail`}: ${failures.map(({ check }) => check).join(', ')}.`,
+      );
+  });
 }
 
 function report(findings: readonly Finding[]): string {

@@ -4,13 +4,20 @@ import { loadNoun } from '@leadgate/operations';
 import { isUuid, listEndpoints, type Endpoint } from '@leadgate/store';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
+import {
+  addCommand,
+  answer,
+  answerList,
+  collect,
+  type Context,
+  type JsonOption,
+} from '../command.ts';
 import { EXIT, Failure } from '../io.ts';
-import { findLinkNamed, findWorkspace } from '../named.ts';
+import { findLinkNamed, findWorkspace, namedIds } from '../named.ts';
 import { showable } from '../print/showable.ts';
 import { pairs, shortTime, table } from '../print/table.ts';
 import { followRun } from './run.ts';
-import { past, readDuration, readId, readSecret, rulesOf, wholeNumber } from '../read.ts';
+import { duration, past, readId, readSecret, rulesOf, wholeNumber } from '../read.ts';
 
 interface SettingOptions extends JsonOption {
   event?: EndpointEvent[];
@@ -79,11 +86,18 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
   })
     .argument('[workspace]', 'name or id of the workspace')
     .action(async (named: string | undefined, options: JsonOption) => {
-      const { store } = context.session;
-      const workspaceId =
-        named === undefined ? undefined : (await findWorkspace(store(), named)).id;
+      const { workspaceId } = await namedIds(context, { workspace: named });
       const found = await call(context, (await loadNoun('endpoint')).list, { workspaceId });
-      answer(context.io, options, found, () => listText(found));
+      answerList(context.io, options, found, {
+        none: 'There is no endpoint: leadgate endpoint create WORKSPACE NAME URL.',
+        head: ['name', 'workspace', 'state', 'URL', 'events', 'rate', 'last delivered', 'id'],
+        row: (one) => [
+          ...[one.name, one.workspaceName, stateOf(one), one.url],
+          ...[one.events.map((name) => name.replace('lead.', '')).join(', '), rateOf(one)],
+          one.deliveredAt === null ? null : shortTime(one.deliveredAt),
+          one.id,
+        ],
+      });
     });
 
   addVerb(context, endpoint, 'show', 'Show an endpoint.', async (endpointId) =>
@@ -325,7 +339,7 @@ async function settingsOf(
     linkIds: link !== undefined ? links.map(({ id }) => id) : anyLink === true ? [] : undefined,
     perSecond: rate === false ? null : rate,
     concurrency,
-    token: tokenFile === undefined ? undefined : (await readSecret(tokenFile, io.cwd)).trim(),
+    token: tokenFile === undefined ? undefined : await readSecret(tokenFile, io.cwd),
     mapping: rule !== undefined ? rulesOf(rule) : ownRules === true ? null : undefined,
     headers:
       headersFile === undefined ? undefined : headersOf(await readSecret(headersFile, io.cwd)),
@@ -360,20 +374,6 @@ export async function findEndpointNamed({ session }: Context, named: string): Pr
       `${found.length} workspaces have an endpoint "${showable(named)}": name it by its id (leadgate endpoint list).`,
     );
   return one;
-}
-
-function listText(endpoints: readonly Endpoint[]): string {
-  if (endpoints.length === 0)
-    return 'There is no endpoint: leadgate endpoint create WORKSPACE NAME URL.\n';
-  return table(
-    ['name', 'workspace', 'state', 'URL', 'events', 'rate', 'last delivered', 'id'],
-    endpoints.map((one) => [
-      ...[one.name, one.workspaceName, stateOf(one), one.url],
-      ...[one.events.map((name) => name.replace('lead.', '')).join(', '), rateOf(one)],
-      one.deliveredAt === null ? null : shortTime(one.deliveredAt),
-      one.id,
-    ]),
-  );
 }
 
 const stateOf = ({ state, failingSince }: Endpoint): string =>
@@ -418,10 +418,4 @@ function event(text: string): EndpointEvent {
 function rate(text: string): number {
   if (/^\d{1,4}(\.\d{1,2})?$/.test(text) && Number(text) > 0) return Number(text);
   throw new InvalidArgumentError('Write sends a second: 2 or 0.5.');
-}
-
-function duration(text: string): number {
-  const found = readDuration(text);
-  if (found !== null) return found;
-  throw new InvalidArgumentError('Write it as 0, 90s, 30m, 12h, 7d or 2w.');
 }

@@ -1,11 +1,11 @@
 import { loadNoun } from '@leadgate/operations';
 import type { FailedJobDetails } from '@leadgate/queue';
 import type { Command } from 'commander';
-import { call } from '../call.ts';
-import { addCommand, answer, type Context, type JsonOption, remark } from '../command.ts';
+import { call, unknownIn } from '../call.ts';
+import { addCommand, answer, answerList, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure, stopOnInterrupt } from '../io.ts';
-import { showable } from '../print/showable.ts';
-import { count, pairs, shortTime, table } from '../print/table.ts';
+import { bodyText } from '../print/showable.ts';
+import { count, pairs, shortTime } from '../print/table.ts';
 import { rate, wholeNumber } from '../read.ts';
 
 interface ListOptions extends JsonOption {
@@ -40,7 +40,10 @@ export function addFailedCommands(failed: Command, context: Context): void {
     examples: ['failed show 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
   })
     .argument('<id>', ID)
-    .action((id: string, options: JsonOption) => show(context, id, options));
+    .action(async (id: string, options: JsonOption) => {
+      const job = await call(context, (await loadNoun('failed')).show, { jobId: id }, { words });
+      answer(context.io, options, job, () => jobText(job));
+    });
 
   addCommand(failed, 'retry', {
     summary: 'Retry failed jobs with all their attempts: one, those of a reason, or all.',
@@ -55,7 +58,12 @@ export function addFailedCommands(failed: Command, context: Context): void {
     .option('--all', 'all that have failed until now')
     .option('--rate <rate>', 'how many at most: 50/s, 600/m', rate)
     .option('--dry-run', 'say how many there are, and change nothing')
-    .action((id: string | undefined, options: RetryOptions) => retry(context, id, options));
+    .action(async (id: string | undefined, options: RetryOptions) => {
+      const { reason, all = false } = options;
+      if ([id !== undefined, reason !== undefined, all].filter(Boolean).length !== 1)
+        throw new Failure('Say which: the id of one, --reason, or --all; one of them.', EXIT.usage);
+      return id === undefined ? retryMany(context, options) : retryOne(context, id, options);
+    });
 
   addCommand(failed, 'discard', {
     summary: 'Take a failed job out of the queue for good.',
@@ -66,9 +74,18 @@ export function addFailedCommands(failed: Command, context: Context): void {
   })
     .argument('<id>', ID)
     .requiredOption('--reason <text>', 'why it is given up')
-    .action((id: string, options: JsonOption & { reason: string }) =>
-      discard(context, id, options),
-    );
+    .action(async (jobId: string, { reason, ...options }: JsonOption & { reason: string }) => {
+      if (reason.trim() === '') throw new Failure('Say why it is given up: --reason.', EXIT.usage);
+      const { discard: give } = await loadNoun('failed');
+      await call(context, give, { jobId, reason: reason.trim() }, { words });
+      const outcome = { kind: 'discarded' };
+      answer(
+        context.io,
+        options,
+        outcome,
+        () => 'Discarded; what it carried is kept in Postgres.\n',
+      );
+    });
 }
 
 async function list(context: Context, options: ListOptions): Promise<void> {
@@ -76,49 +93,26 @@ async function list(context: Context, options: ListOptions): Promise<void> {
   const failed = await loadNoun('failed');
   if (options.byReason === true) {
     const reasons = await call(context, failed.reasons, {});
-    return answer(io, options, reasons, () =>
-      reasons.length === 0
-        ? 'No job has failed.\n'
-        : table(
-            ['jobs', 'oldest', 'newest', 'reason'],
-            reasons.map(({ jobs: n, oldest, newest, reason }) => [
-              n,
-              shortTime(oldest),
-              shortTime(newest),
-              reason,
-            ]),
-          ),
-    );
+    return answerList(io, options, reasons, {
+      none: 'No job has failed.',
+      head: ['jobs', 'oldest', 'newest', 'reason'],
+      row: ({ jobs: n, oldest, newest, reason }) => [
+        n,
+        shortTime(oldest),
+        shortTime(newest),
+        reason,
+      ],
+    });
   }
   const { reason, before, limit } = options;
   const found = await call(context, failed.list, { reason, before, limit });
-  answer(io, options, found, () =>
-    found.length === 0
-      ? 'No failed job found.\n'
-      : table(
-          ['failed', 'job', 'reason'],
-          found.map(({ failedAt, jobId, reason: why }) => [shortTime(failedAt), jobId, why]),
-        ),
-  );
-  const last = found.at(-1);
-  if (last !== undefined && found.length === limit)
-    remark(io, `there may be more: add --before ${last.jobId}`);
-}
-
-async function show(context: Context, id: string, options: JsonOption): Promise<void> {
-  const job = await call(context, (await loadNoun('failed')).show, { jobId: id }, { words });
-  answer(context.io, options, job, () => jobText(job));
-}
-
-async function retry(
-  context: Context,
-  id: string | undefined,
-  options: RetryOptions,
-): Promise<void> {
-  const { reason, all = false } = options;
-  if ([id !== undefined, reason !== undefined, all].filter(Boolean).length !== 1)
-    throw new Failure('Say which: the id of one, --reason, or --all; one of them.', EXIT.usage);
-  return id === undefined ? retryMany(context, options) : retryOne(context, id, options);
+  answerList(io, options, found, {
+    none: 'No failed job found.',
+    head: ['failed', 'job', 'reason'],
+    row: ({ failedAt, jobId, reason: why }) => [shortTime(failedAt), jobId, why],
+    limit,
+    next: ({ jobId }) => `--before ${jobId}`,
+  });
 }
 
 async function retryOne(context: Context, jobId: string, options: RetryOptions): Promise<void> {
@@ -148,23 +142,7 @@ async function retryMany(context: Context, options: RetryOptions): Promise<void>
   }
 }
 
-async function discard(
-  context: Context,
-  jobId: string,
-  { reason, ...options }: JsonOption & { reason: string },
-): Promise<void> {
-  if (reason.trim() === '') throw new Failure('Say why it is given up: --reason.', EXIT.usage);
-  const { discard: give } = await loadNoun('failed');
-  await call(context, give, { jobId, reason: reason.trim() }, { words });
-  const outcome = { kind: 'discarded' };
-  answer(context.io, options, outcome, () => 'Discarded; what it carried is kept in Postgres.\n');
-}
-
-/** What to type next, if no failed job has the id. */
-const words = {
-  'not-found': ({ detail }: { detail: string }) =>
-    `${detail.replace(/\.$/, '')}; leadgate failed list shows those there are.`,
-};
+const words = unknownIn('failed');
 
 function jobText({
   jobId,
@@ -192,5 +170,5 @@ function jobText({
         ] as const)),
   ]);
   if (submission === null) return head;
-  return `${head}\nBody as sent (${submission.bodyType}):\n${submission.body.split('\n').map(showable).join('\n')}\n`;
+  return `${head}\n${bodyText('sent', submission)}`;
 }

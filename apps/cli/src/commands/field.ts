@@ -3,11 +3,18 @@ import { customFieldKey } from '@leadgate/leads';
 import { loadNoun } from '@leadgate/operations';
 import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
+import {
+  addCommand,
+  answer,
+  answerList,
+  collect,
+  type Context,
+  type JsonOption,
+} from '../command.ts';
 import { Failure } from '../io.ts';
 import { findWorkspace } from '../named.ts';
 import { showable } from '../print/showable.ts';
-import { pairs, table } from '../print/table.ts';
+import { pairs } from '../print/table.ts';
 import { nearName } from '../read.ts';
 
 interface CreateOptions extends JsonOption {
@@ -47,7 +54,15 @@ export function addFieldCommands(field: Command, context: Context): void {
       'a value that a select or multi-select takes; repeat it, in the order shown',
       collect,
     )
-    .action((workspace: string, options: CreateOptions) => create(context, workspace, options));
+    .action(
+      async (workspaceName: string, { name, label, type, option, ...options }: CreateOptions) => {
+        const { id: workspaceId } = await findWorkspace(context.session.store(), workspaceName);
+        const { create } = await loadNoun('field');
+        const input = { workspaceId, name, label, type, options: option };
+        const field = await call(context, create, input);
+        answer(context.io, options, field, () => describe('Created', field));
+      },
+    );
 
   addCommand(field, 'list', {
     summary: 'List the custom fields of a workspace, archived ones too.',
@@ -64,8 +79,17 @@ export function addFieldCommands(field: Command, context: Context): void {
     .argument('<field>', FIELD)
     .option('--name <name>', 'its new name')
     .option('--label <label>', 'its new label')
-    .action((workspace: string, name: string, options: RenameOptions) =>
-      rename(context, workspace, name, options),
+    .action(
+      async (
+        workspaceName: string,
+        fieldName: string,
+        { name, label, ...options }: RenameOptions,
+      ) => {
+        const { id: fieldId } = await findField(context, workspaceName, fieldName);
+        const { rename } = await loadNoun('field');
+        const field = await call(context, rename, { fieldId, name, label });
+        answer(context.io, options, field, () => describe('Renamed', field));
+      },
     );
 
   addCommand(field, 'archive', {
@@ -74,21 +98,14 @@ export function addFieldCommands(field: Command, context: Context): void {
   })
     .argument('<workspace>', WORKSPACE)
     .argument('<field>', FIELD)
-    .action((workspace: string, name: string, options: JsonOption) =>
-      archive(context, workspace, name, options),
-    );
-}
-
-async function create(
-  context: Context,
-  workspaceName: string,
-  { name, label, type, option, ...options }: CreateOptions,
-): Promise<void> {
-  const { id: workspaceId } = await findWorkspace(context.session.store(), workspaceName);
-  const { create } = await loadNoun('field');
-  const input = { workspaceId, name, label, type, options: option };
-  const field = await call(context, create, input);
-  answer(context.io, options, field, () => describe('Created', field));
+    .action(async (workspaceName: string, fieldName: string, options: JsonOption) => {
+      const found = await findField(context, workspaceName, fieldName);
+      const { archive } = await loadNoun('field');
+      const field = await call(context, archive, { fieldId: found.id });
+      answer(context.io, options, field, () =>
+        describe(found.archived ? 'Archived before' : 'Archived', field),
+      );
+    });
 }
 
 async function list(context: Context, workspaceName: string, options: JsonOption): Promise<void> {
@@ -96,47 +113,18 @@ async function list(context: Context, workspaceName: string, options: JsonOption
   const workspace = await findWorkspace(session.store(), workspaceName);
   const { list } = await loadNoun('field');
   const fields = await call(context, list, { workspaceId: workspace.id });
-  answer(io, options, fields, () =>
-    fields.length === 0
-      ? `${showable(workspace.name)} has no custom field yet: leadgate field create WORKSPACE --name NAME --type TYPE.\n`
-      : table(
-          ['name', 'label', 'type', 'options', 'state', 'id'],
-          fields.map((field) => [
-            field.name,
-            field.label,
-            field.type,
-            field.options.join(', '),
-            field.archived ? 'archived' : 'in use',
-            field.id,
-          ]),
-        ),
-  );
-}
-
-async function rename(
-  context: Context,
-  workspaceName: string,
-  fieldName: string,
-  { name, label, ...options }: RenameOptions,
-): Promise<void> {
-  const { id: fieldId } = await findField(context, workspaceName, fieldName);
-  const { rename } = await loadNoun('field');
-  const field = await call(context, rename, { fieldId, name, label });
-  answer(context.io, options, field, () => describe('Renamed', field));
-}
-
-async function archive(
-  context: Context,
-  workspaceName: string,
-  fieldName: string,
-  options: JsonOption,
-): Promise<void> {
-  const found = await findField(context, workspaceName, fieldName);
-  const { archive } = await loadNoun('field');
-  const field = await call(context, archive, { fieldId: found.id });
-  answer(context.io, options, field, () =>
-    describe(found.archived ? 'Archived before' : 'Archived', field),
-  );
+  answerList(io, options, fields, {
+    none: `${showable(workspace.name)} has no custom field yet: leadgate field create WORKSPACE --name NAME --type TYPE.`,
+    head: ['name', 'label', 'type', 'options', 'state', 'id'],
+    row: (field) => [
+      field.name,
+      field.label,
+      field.type,
+      field.options.join(', '),
+      field.archived ? 'archived' : 'in use',
+      field.id,
+    ],
+  });
 }
 
 /** The field of a name or id. Rejects with a Failure that names the nearest one. */

@@ -1,12 +1,12 @@
 import { HELD_REASONS } from '@leadgate/contract';
 import { loadNoun } from '@leadgate/operations';
-import type { HeldDetails, HeldState, HeldSummary } from '@leadgate/store';
+import type { HeldDetails, HeldState } from '@leadgate/store';
 import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, answer, type Context, type JsonOption, remark } from '../command.ts';
+import { addCommand, answer, answerList, type Context, type JsonOption } from '../command.ts';
 import { namedIds } from '../named.ts';
 import { leadValues } from '../print/lead.ts';
-import { showable } from '../print/showable.ts';
+import { bodyText } from '../print/showable.ts';
 import { pairs, shortTime, table } from '../print/table.ts';
 import { readId, wholeNumber } from '../read.ts';
 
@@ -41,7 +41,11 @@ export function addHeldCommands(held: Command, context: Context): void {
     examples: ['held show 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
   })
     .argument('<id>', ID)
-    .action((id: string, options: JsonOption) => show(context, id, options));
+    .action(async (id: string, options: JsonOption) => {
+      const heldId = readId(id, 'held submission');
+      const held = await call(context, (await loadNoun('held')).show, { heldId });
+      answer(context.io, options, held, () => heldText(held));
+    });
 
   addCommand(held, 'release', {
     summary: 'Take a held submission after all.',
@@ -50,21 +54,37 @@ export function addHeldCommands(held: Command, context: Context): void {
     examples: ['held release 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
   })
     .argument('<id>', ID)
-    .action((id: string, options: JsonOption) => release(context, id, options));
+    .action(async (id: string, options: JsonOption) => {
+      const heldId = readId(id, 'held submission');
+      const outcome = await call(context, (await loadNoun('held')).release, { heldId });
+      answer(context.io, options, outcome, () =>
+        outcome.kind === 'released'
+          ? `Released, as submission ${outcome.submissionId} of lead ${outcome.leadId}.\n`
+          : `It was released before, as submission ${outcome.submissionId}.\n`,
+      );
+    });
 
   addCommand(held, 'discard', {
     summary: 'Put a held submission aside as spam. It is kept, and can still be released.',
     examples: ['held discard 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
   })
     .argument('<id>', ID)
-    .action((id: string, options: JsonOption) => discard(context, id, options));
+    .action(async (id: string, options: JsonOption) => {
+      const heldId = readId(id, 'held submission');
+      const outcome = await call(context, (await loadNoun('held')).discard, { heldId });
+      answer(context.io, options, outcome, () => 'Discarded.\n');
+    });
 
   addCommand(held, 'restore', {
     summary: 'Hold a discarded submission again.',
     examples: ['held restore 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
   })
     .argument('<id>', ID)
-    .action((id: string, options: JsonOption) => restore(context, id, options));
+    .action(async (id: string, options: JsonOption) => {
+      const heldId = readId(id, 'held submission');
+      const outcome = await call(context, (await loadNoun('held')).restore, { heldId });
+      answer(context.io, options, outcome, () => 'Held again.\n');
+    });
 }
 
 async function list(context: Context, options: ListOptions): Promise<void> {
@@ -76,53 +96,19 @@ async function list(context: Context, options: ListOptions): Promise<void> {
     before: before === undefined ? undefined : readId(before, 'held submission'),
     limit,
   });
-  answer(io, options, held, () =>
-    held.length === 0 ? 'No held submission found.\n' : heldTable(held),
-  );
-  const last = held.at(-1);
-  if (last !== undefined && held.length === limit)
-    remark(io, `there may be more: add --before ${last.heldId}`);
-}
-
-async function show(context: Context, id: string, options: JsonOption): Promise<void> {
-  const heldId = readId(id, 'held submission');
-  const held = await call(context, (await loadNoun('held')).show, { heldId });
-  answer(context.io, options, held, () => heldText(held));
-}
-
-async function release(context: Context, id: string, options: JsonOption): Promise<void> {
-  const heldId = readId(id, 'held submission');
-  const outcome = await call(context, (await loadNoun('held')).release, { heldId });
-  answer(context.io, options, outcome, () =>
-    outcome.kind === 'released'
-      ? `Released, as submission ${outcome.submissionId} of lead ${outcome.leadId}.\n`
-      : `It was released before, as submission ${outcome.submissionId}.\n`,
-  );
-}
-
-async function discard(context: Context, id: string, options: JsonOption): Promise<void> {
-  const heldId = readId(id, 'held submission');
-  const outcome = await call(context, (await loadNoun('held')).discard, { heldId });
-  answer(context.io, options, outcome, () => 'Discarded.\n');
-}
-
-async function restore(context: Context, id: string, options: JsonOption): Promise<void> {
-  const heldId = readId(id, 'held submission');
-  const outcome = await call(context, (await loadNoun('held')).restore, { heldId });
-  answer(context.io, options, outcome, () => 'Held again.\n');
-}
-
-function heldTable(held: readonly HeldSummary[]): string {
-  return table(
-    ['posted', 'id', 'from', 'why', 'link'],
-    held.map(({ at, heldId, lead, reason, linkLabel, linkId }) => [
+  answerList(io, options, held, {
+    none: 'No held submission found.',
+    head: ['posted', 'id', 'from', 'why', 'link'],
+    row: ({ at, heldId, lead, reason, linkLabel, linkId }) => [
       shortTime(at),
       heldId,
       lead.name ?? lead.email ?? lead.telephone ?? null,
       reason,
       linkLabel || linkId,
-    ]),
-  );
+    ],
+    limit,
+    next: ({ heldId }) => `--before ${heldId}`,
+  });
 }
 
 function heldText(held: HeldDetails): string {
@@ -142,7 +128,7 @@ function heldText(held: HeldDetails): string {
       ...(held.decidedAt === null ? [] : [['Decided', shortTime(held.decidedAt)] as const]),
     ]),
     values.length === 0 ? '' : table(['field', 'read as'], values),
-    `Body as sent (${submission.bodyType}):\n${submission.body.split('\n').map(showable).join('\n')}\n`,
+    bodyText('sent', submission),
   ];
   return sections.filter((section) => section !== '').join('\n');
 }

@@ -48,7 +48,18 @@ export function addLeadLists(lead: Command, context: Context): void {
   addFilters(list)
     .option('--after <place>', 'only those after this place in the list: the next page')
     .option('--limit <n>', 'how many at most', wholeNumber, 50)
-    .action((options: ListOptions) => listAll(context, options));
+    .action(async (options: ListOptions) => {
+      const { io } = context;
+      const { list } = await loadNoun('lead');
+      const { after, limit } = options;
+      const page = await call(context, list, {
+        ...(await filterOf(context, options)),
+        after,
+        limit,
+      });
+      answer(io, options, page, () => leadTable(page.leads) || 'No lead fits.\n');
+      if (page.next !== null) remark(io, `there may be more: add --after ${page.next}`);
+    });
 
   const command = addCommand(lead, 'export', {
     summary: 'Write leads as CSV or as JSON line by line.',
@@ -62,7 +73,12 @@ export function addLeadLists(lead: Command, context: Context): void {
   );
   addFilters(command)
     .option('--output <file>', 'write it there and not to the standard output')
-    .action((options: ExportOptions) => exportAll(context, options));
+    .action(async (options: ExportOptions) => {
+      const { format, output } = options;
+      const { export: write } = await loadNoun('lead');
+      const file = await call(context, write, { ...(await filterOf(context, options)), format });
+      await writeOut(context, file, output, 'lead');
+    });
 }
 
 function addFilters(command: Command): Command {
@@ -111,24 +127,6 @@ async function fieldNamed(context: Context, workspaceId: string, named: string):
   const found = fields.find(({ id, name }) => id === named || name === named);
   if (found !== undefined) return found.id;
   throw new Failure(`There is no custom field "${showable(named)}".`);
-}
-
-async function listAll(context: Context, options: ListOptions): Promise<void> {
-  const { io } = context;
-  const { list } = await loadNoun('lead');
-  const { after, limit } = options;
-  const page = await call(context, list, { ...(await filterOf(context, options)), after, limit });
-  answer(io, options, page, () =>
-    page.leads.length === 0 ? 'No lead fits.\n' : leadTable(page.leads),
-  );
-  if (page.next !== null) remark(io, `there may be more: add --after ${page.next}`);
-}
-
-async function exportAll(context: Context, options: ExportOptions): Promise<void> {
-  const { format, output } = options;
-  const { export: write } = await loadNoun('lead');
-  const file = await call(context, write, { ...(await filterOf(context, options)), format });
-  await writeOut(context, file, output, 'lead');
 }
 
 /** Writes a file if it was asked for: to a path, else to the standard output. */

@@ -76,7 +76,13 @@ export function addLeadCommands(lead: Command, context: Context): void {
   })
     .argument('<id>', LEAD)
     .option('--history <n>', 'how many submissions at most, newest first', wholeNumber, 50)
-    .action((id: string, options: ShowOptions) => show(context, id, options));
+    .action(async (id: string, options: ShowOptions) => {
+      const { io } = context;
+      const leadId = readLeadId(id);
+      const lead = await existing(context, leadId, options.history);
+      if (lead.leadId !== leadId) remark(io, `${leadId} stands for lead ${lead.leadId}.`);
+      answer(io, options, lead, () => leadText(lead));
+    });
 
   addCommand(lead, 'events', {
     summary: 'List what happened with a lead besides its posts: deliveries and merges.',
@@ -110,7 +116,20 @@ export function addLeadCommands(lead: Command, context: Context): void {
       new Option('--by <what>', 'what tells people apart').choices(['email']).makeOptionMandatory(),
     )
     .option('--dry-run', 'say what would be, and change nothing')
-    .action((id: string, options: SplitOptions) => split(context, id, options));
+    .action(async (id: string, options: SplitOptions) => {
+      const { workspaceId, leadId } = await existing(context, id, 1);
+      const { dryRun = false } = options;
+      const { split: takeApart } = await loadNoun('lead');
+      const outcome = await call(context, takeApart, { workspaceId, leadId, dryRun });
+      const rows = outcome.parts.map((part) => [part.leadId, part.email, part.submissions]);
+      answer(
+        context.io,
+        options,
+        outcome,
+        () =>
+          `${dryRun ? 'Would take it apart into' : 'Taken apart into'}\n\n${table(['lead', 'email', 'submissions'], rows)}`,
+      );
+    });
 
   addCommand(lead, 'newest', {
     summary: 'List the leads of the newest posts.',
@@ -118,7 +137,14 @@ export function addLeadCommands(lead: Command, context: Context): void {
   })
     .option('--workspace <workspace>', 'only in this one: name or id')
     .option('--limit <n>', 'how many at most', wholeNumber, 50)
-    .action((options: FindOptions) => newest(context, options));
+    .action(async (options: FindOptions) => {
+      const { newest } = await loadNoun('lead');
+      const leads = await call(context, newest, {
+        ...(await namedIds(context, options)),
+        limit: options.limit,
+      });
+      answer(context.io, options, leads, () => leadTable(leads) || 'No lead found.\n');
+    });
 
   addCommand(lead, 'duplicates', {
     summary: 'List leads that may be one person: one submission named both.',
@@ -167,28 +193,9 @@ async function find(context: Context, text: string, options: FindOptions): Promi
   const { find: look } = await loadNoun('lead');
   const ids = await namedIds(context, options);
   const leads = await call(context, look, { ...ids, q, email, telephone, name, limit });
-  answer(io, options, leads, () => (leads.length === 0 ? 'No lead found.\n' : leadTable(leads)));
+  answer(io, options, leads, () => leadTable(leads) || 'No lead found.\n');
   if (leads.length === limit)
     remark(io, `there may be more than these ${limit}; --limit shows more.`);
-}
-
-async function newest(context: Context, options: FindOptions): Promise<void> {
-  const { newest } = await loadNoun('lead');
-  const leads = await call(context, newest, {
-    ...(await namedIds(context, options)),
-    limit: options.limit,
-  });
-  answer(context.io, options, leads, () =>
-    leads.length === 0 ? 'No lead found.\n' : leadTable(leads),
-  );
-}
-
-async function show(context: Context, id: string, options: ShowOptions): Promise<void> {
-  const { io } = context;
-  const leadId = readLeadId(id);
-  const lead = await existing(context, leadId, options.history);
-  if (lead.leadId !== leadId) remark(io, `${leadId} stands for lead ${lead.leadId}.`);
-  answer(io, options, lead, () => leadText(lead));
 }
 
 async function events(context: Context, id: string, options: EventsOptions): Promise<void> {
@@ -232,21 +239,6 @@ async function merge(
     options,
     lead,
     () => `${outcome.merged ? 'Merged' : 'They were one lead before'}.\n\n${leadText(lead)}`,
-  );
-}
-
-async function split(context: Context, id: string, options: SplitOptions): Promise<void> {
-  const { workspaceId, leadId } = await existing(context, id, 1);
-  const { dryRun = false } = options;
-  const { split: takeApart } = await loadNoun('lead');
-  const outcome = await call(context, takeApart, { workspaceId, leadId, dryRun });
-  const rows = outcome.parts.map((part) => [part.leadId, part.email, part.submissions]);
-  answer(
-    context.io,
-    options,
-    outcome,
-    () =>
-      `${dryRun ? 'Would take it apart into' : 'Taken apart into'}\n\n${table(['lead', 'email', 'submissions'], rows)}`,
   );
 }
 

@@ -13,10 +13,17 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { type TSchema, Type } from 'typebox';
 import { call } from '../call.ts';
 import { EXIT, Failure } from '../io.ts';
-import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
-import { findLinkNamed, findWorkspace } from '../named.ts';
+import {
+  addCommand,
+  answer,
+  answerList,
+  collect,
+  type Context,
+  type JsonOption,
+} from '../command.ts';
+import { findLinkNamed, findWorkspace, namedIds } from '../named.ts';
 import { pairs, shortTime, table } from '../print/table.ts';
-import { readDuration, readMoment, readSecret, rulesOf, wholeNumber } from '../read.ts';
+import { duration, readMoment, readSecret, rulesOf, wholeNumber } from '../read.ts';
 
 /** Besides those of `SETTINGS`. */
 interface SettingOptions extends JsonOption {
@@ -156,7 +163,17 @@ export function addLinkCommands(link: Command, context: Context): void {
     .option('--standard-webhooks', 'as Standard Webhooks sign')
     .option('--secret-file <file>', 'file with the secret; - for standard input')
     .addOption(new Option('--none', 'anyone may send').conflicts(['preset', 'secretFile']))
-    .action((named: string, options: ProveOptions) => prove(context, named, options));
+    .action(async (named: string, options: ProveOptions) => {
+      if (options.none === true) return change(context, 'prove', named, options, { proof: null });
+      const by = proofOf(options);
+      if (by === null || options.secretFile === undefined)
+        throw new Failure(
+          'Give --secret-file, and one of --preset, --body-key, --hmac-header and --standard-webhooks.',
+          EXIT.usage,
+        );
+      const secret = await readSecret(options.secretFile, context.io.cwd);
+      await change(context, 'prove', named, options, { proof: { by, secret } });
+    });
 
   addCommand(link, 'list', {
     summary: 'List capture links, closed ones too.',
@@ -186,9 +203,11 @@ export function addLinkCommands(link: Command, context: Context): void {
   })
     .argument('<link>', LINK)
     .requiredOption('--until <time>', `until when: ${WHEN}`, moment)
-    .action((named: string, options: JsonOption & { until: Date }) =>
-      quiet(context, named, options),
-    );
+    .action(async (named: string, { until, ...options }: JsonOption & { until: Date }) => {
+      const { id: linkId } = await findLinkNamed(context.session.store(), named);
+      await call(context, (await loadNoun('alarm')).quiet, { linkId, until });
+      answer(context.io, options, { linkId, until }, () => `Quiet until ${shortTime(until)}.\n`);
+    });
 
   addCommand(link, 'rotate', {
     summary: 'Give a link a new code at once; the old one stays valid for the overlap.',
@@ -318,26 +337,22 @@ async function list(
   named: string | undefined,
   options: JsonOption,
 ): Promise<void> {
-  const { io, session } = context;
-  const workspace = named === undefined ? null : await findWorkspace(session.store(), named);
-  const links = await call(context, (await loadNoun('link')).list, { workspaceId: workspace?.id });
-  answer(io, options, links, () =>
-    links.length === 0
-      ? 'There is no link yet: leadgate link create WORKSPACE.\n'
-      : table(
-          ['label', 'workspace', 'status', 'mode', 'unread, week', 'ends', 'code', 'id'],
-          links.map((link) => [
-            link.label,
-            link.workspaceName,
-            link.status,
-            link.mode,
-            link.unrecognised.week || null,
-            link.expiresAt === null ? null : shortTime(link.expiresAt),
-            link.code,
-            link.id,
-          ]),
-        ),
-  );
+  const { workspaceId } = await namedIds(context, { workspace: named });
+  const links = await call(context, (await loadNoun('link')).list, { workspaceId });
+  answerList(context.io, options, links, {
+    none: 'There is no link yet: leadgate link create WORKSPACE.',
+    head: ['label', 'workspace', 'status', 'mode', 'unread, week', 'ends', 'code', 'id'],
+    row: (link) => [
+      link.label,
+      link.workspaceName,
+      link.status,
+      link.mode,
+      link.unrecognised.week || null,
+      link.expiresAt === null ? null : shortTime(link.expiresAt),
+      link.code,
+      link.id,
+    ],
+  });
 }
 
 /** Does something to one link, and shows it. */
@@ -378,18 +393,6 @@ async function suggest(context: Context, named: string, options: JsonOption): Pr
 
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-async function prove(context: Context, named: string, options: ProveOptions): Promise<void> {
-  if (options.none === true) return change(context, 'prove', named, options, { proof: null });
-  const by = proofOf(options);
-  if (by === null || options.secretFile === undefined)
-    throw new Failure(
-      'Give --secret-file, and one of --preset, --body-key, --hmac-header and --standard-webhooks.',
-      EXIT.usage,
-    );
-  const secret = await readSecret(options.secretFile, context.io.cwd);
-  await change(context, 'prove', named, options, { proof: { by, secret } });
-}
-
 function proofOf(options: ProveOptions): LinkProofView | null {
   const { preset, bodyKey, hmacHeader, hmacEncoding = 'hex', hmacPrefix, hmacTimestamp } = options;
   if (preset !== undefined) return presetProof(preset);
@@ -401,16 +404,6 @@ function proofOf(options: ProveOptions): LinkProofView | null {
     ...(hmacPrefix !== undefined && { prefix: hmacPrefix }),
     ...(hmacTimestamp !== undefined && { timestampHeader: hmacTimestamp }),
   };
-}
-
-async function quiet(
-  context: Context,
-  named: string,
-  { until, ...options }: JsonOption & { until: Date },
-): Promise<void> {
-  const { id: linkId } = await findLinkNamed(context.session.store(), named);
-  await call(context, (await loadNoun('alarm')).quiet, { linkId, until });
-  answer(context.io, options, { linkId, until }, () => `Quiet until ${shortTime(until)}.\n`);
 }
 
 async function map(context: Context, named: string, options: MapOptions): Promise<void> {
@@ -546,12 +539,6 @@ function moment(text: string): Date {
   const found = readMoment(text, new Date());
   if (found !== null) return found;
   throw new InvalidArgumentError(`Write it as ${WHEN}.`);
-}
-
-function duration(text: string): number {
-  const found = readDuration(text);
-  if (found !== null) return found;
-  throw new InvalidArgumentError('Write it as 0, 90s, 30m, 12h, 7d or 2w.');
 }
 
 function seconds(text: string): number {

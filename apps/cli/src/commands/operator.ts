@@ -1,25 +1,20 @@
 import { type Access, type Role, ROLES } from '@leadgate/contract';
-import { loadNoun, type Refusal } from '@leadgate/operations';
-import { type Command, Option } from 'commander';
+import { loadNoun } from '@leadgate/operations';
+import type { Command } from 'commander';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { call } from '../call.ts';
-import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
+import { call, unknownIn } from '../call.ts';
+import { addCommand, answer, answerList, type Context, type JsonOption } from '../command.ts';
 import { EXIT, Failure } from '../io.ts';
-import { findWorkspace } from '../named.ts';
+import { namedIds } from '../named.ts';
 import { showable } from '../print/showable.ts';
-import { pairs, shortTime, table } from '../print/table.ts';
+import { pairs, shortTime } from '../print/table.ts';
+import { roleOption } from '../read.ts';
 
 interface AccessOptions {
   role: Role;
   workspace?: string;
 }
-
-const roleOption = (): Option =>
-  new Option(
-    '--role <role>',
-    'viewer: sees, personal data masked; operator: sees and acts; administrator: chooses who may',
-  );
 
 interface PasswordOption extends JsonOption {
   passwordFile?: string;
@@ -37,9 +32,26 @@ export function addOperatorCommands(operator: Command, context: Context): void {
       ],
     }).argument('<name>', 'the name to sign in with'),
   )
-    .addOption(roleOption().choices(ROLES).makeOptionMandatory())
+    .addOption(roleOption())
     .option('--workspace <workspace>', 'in this workspace only: name or id')
-    .action((name: string, options: PasswordOption & AccessOptions) => add(context, name, options));
+    .action(
+      async (
+        name: string,
+        { role, workspace, passwordFile, ...options }: PasswordOption & AccessOptions,
+      ) => {
+        const { password, madeUp } = choosePassword(passwordFile);
+        const { workspaceId } = await namedIds(context, { workspace });
+        const { add } = await loadNoun('operator');
+        const added = await call(context, add, { name, password, role, workspaceId });
+        answer(context.io, options, { ...added, ...(madeUp && { password }) }, () =>
+          pairs([
+            ['Added', added.name],
+            ['Role', rolesOf(added)],
+            ...(madeUp ? [['Password', `${password}  (shown this once)`] as const] : []),
+          ]),
+        );
+      },
+    );
 
   addCommand(operator, 'set', {
     summary: 'Give somebody another role, everywhere or in one workspace.',
@@ -50,18 +62,46 @@ export function addOperatorCommands(operator: Command, context: Context): void {
     ],
   })
     .argument('<name>', 'their name')
-    .addOption(
-      roleOption()
-        .choices([...ROLES, 'none'])
-        .makeOptionMandatory(),
-    )
+    .addOption(roleOption([...ROLES, 'none']))
     .option('--workspace <workspace>', 'in this workspace only: name or id')
-    .action((name: string, options: Parameters<typeof set>[2]) => set(context, name, options));
+    .action(
+      async (
+        name: string,
+        {
+          role,
+          workspace,
+          ...options
+        }: JsonOption & Omit<AccessOptions, 'role'> & { role: Role | 'none' },
+      ) => {
+        const { workspaceId } = await namedIds(context, { workspace });
+        const { set } = await loadNoun('operator');
+        const asked = { name, role: role === 'none' ? null : role, workspaceId };
+        const changed = await call(context, set, asked, { words });
+        answer(context.io, options, changed, () =>
+          pairs([
+            ['Changed', changed.name],
+            ['Role', rolesOf(changed)],
+          ]),
+        );
+      },
+    );
 
   addCommand(operator, 'list', {
     summary: 'List who may sign in to the console.',
     examples: ['operator list'],
-  }).action((options: JsonOption) => list(context, options));
+  }).action(async (options: JsonOption) => {
+    const operators = await call(context, (await loadNoun('operator')).list, {});
+    answerList(context.io, options, operators, {
+      none: 'Nobody can sign in yet: leadgate operator add NAME --role administrator.',
+      head: ['name', 'role', 'second factor', 'added'],
+      row: (one) => [
+        one.name,
+        rolesOf(one),
+        one.hasSecondFactor ? 'yes' : 'no',
+        shortTime(one.createdAt),
+      ],
+    });
+  });
 
   withPassword(
     addCommand(operator, 'password', {
@@ -69,128 +109,44 @@ export function addOperatorCommands(operator: Command, context: Context): void {
       details: 'Without --password-file a password is made up and printed once.',
       examples: ['operator password "Ana Souza"'],
     }).argument('<name>', 'their name'),
-  ).action((name: string, options: PasswordOption) => changeTo(context, name, options));
+  ).action(async (name: string, { passwordFile, ...options }: PasswordOption) => {
+    const { password, madeUp } = choosePassword(passwordFile);
+    await call(context, (await loadNoun('operator')).password, { name, password }, { words });
+    answer(context.io, options, { name, ...(madeUp && { password }) }, () =>
+      pairs([
+        ['Changed', name],
+        ...(madeUp ? [['Password', `${password}  (shown this once)`] as const] : []),
+      ]),
+    );
+  });
 
   addCommand(operator, 'drop-second-factor', {
     summary: 'Ask somebody for no second factor any more: a lost telephone or key.',
     examples: ['operator drop-second-factor "Ana Souza"'],
   })
     .argument('<name>', 'their name')
-    .action((name: string, options: JsonOption) => dropSecondFactor(context, name, options));
+    .action(async (name: string, options: JsonOption) => {
+      const { dropSecondFactor: drop } = await loadNoun('operator');
+      await call(context, drop, { name }, { words });
+      answer(context.io, options, { name }, () => pairs([['No code is asked of', name]]));
+    });
 
   addCommand(operator, 'remove', {
     summary: 'Remove somebody: their sessions, and the tokens that they made, end at once.',
     examples: ['operator remove "Ana Souza"'],
   })
     .argument('<name>', 'their name')
-    .action((name: string, options: JsonOption) => remove(context, name, options));
+    .action(async (name: string, options: JsonOption) => {
+      await call(context, (await loadNoun('operator')).remove, { name }, { words });
+      answer(context.io, options, { name }, () => pairs([['Removed', name]]));
+    });
 }
 
 // Not as an option's value: that would stand in the shell's history and in the list of processes.
 const withPassword = (command: Command): Command =>
   command.option('--password-file <file>', 'file with the password; - for the standard input');
 
-async function add(
-  context: Context,
-  name: string,
-  { role, workspace, passwordFile, ...options }: PasswordOption & AccessOptions,
-): Promise<void> {
-  const { password, madeUp } = choosePassword(passwordFile);
-  const workspaceId = await idOf(context, workspace);
-  const { add } = await loadNoun('operator');
-  const added = await call(context, add, { name, password, role, workspaceId });
-  answer(context.io, options, { ...added, ...(madeUp && { password }) }, () =>
-    pairs([
-      ['Added', added.name],
-      ['Role', rolesOf(added)],
-      ...(madeUp ? [['Password', `${password}  (shown this once)`] as const] : []),
-    ]),
-  );
-}
-
-async function set(
-  context: Context,
-  name: string,
-  {
-    role,
-    workspace,
-    ...options
-  }: JsonOption & Omit<AccessOptions, 'role'> & { role: Role | 'none' },
-): Promise<void> {
-  const workspaceId = await idOf(context, workspace);
-  const { set } = await loadNoun('operator');
-  const asked = { name, role: role === 'none' ? null : role, workspaceId };
-  const changed = await call(context, set, asked, { words: UNKNOWN });
-  answer(context.io, options, changed, () =>
-    pairs([
-      ['Changed', changed.name],
-      ['Role', rolesOf(changed)],
-    ]),
-  );
-}
-
-async function list(context: Context, options: JsonOption): Promise<void> {
-  const operators = await call(context, (await loadNoun('operator')).list, {});
-  answer(context.io, options, operators, () =>
-    operators.length === 0
-      ? 'Nobody can sign in yet: leadgate operator add NAME --role administrator.\n'
-      : table(
-          ['name', 'role', 'second factor', 'added'],
-          operators.map((one) => [
-            one.name,
-            rolesOf(one),
-            one.hasSecondFactor ? 'yes' : 'no',
-            shortTime(one.createdAt),
-          ]),
-        ),
-  );
-}
-
-async function changeTo(
-  context: Context,
-  name: string,
-  { passwordFile, ...options }: PasswordOption,
-): Promise<void> {
-  const { password, madeUp } = choosePassword(passwordFile);
-  await call(
-    context,
-    (await loadNoun('operator')).password,
-    { name, password },
-    { words: UNKNOWN },
-  );
-  answer(context.io, options, { name, ...(madeUp && { password }) }, () =>
-    pairs([
-      ['Changed', name],
-      ...(madeUp ? [['Password', `${password}  (shown this once)`] as const] : []),
-    ]),
-  );
-}
-
-async function dropSecondFactor(
-  context: Context,
-  name: string,
-  options: JsonOption,
-): Promise<void> {
-  const { dropSecondFactor: drop } = await loadNoun('operator');
-  await call(context, drop, { name }, { words: UNKNOWN });
-  answer(context.io, options, { name }, () => pairs([['No code is asked of', name]]));
-}
-
-async function remove(context: Context, name: string, options: JsonOption): Promise<void> {
-  await call(context, (await loadNoun('operator')).remove, { name }, { words: UNKNOWN });
-  answer(context.io, options, { name }, () => pairs([['Removed', name]]));
-}
-
-const UNKNOWN = {
-  'not-found': ({ detail }: Refusal) =>
-    `${detail.replace(/\.$/, '')}; leadgate operator list shows those there are.`,
-};
-
-async function idOf(context: Context, workspace: string | undefined): Promise<string | undefined> {
-  return workspace === undefined
-    ? undefined
-    : (await findWorkspace(context.session.store(), workspace)).id;
-}
+const words = unknownIn('operator');
 
 /** `operator; viewer of 0199…`. */
 const rolesOf = ({ role, workspaces }: Access): string =>

@@ -9,19 +9,18 @@ export function addRebuild(command: Command, context: Context): void {
     details:
       'Safe while leads come in: what Redis knows better is left as it is, and no identity gets a second owner.',
     examples: ['rebuild'],
-  }).action((options: JsonOption) => rebuild(context, options));
-}
-
-async function rebuild({ io, session }: Context, options: JsonOption): Promise<void> {
-  const source = counted(refillSource(session.store()), (line) => io.err(`${line}\n`));
-  const done = await refillAll(await session.redis(), source);
-  answer(
-    io,
-    options,
-    done,
-    () =>
-      `Redis holds ${count(done.links, 'link code')} and, of ${count(done.workspaces, 'workspace')}, ${count(done.identities, 'identity', 'identities')}.\n`,
-  );
+  }).action(async (options: JsonOption) => {
+    const { io, session } = context;
+    const source = counted(refillSource(session.store()), (line) => io.err(`${line}\n`));
+    const done = await refillAll(await session.redis(), source);
+    answer(
+      io,
+      options,
+      done,
+      () =>
+        `Redis holds ${count(done.links, 'link code')} and, of ${count(done.workspaces, 'workspace')}, ${count(done.identities, 'identity', 'identities')}.\n`,
+    );
+  });
 }
 
 /** The same source, which tells how far it was read. */

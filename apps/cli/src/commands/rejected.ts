@@ -6,10 +6,17 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { call } from '../call.ts';
-import { addCommand, answer, collect, type Context, type JsonOption, remark } from '../command.ts';
+import {
+  addCommand,
+  answer,
+  answerList,
+  collect,
+  type Context,
+  type JsonOption,
+} from '../command.ts';
 import { EXIT, Failure } from '../io.ts';
 import { namedIds } from '../named.ts';
-import { showable } from '../print/showable.ts';
+import { bodyText, showable } from '../print/showable.ts';
 import { count, pairs, shortTime, table } from '../print/table.ts';
 import { past, readId, wholeNumber } from '../read.ts';
 
@@ -58,7 +65,11 @@ export function addRejectedCommands(rejected: Command, context: Context): void {
     examples: ['rejected show 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
   })
     .argument('<id>', ID)
-    .action((id: string, options: JsonOption) => show(context, id, options));
+    .action(async (id: string, options: JsonOption) => {
+      const rejectedId = readId(id, 'refused body');
+      const rejected = await call(context, (await loadNoun('rejected')).show, { rejectedId });
+      answer(context.io, options, rejected, () => rejectedText(rejected));
+    });
 
   addCommand(rejected, 'mend', {
     summary: 'Mend a refused body. What was sent stays beside it.',
@@ -75,7 +86,17 @@ export function addRejectedCommands(rejected: Command, context: Context): void {
       collect,
     )
     .option('--body <file>', 'put the JSON of a file, or of - for the standard input, in its place')
-    .action((id: string, options: MendOptions) => mend(context, id, options));
+    .action(async (id: string, options: MendOptions) => {
+      const rejectedId = readId(id, 'refused body');
+      const changes = await readChanges(context.io.cwd, options);
+      const { mend } = await loadNoun('rejected');
+      const outcome = await call(context, mend, { rejectedId, ...changes });
+      answer(context.io, options, outcome, () =>
+        outcome.errors.length === 0
+          ? `Mended; to take it: leadgate rejected replay ${rejectedId}\n`
+          : `Kept, and still to be refused:\n${errorTable(outcome.errors)}`,
+      );
+    });
 
   addCommand(rejected, 'dismiss', {
     summary: 'Say that nothing is to become of a refused body. It is kept as long as others.',
@@ -106,7 +127,11 @@ export function addRejectedCommands(rejected: Command, context: Context): void {
     .option('--all', 'all that fit the filters and have not been replayed')
     .option('--lenient', 'set aside fields that are still wrong, with a note')
     .option('--dry-run', 'say what would come of it, and change nothing')
-    .action((id: string | undefined, options: ReplayOptions) => replay(context, id, options));
+    .action(async (id: string | undefined, options: ReplayOptions) => {
+      if ((id === undefined) === (options.all !== true))
+        throw new Failure('Say what to take: the id of one, or --all with filters.', EXIT.usage);
+      return id === undefined ? replayAll(context, options) : replayOne(context, id, options);
+    });
 }
 
 function addFilter(command: Command): Command {
@@ -132,30 +157,19 @@ async function list(context: Context, options: ListOptions): Promise<void> {
     before: before === undefined ? undefined : readId(before, 'refused body'),
     limit,
   });
-  answer(io, options, rejected, () =>
-    rejected.length === 0 ? 'No refused body found.\n' : rejectedTable(rejected),
-  );
-  const last = rejected.at(-1);
-  if (last !== undefined && rejected.length === limit)
-    remark(io, `there may be more: add --before ${last.rejectedId}`);
-}
-
-async function show(context: Context, id: string, options: JsonOption): Promise<void> {
-  const rejectedId = readId(id, 'refused body');
-  const rejected = await call(context, (await loadNoun('rejected')).show, { rejectedId });
-  answer(context.io, options, rejected, () => rejectedText(rejected));
-}
-
-async function mend(context: Context, id: string, options: MendOptions): Promise<void> {
-  const rejectedId = readId(id, 'refused body');
-  const changes = await readChanges(context.io.cwd, options);
-  const { mend } = await loadNoun('rejected');
-  const outcome = await call(context, mend, { rejectedId, ...changes });
-  answer(context.io, options, outcome, () =>
-    outcome.errors.length === 0
-      ? `Mended; to take it: leadgate rejected replay ${rejectedId}\n`
-      : `Kept, and still to be refused:\n${errorTable(outcome.errors)}`,
-  );
+  answerList(io, options, rejected, {
+    none: 'No refused body found.',
+    head: ['refused', 'id', 'link', 'wrong', 'state'],
+    row: (row) => [
+      shortTime(row.at),
+      row.rejectedId,
+      row.linkLabel || row.linkId,
+      row.errors.map(({ pointer, code }) => `${pointer} ${code}`.trim()).join(', ') || row.code,
+      stateOf(row),
+    ],
+    limit,
+    next: ({ rejectedId }) => `--before ${rejectedId}`,
+  });
 }
 
 async function decide(
@@ -193,16 +207,6 @@ function pair(text: string): [string, string] {
   const at = text.indexOf('=');
   if (at < 1) throw new Failure(`"${showable(text)}" is not of the form field=value.`, EXIT.usage);
   return [text.slice(0, at).trim(), text.slice(at + 1)];
-}
-
-async function replay(
-  context: Context,
-  id: string | undefined,
-  options: ReplayOptions,
-): Promise<void> {
-  if ((id === undefined) === (options.all !== true))
-    throw new Failure('Say what to take: the id of one, or --all with filters.', EXIT.usage);
-  return id === undefined ? replayAll(context, options) : replayOne(context, id, options);
 }
 
 async function replayOne(context: Context, id: string, options: ReplayOptions): Promise<void> {
@@ -251,19 +255,6 @@ async function replayAll(context: Context, options: ReplayOptions): Promise<void
   answer(context.io, options, counts, () => `${taken}, ${refused} still refused.\n`);
 }
 
-function rejectedTable(rejected: readonly RejectedSummary[]): string {
-  return table(
-    ['refused', 'id', 'link', 'wrong', 'state'],
-    rejected.map((row) => [
-      shortTime(row.at),
-      row.rejectedId,
-      row.linkLabel || row.linkId,
-      row.errors.map(({ pointer, code }) => `${pointer} ${code}`.trim()).join(', ') || row.code,
-      stateOf(row),
-    ]),
-  );
-}
-
 function stateOf({ submissionId, mendedAt, dismissedAt }: RejectedSummary): string {
   if (submissionId !== null) return 'replayed';
   if (dismissedAt !== null) return 'dismissed';
@@ -278,8 +269,7 @@ function errorTable(errors: readonly FieldError[]): string {
 }
 
 function rejectedText(rejected: RejectedDetails): string {
-  const { body, bodyType, mended } = rejected;
-  const lines = (text: string) => `${text.split('\n').map(showable).join('\n')}\n`;
+  const { mended } = rejected;
   return [
     pairs([
       ['Refused', shortTime(rejected.at)],
@@ -293,7 +283,7 @@ function rejectedText(rejected: RejectedDetails): string {
       ...(rejected.submissionId === null ? [] : [['Submission', rejected.submissionId] as const]),
     ]),
     errorTable(rejected.errors),
-    `Body as sent (${bodyType}):\n${lines(body)}`,
-    ...(mended === null ? [] : [`Body as mended (${mended.bodyType}):\n${lines(mended.body)}`]),
+    bodyText('sent', rejected),
+    ...(mended === null ? [] : [bodyText('mended', mended)]),
   ].join('\n');
 }

@@ -48,7 +48,20 @@ export function addReplay(command: Command, context: Context): void {
     .option('--note <code>', 'with a note of this code: unknown-custom-field, …', noteCode)
     .option('--rate <rate>', 'how many at most: 50/s, 600/m', rate)
     .option('--dry-run', 'say how many, and which custom fields would change')
-    .action((options: ReplayOptions) => replay(context, options));
+    .action(async (options: ReplayOptions) => {
+      const { workspace, link, lead, since, until, outcome, note } = options;
+      if (
+        [workspace, link, lead, since, until, outcome, note].every((given) => given === undefined)
+      )
+        throw new Failure(
+          'Say what to replay: --workspace, --link, --lead, --since, --until, --outcome or --note.',
+          EXIT.usage,
+        );
+      const selections = await select(context.session.store(), options);
+      return options.dryRun === true
+        ? dryRun(context, selections, options)
+        : enqueue(context, selections, options);
+    });
 }
 
 function noteCode(text: string): NoteCode {
@@ -56,19 +69,6 @@ function noteCode(text: string): NoteCode {
   const found = codes.find((code) => code === text);
   if (found !== undefined) return found;
   throw new InvalidArgumentError(`It is one of ${codes.join(', ')}.`);
-}
-
-async function replay(context: Context, options: ReplayOptions): Promise<void> {
-  const { workspace, link, lead, since, until, outcome, note } = options;
-  if ([workspace, link, lead, since, until, outcome, note].every((given) => given === undefined))
-    throw new Failure(
-      'Say what to replay: --workspace, --link, --lead, --since, --until, --outcome or --note.',
-      EXIT.usage,
-    );
-  const selections = await select(context.session.store(), options);
-  return options.dryRun === true
-    ? dryRun(context, selections, options)
-    : enqueue(context, selections, options);
 }
 
 async function select(store: Store, options: ReplayOptions): Promise<Selection[]> {

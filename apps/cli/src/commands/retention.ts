@@ -27,7 +27,17 @@ export function addRetentionCommands(retention: Command, context: Context): void
     examples: ['retention show', 'retention show --workspace "My agency"'],
   })
     .option('--workspace <workspace>', 'of this one: name or id')
-    .action((options: OfWorkspace) => show(context, options));
+    .action(async (options: OfWorkspace) => {
+      const nouns = await loadNoun('retention');
+      const { workspaceId } = await namedIds(context, options);
+      if (workspaceId === undefined) {
+        const standings = await call(context, nouns.standings, {});
+        answer(context.io, options, standings, () => standingTable(standings));
+      } else {
+        const policies = await call(context, nouns.show, { workspaceId });
+        answer(context.io, options, policies, () => policyTable(policies));
+      }
+    });
 
   addCommand(retention, 'set', {
     summary: 'Say for how many days a workspace keeps something.',
@@ -41,9 +51,12 @@ export function addRetentionCommands(retention: Command, context: Context): void
     .addArgument(new Argument('<what>', 'what is kept').choices(RETENTION_KINDS))
     .argument('<days>', 'for how many days, or default: as the settings of the workers say', daysOf)
     .option('--workspace <workspace>', 'name or id; needless if there is one only')
-    .action((kind: RetentionKind, days: number | null, options: OfWorkspace) =>
-      set(context, kind, days, options),
-    );
+    .action(async (kind: RetentionKind, days: number | null, options: OfWorkspace) => {
+      const nouns = await loadNoun('retention');
+      const workspaceId = await workspaceOf(context, options.workspace);
+      const policies = await call(context, nouns.set, { workspaceId, kind, days });
+      answer(context.io, options, policies, () => policyTable(policies));
+    });
 
   addCommand(retention, 'preview', {
     summary: 'Count what would go now if a workspace kept something for so many days.',
@@ -52,9 +65,18 @@ export function addRetentionCommands(retention: Command, context: Context): void
     .addArgument(new Argument('<what>', 'what is kept').choices(RETENTION_KINDS))
     .requiredOption('--days <n>', 'for how many days', wholeNumber)
     .option('--workspace <workspace>', 'name or id; needless if there is one only')
-    .action((kind: RetentionKind, options: OfWorkspace & { days: number }) =>
-      preview(context, kind, options),
-    );
+    .action(async (kind: RetentionKind, { days, ...options }: OfWorkspace & { days: number }) => {
+      const nouns = await loadNoun('retention');
+      const workspaceId = await workspaceOf(context, options.workspace);
+      const found = await call(context, nouns.preview, { workspaceId, kind, days });
+      answer(
+        context.io,
+        options,
+        found,
+        () =>
+          `${found.count} of ${kind} are older than ${shortTime(found.before)}, and would go.\n`,
+      );
+    });
 
   addCommand(retention, 'allow', {
     summary: 'Allow the workers to let go all that was accepted before a time.',
@@ -71,64 +93,21 @@ export function addRetentionCommands(retention: Command, context: Context): void
       'a time with its zone, a date (UTC), or how long ago (30d)',
       past,
     )
-    .action((what: keyof typeof SUBJECTS, options: JsonOption & { before: Date }) =>
-      allow(context, what, options),
+    .action(
+      async (
+        what: keyof typeof SUBJECTS,
+        { before, ...options }: JsonOption & { before: Date },
+      ) => {
+        const nouns = await loadNoun('retention');
+        const standings = await call(context, nouns.allow, { subject: SUBJECTS[what], before });
+        answer(context.io, options, standings, () => standingTable(standings));
+      },
     );
 }
 
 /** Null: as the installation says. */
 function daysOf(text: string): number | null {
   return text === 'default' ? null : wholeNumber(text);
-}
-
-async function allow(
-  context: Context,
-  what: keyof typeof SUBJECTS,
-  { before, ...options }: JsonOption & { before: Date },
-): Promise<void> {
-  const nouns = await loadNoun('retention');
-  const standings = await call(context, nouns.allow, { subject: SUBJECTS[what], before });
-  answer(context.io, options, standings, () => standingTable(standings));
-}
-
-async function show(context: Context, options: OfWorkspace): Promise<void> {
-  const nouns = await loadNoun('retention');
-  const { workspaceId } = await namedIds(context, options);
-  if (workspaceId === undefined) {
-    const standings = await call(context, nouns.standings, {});
-    answer(context.io, options, standings, () => standingTable(standings));
-  } else {
-    const policies = await call(context, nouns.show, { workspaceId });
-    answer(context.io, options, policies, () => policyTable(policies));
-  }
-}
-
-async function set(
-  context: Context,
-  kind: RetentionKind,
-  days: number | null,
-  options: OfWorkspace,
-): Promise<void> {
-  const nouns = await loadNoun('retention');
-  const workspaceId = await workspaceOf(context, options.workspace);
-  const policies = await call(context, nouns.set, { workspaceId, kind, days });
-  answer(context.io, options, policies, () => policyTable(policies));
-}
-
-async function preview(
-  context: Context,
-  kind: RetentionKind,
-  { days, ...options }: OfWorkspace & { days: number },
-): Promise<void> {
-  const nouns = await loadNoun('retention');
-  const workspaceId = await workspaceOf(context, options.workspace);
-  const found = await call(context, nouns.preview, { workspaceId, kind, days });
-  answer(
-    context.io,
-    options,
-    found,
-    () => `${found.count} of ${kind} are older than ${shortTime(found.before)}, and would go.\n`,
-  );
 }
 
 const timeOf = (time: Date | null): string => (time === null ? '-' : shortTime(time));

@@ -3,10 +3,17 @@ import type { Run } from '@leadgate/store';
 import type { Command } from 'commander';
 import { setTimeout as delay } from 'node:timers/promises';
 import { call } from '../call.ts';
-import { addCommand, answer, type Context, type JsonOption, remark } from '../command.ts';
+import {
+  addCommand,
+  answer,
+  answerList,
+  type Context,
+  type JsonOption,
+  remark,
+} from '../command.ts';
 import { Failure, EXIT, stopOnInterrupt } from '../io.ts';
 import { namedIds } from '../named.ts';
-import { pairs, shortTime, table } from '../print/table.ts';
+import { pairs, shortTime } from '../print/table.ts';
 import { readId, wholeNumber } from '../read.ts';
 import { printOut } from './lead-export.ts';
 
@@ -49,7 +56,12 @@ export function addRunCommands(run: Command, context: Context): void {
     examples: ['run resume 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
   })
     .argument('<id>', ID)
-    .action((id: string, options: JsonOption) => resume(context, id, options));
+    .action(async (id: string, options: JsonOption) => {
+      const runId = readId(id, 'run');
+      await call(context, (await loadNoun('run')).resume, { runId });
+      const run = await followRun(context, runId);
+      answer(context.io, options, run, () => runText(run));
+    });
 
   addCommand(run, 'refused', {
     summary: 'Print the rows that an import through the console refused, to mend and import again.',
@@ -64,23 +76,20 @@ async function list(
   { workspace, kind, limit, ...options }: ListOptions,
 ): Promise<void> {
   const { list } = await loadNoun('run');
-  const given = { ...(await namedIds(context, { ...(workspace && { workspace }) })), limit };
+  const given = { ...(await namedIds(context, { workspace })), limit };
   const kinds = list.input.properties.kind.enum.filter((one) => one === kind);
   const [named] = kinds;
   if (kind !== undefined && named === undefined)
     throw new Failure('--kind is replay, import, resend or read-again.', EXIT.usage);
   const runs = await call(context, list, { ...given, kind: named });
-  answer(context.io, options, runs, () =>
-    runs.length === 0
-      ? 'No run found.\n'
-      : table(
-          ['begun', 'id', 'kind', 'by', 'state', 'progress'],
-          runs.map((run) => [
-            ...[shortTime(run.begunAt), run.id, run.kind, run.begunBy.name],
-            ...[stateOf(run), countsOf(run)],
-          ]),
-        ),
-  );
+  answerList(context.io, options, runs, {
+    none: 'No run found.',
+    head: ['begun', 'id', 'kind', 'by', 'state', 'progress'],
+    row: (run) => [
+      ...[shortTime(run.begunAt), run.id, run.kind, run.begunBy.name],
+      ...[stateOf(run), countsOf(run)],
+    ],
+  });
 }
 
 async function show(
@@ -90,13 +99,6 @@ async function show(
   options: JsonOption,
 ): Promise<void> {
   const run = await call(context, (await loadNoun('run'))[verb], { runId: readId(id, 'run') });
-  answer(context.io, options, run, () => runText(run));
-}
-
-async function resume(context: Context, id: string, options: JsonOption): Promise<void> {
-  const runId = readId(id, 'run');
-  await call(context, (await loadNoun('run')).resume, { runId });
-  const run = await followRun(context, runId);
   answer(context.io, options, run, () => runText(run));
 }
 

@@ -23,7 +23,21 @@ export function addSpoolCommands(spool: Command, context: Context): void {
     examples: ['spool list /var/lib/leadgate/spool', 'spool list ./spool --json'],
   })
     .argument('<path>', PATH)
-    .action((path: string, options: JsonOption) => list(context, path, options));
+    .action(async (path: string, options: JsonOption) => {
+      const { io } = context;
+      const listed: Listed[] = [];
+      for (const folder of foldersAt(resolve(io.cwd, path))) listed.push(await look(folder));
+      answer(io, options, listed, () =>
+        table(
+          ['folder', 'waiting', 'oldest', 'damaged'],
+          listed.map(({ path, inUse, waiting, damagedRecords }) =>
+            inUse
+              ? [path, 'in use', null, null]
+              : [path, waiting.length, oldest(waiting), damagedRecords],
+          ),
+        ),
+      );
+    });
 
   addCommand(spool, 'drain', {
     summary: 'Hand the leads of a spool folder to Redis, and remove the folder.',
@@ -48,22 +62,6 @@ interface Listed {
     leadId: string;
     time: string;
   }[];
-}
-
-async function list(context: Context, path: string, options: JsonOption): Promise<void> {
-  const { io } = context;
-  const listed: Listed[] = [];
-  for (const folder of foldersAt(resolve(io.cwd, path))) listed.push(await look(folder));
-  answer(io, options, listed, () =>
-    table(
-      ['folder', 'waiting', 'oldest', 'damaged'],
-      listed.map(({ path, inUse, waiting, damagedRecords }) =>
-        inUse
-          ? [path, 'in use', null, null]
-          : [path, waiting.length, oldest(waiting), damagedRecords],
-      ),
-    ),
-  );
 }
 
 function oldest(waiting: Listed['waiting']): string | null {

@@ -1,12 +1,12 @@
 import { UTM_FIELDS } from '@leadgate/contract';
 import { loadNoun, type PostChange } from '@leadgate/operations';
-import type { SubmissionDetails, SubmissionSummary } from '@leadgate/store';
+import type { SubmissionDetails } from '@leadgate/store';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, answer, type Context, type JsonOption, remark } from '../command.ts';
+import { addCommand, answer, answerList, type Context, type JsonOption } from '../command.ts';
 import { findLinkNamed, namedIds } from '../named.ts';
 import { consentTable, leadValues } from '../print/lead.ts';
-import { showable } from '../print/showable.ts';
+import { bodyText } from '../print/showable.ts';
 import { count, pairs, shortTime, table } from '../print/table.ts';
 import { past, rate, readId, wholeNumber } from '../read.ts';
 import { followRun } from './run.ts';
@@ -39,7 +39,12 @@ export function addSubmissionCommands(submission: Command, context: Context): vo
     examples: ['submission show 01997a3c-5b1e-7c11-9f0a-0d6c4b1f7a52'],
   })
     .argument('<id>', 'id of the submission (the answer’s Submission-Id)')
-    .action((id: string, options: JsonOption) => show(context, id, options));
+    .action(async (id: string, options: JsonOption) => {
+      const { io } = context;
+      const submissionId = readId(id, 'submission');
+      const submission = await call(context, (await loadNoun('submission')).show, { submissionId });
+      answer(io, options, submission, () => submissionText(submission));
+    });
 
   addCommand(submission, 'read-again', {
     summary: 'Read stored posts of a link under its present mapping.',
@@ -127,33 +132,20 @@ async function list(context: Context, options: ListOptions): Promise<void> {
     before: before === undefined ? undefined : readId(before, 'submission'),
     limit,
   });
-  answer(io, options, submissions, () =>
-    submissions.length === 0 ? 'No submission found.\n' : submissionTable(submissions),
-  );
-  const last = submissions.at(-1);
-  if (last !== undefined && submissions.length === limit)
-    remark(io, `there may be more: add --before ${last.submissionId}`);
-}
-
-async function show(context: Context, id: string, options: JsonOption): Promise<void> {
-  const { io } = context;
-  const submissionId = readId(id, 'submission');
-  const submission = await call(context, (await loadNoun('submission')).show, { submissionId });
-  answer(io, options, submission, () => submissionText(submission));
-}
-
-function submissionTable(submissions: readonly SubmissionSummary[]): string {
-  return table(
-    ['accepted', 'submission', 'lead', 'from', 'link', 'notes'],
-    submissions.map(({ acceptedAt, submissionId, leadId, lead, linkLabel, linkId, notes }) => [
+  answerList(io, options, submissions, {
+    none: 'No submission found.',
+    head: ['accepted', 'submission', 'lead', 'from', 'link', 'notes'],
+    row: ({ acceptedAt, submissionId, leadId, lead, linkLabel, linkId, notes }) => [
       shortTime(acceptedAt),
       submissionId,
       leadId,
       lead.name ?? lead.email ?? lead.telephone ?? null,
       linkLabel || linkId,
       notes.length,
-    ]),
-  );
+    ],
+    limit,
+    next: ({ submissionId }) => `--before ${submissionId}`,
+  });
 }
 
 function submissionText(submission: SubmissionDetails): string {
@@ -199,7 +191,7 @@ function submissionText(submission: SubmissionDetails): string {
           ['note', 'field', 'detail'],
           notes.map(({ code, field, detail }) => [code, field, detail ?? null]),
         ),
-    `Body as sent (${submission.bodyType}):\n${submission.body.split('\n').map(showable).join('\n')}\n`,
+    bodyText('sent', submission),
   ];
   return sections.filter((section) => section !== '').join('\n');
 }

@@ -1,12 +1,13 @@
-import { type Role, ROLES } from '@leadgate/contract';
+import type { Role } from '@leadgate/contract';
 import { loadNoun } from '@leadgate/operations';
 import type { ApiToken } from '@leadgate/store';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
-import { findWorkspace } from '../named.ts';
+import { addCommand, answer, answerList, type Context, type JsonOption } from '../command.ts';
+import { namedIds } from '../named.ts';
 import { showable } from '../print/showable.ts';
-import { pairs, shortTime, table } from '../print/table.ts';
+import { pairs, shortTime } from '../print/table.ts';
+import { roleOption } from '../read.ts';
 
 interface CreateOptions extends JsonOption {
   role: Role;
@@ -23,17 +24,22 @@ export function addTokenCommands(token: Command, context: Context): void {
     ],
   })
     .argument('<name>', 'what it is for; unique among those in force')
-    .addOption(
-      new Option(
-        '--role <role>',
-        'viewer: sees, personal data masked; operator: sees and acts; administrator: chooses who may',
-      )
-        .choices(ROLES)
-        .makeOptionMandatory(),
-    )
+    .addOption(roleOption())
     .option('--workspace <workspace>', 'in this workspace only: name or id')
     .option('--days <days>', 'how long it is good for, at most a year; 90 if not named', Number)
-    .action((name: string, options: CreateOptions) => create(context, name, options));
+    .action(async (name: string, { role, workspace, days, ...options }: CreateOptions) => {
+      const { workspaceId } = await namedIds(context, { workspace });
+      const { create } = await loadNoun('token');
+      const { secret, ...token } = await call(context, create, { name, role, workspaceId, days });
+      answer(context.io, options, { ...token, secret }, () =>
+        pairs([
+          ['Created', token.name],
+          ['Role', token.role],
+          ['Good until', shortTime(token.expiresAt)],
+          ['Token', `${secret}  (shown this once)`],
+        ]),
+      );
+    });
 
   addCommand(token, 'list', {
     summary: 'List the API tokens, revoked ones too.',
@@ -45,71 +51,45 @@ export function addTokenCommands(token: Command, context: Context): void {
     examples: ['token revoke prometheus'],
   })
     .argument('<token>', 'its name or id')
-    .action((name: string, options: JsonOption) => revoke(context, name, options));
-}
-
-async function create(
-  context: Context,
-  name: string,
-  { role, workspace, days, ...options }: CreateOptions,
-): Promise<void> {
-  const workspaceId =
-    workspace === undefined
-      ? undefined
-      : (await findWorkspace(context.session.store(), workspace)).id;
-  const { create } = await loadNoun('token');
-  const { secret, ...token } = await call(context, create, { name, role, workspaceId, days });
-  answer(context.io, options, { ...token, secret }, () =>
-    pairs([
-      ['Created', token.name],
-      ['Role', token.role],
-      ['Good until', shortTime(token.expiresAt)],
-      ['Token', `${secret}  (shown this once)`],
-    ]),
-  );
+    .action(async (name: string, options: JsonOption) => {
+      const token = await call(
+        context,
+        (await loadNoun('token')).revoke,
+        { name },
+        {
+          words: {
+            'not-found': `No token in force is named "${showable(name)}"; leadgate token list shows those there are.`,
+          },
+        },
+      );
+      answer(context.io, options, token, () => pairs([['Revoked', token.name]]));
+    });
 }
 
 async function list(context: Context, options: JsonOption): Promise<void> {
   const tokens = await call(context, (await loadNoun('token')).list, {});
-  answer(context.io, options, tokens, () =>
-    tokens.length === 0
-      ? 'There is no API token: leadgate token create NAME --role viewer.\n'
-      : table(
-          [
-            'name',
-            'role',
-            'workspace',
-            'made by',
-            'created',
-            'good until',
-            'last used',
-            'state',
-            'id',
-          ],
-          tokens.map((token) => [
-            ...[token.name, token.role, token.workspaceId ?? 'all', token.createdBy],
-            ...[shortTime(token.createdAt), shortTime(token.expiresAt)],
-            token.lastUsedAt === null ? null : shortTime(token.lastUsedAt),
-            stateOf(token),
-            token.id,
-          ]),
-        ),
-  );
+  answerList(context.io, options, tokens, {
+    none: 'There is no API token: leadgate token create NAME --role viewer.',
+    head: [
+      'name',
+      'role',
+      'workspace',
+      'made by',
+      'created',
+      'good until',
+      'last used',
+      'state',
+      'id',
+    ],
+    row: (token) => [
+      ...[token.name, token.role, token.workspaceId ?? 'all', token.createdBy],
+      ...[shortTime(token.createdAt), shortTime(token.expiresAt)],
+      token.lastUsedAt === null ? null : shortTime(token.lastUsedAt),
+      stateOf(token),
+      token.id,
+    ],
+  });
 }
 
 const stateOf = ({ revokedAt, expiresAt }: ApiToken): string =>
   revokedAt !== null ? 'revoked' : expiresAt <= new Date() ? 'ended' : 'in force';
-
-async function revoke(context: Context, name: string, options: JsonOption): Promise<void> {
-  const token = await call(
-    context,
-    (await loadNoun('token')).revoke,
-    { name },
-    {
-      words: {
-        'not-found': `No token in force is named "${showable(name)}"; leadgate token list shows those there are.`,
-      },
-    },
-  );
-  answer(context.io, options, token, () => pairs([['Revoked', token.name]]));
-}

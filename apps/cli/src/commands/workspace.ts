@@ -3,10 +3,17 @@ import { loadNoun } from '@leadgate/operations';
 import type { Workspace, WorkspaceCounts } from '@leadgate/store';
 import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
-import { addCommand, answer, collect, type Context, type JsonOption } from '../command.ts';
+import {
+  addCommand,
+  answer,
+  answerList,
+  collect,
+  type Context,
+  type JsonOption,
+} from '../command.ts';
 import { EXIT, Failure } from '../io.ts';
 import { findWorkspace } from '../named.ts';
-import { pairs, shortTime, table } from '../print/table.ts';
+import { pairs, shortTime } from '../print/table.ts';
 
 interface CreateOptions extends JsonOption {
   country: string;
@@ -36,7 +43,20 @@ export function addWorkspaceCommands(workspace: Command, context: Context): void
       'BR',
     )
     .option('--dummy <phone>', 'a phone that identifies nobody; may be repeated', collect)
-    .action((name: string, options: CreateOptions) => create(context, name, options));
+    .action(async (name: string, options: CreateOptions) => {
+      const { country, dummy: dummyPhones } = options;
+      const { create } = await loadNoun('workspace');
+      const workspace = await call(context, create, { name, country, dummyPhones });
+      answer(context.io, options, workspace, () =>
+        pairs([
+          ['Created', workspace.name],
+          ['Id', workspace.id],
+          ['Country', workspace.country],
+          ['Time zone', workspace.timeZone],
+          ...dummiesOf(workspace),
+        ]),
+      );
+    });
 
   addCommand(workspace, 'set', {
     summary: 'Change which telephones identify nobody, or the time zone; what is not named stays.',
@@ -80,27 +100,29 @@ export function addWorkspaceCommands(workspace: Command, context: Context): void
     .argument('<workspace>', 'its name or id')
     .option('--confirm <name>', 'its name once more')
     .option('--dry-run', 'count what would go, and change nothing')
-    .action((named: string, options: RemoveOptions) => remove(context, named, options));
+    .action(async (named: string, options: RemoveOptions) => {
+      const { confirm, dryRun = false } = options;
+      if (!dryRun && confirm === undefined)
+        throw new Failure('Say --dry-run to see what would go, or --confirm NAME.', EXIT.usage);
+      const { id: workspaceId } = await findWorkspace(context.session.store(), named);
+      const { remove } = await loadNoun('workspace');
+      const removed = await call(context, remove, { workspaceId, confirm, dryRun });
+      answer(context.io, options, removed, () =>
+        removedText(dryRun ? 'Would remove' : 'Removed', removed),
+      );
+    });
 
   addCommand(workspace, 'list', {
     summary: 'List the workspaces.',
     examples: ['workspace list', 'workspace list --json'],
-  }).action((options: JsonOption) => list(context, options));
-}
-
-async function create(context: Context, name: string, options: CreateOptions): Promise<void> {
-  const { country, dummy: dummyPhones } = options;
-  const { create } = await loadNoun('workspace');
-  const workspace = await call(context, create, { name, country, dummyPhones });
-  answer(context.io, options, workspace, () =>
-    pairs([
-      ['Created', workspace.name],
-      ['Id', workspace.id],
-      ['Country', workspace.country],
-      ['Time zone', workspace.timeZone],
-      ...dummiesOf(workspace),
-    ]),
-  );
+  }).action(async (options: JsonOption) => {
+    const workspaces = await call(context, (await loadNoun('workspace')).list, {});
+    answerList(context.io, options, workspaces, {
+      none: 'There is no workspace yet: leadgate workspace create NAME.',
+      head: ['name', 'id', 'country', 'created'],
+      row: ({ name, id, country, createdAt }) => [name, id, country, shortTime(createdAt)],
+    });
+  });
 }
 
 async function set(context: Context, named: string, options: SetOptions): Promise<void> {
@@ -122,18 +144,6 @@ async function set(context: Context, named: string, options: SetOptions): Promis
   );
 }
 
-async function remove(context: Context, named: string, options: RemoveOptions): Promise<void> {
-  const { confirm, dryRun = false } = options;
-  if (!dryRun && confirm === undefined)
-    throw new Failure('Say --dry-run to see what would go, or --confirm NAME.', EXIT.usage);
-  const { id: workspaceId } = await findWorkspace(context.session.store(), named);
-  const { remove } = await loadNoun('workspace');
-  const removed = await call(context, remove, { workspaceId, confirm, dryRun });
-  answer(context.io, options, removed, () =>
-    removedText(dryRun ? 'Would remove' : 'Removed', removed),
-  );
-}
-
 function removedText(
   did: string,
   { name, counts }: { name: string; counts: WorkspaceCounts & { failed: number } },
@@ -150,23 +160,6 @@ function removedText(
     ['Deliveries', counts.deliveries],
     ['Failed jobs', counts.failed],
   ]);
-}
-
-async function list(context: Context, options: JsonOption): Promise<void> {
-  const workspaces = await call(context, (await loadNoun('workspace')).list, {});
-  answer(context.io, options, workspaces, () =>
-    workspaces.length === 0
-      ? 'There is no workspace yet: leadgate workspace create NAME.\n'
-      : table(
-          ['name', 'id', 'country', 'created'],
-          workspaces.map(({ name, id, country, createdAt }) => [
-            name,
-            id,
-            country,
-            shortTime(createdAt),
-          ]),
-        ),
-  );
 }
 
 /** What identifies nobody. */

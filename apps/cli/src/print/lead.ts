@@ -19,7 +19,9 @@ import type {
 import { showable } from './showable.ts';
 import { pairs, shortTime, table } from './table.ts';
 
+/** Empty without any. */
 export function leadTable(leads: readonly LeadSummary[]): string {
+  if (leads.length === 0) return '';
   return table(
     ['lead', 'name', 'email', 'telephone', 'workspace', 'created', 'changed'],
     leads.map((lead) => [

@@ -21,6 +21,10 @@ export function showableLines(text: string): string {
     .join('');
 }
 
+/** The body of a post under a heading, line by line. */
+export const bodyText = (how: string, { body, bodyType }: { body: string; bodyType: string }) =>
+  `Body as ${how} (${bodyType}):\n${body.split('\n').map(showable).join('\n')}\n`;
+
 /** JSON with the same characters escaped. It parses to the same value. */
 export function showableJson(json: string): string {
   return json.replace(UNSHOWABLE, (character) =>

@@ -20,7 +20,7 @@ const NO_LINES = {
 };
 
 /** A cell: null and '' are shown as `-`, so that columns can be counted. */
-type Cell = string | number | null;
+export type Cell = string | number | null;
 
 /** Rows under a heading, in columns, without lines; each row on one line. Ends with a line break. */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
