@@ -60,15 +60,8 @@ export async function startConsole(
 
   const app = createServer({ trustProxy: config.CONSOLE_TRUST_PROXY }, logger);
   await app.register(consoleApp, {
-    store,
-    redis,
-    connections,
-    failed,
-    queues,
+    ...{ store, redis, connections, failed, queues, secret, keyring },
     metrics: consoleMetrics(redis, store),
-    secret,
-    keyring,
-    receiverUrl,
   });
   onClose('server', () => app.close());
   await app.listen({ host: config.CONSOLE_HOST, port: config.CONSOLE_PORT });

@@ -91,7 +91,6 @@ export async function consoleUnderTest(servers: {
     metrics: consoleMetrics(redis, store),
     secret: SECRET,
     keyring,
-    receiverUrl,
   });
   await app.ready();
 

@@ -8,15 +8,8 @@ export interface DelivererMetrics {
 }
 
 const OUTCOMES = [
-  ...([
-    'delivered',
-    'skipped',
-    'answered',
-    'refused',
-    'timeout',
-    'no-connection',
-    'broken-answer',
-  ] as const),
+  ...(['delivered', 'skipped', 'answered', 'refused', 'timeout'] as const),
+  ...(['no-connection', 'broken-answer'] as const),
 ];
 /** How much of the time is gone after which an endpoint that only fails is disabled. Percent. */
 export const SHARES = ['50', '70', '90'] as const;
@@ -81,11 +74,7 @@ export function createDelivererMetrics(sources: {
     help: 'Endpoints that this deliverer sends to now.',
     read: sources.lanes,
   });
-  registry.gauge({
-    name: 'leadgate_postgres_up',
-    help: 'Whether Postgres answers.',
-    read: () => Number(!sources.postgresIsAway()),
-  });
+  registry.up('Postgres', () => !sources.postgresIsAway());
   const count = registry.counters({
     name: 'leadgate_delivery_tries_total',
     help: 'Sends by what came of them; answered: with another status than 2xx.',

@@ -40,11 +40,7 @@ export function createReceiverMetrics(sources: {
     help: 'How long an accepted post took, from its head to its answer.',
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.7, 1, 2.5],
   });
-  registry.gauge({
-    name: 'leadgate_redis_up',
-    help: 'Whether Redis answers.',
-    read: () => Number(sources.redisIsReady()),
-  });
+  registry.up('Redis', () => sources.redisIsReady());
   registry.gauge({
     name: 'leadgate_link_directory_complete',
     help: 'Whether every capture link is known; while not, unknown codes are answered 503.',

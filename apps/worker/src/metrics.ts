@@ -26,16 +26,8 @@ export function createWorkerMetrics(sources: {
   const { leads, oldest } = queueGauges(sources.redis);
   registry.gauges(leads);
   registry.gauge(oldest);
-  registry.gauge({
-    name: 'leadgate_redis_up',
-    help: 'Whether Redis answers.',
-    read: () => Number(sources.redisIsReady()),
-  });
-  registry.gauge({
-    name: 'leadgate_postgres_up',
-    help: 'Whether Postgres answers.',
-    read: () => Number(!sources.postgresIsAway()),
-  });
+  registry.up('Redis', () => sources.redisIsReady());
+  registry.up('Postgres', () => !sources.postgresIsAway());
   registry.gauge({
     name: 'leadgate_jobs_left_to_newer',
     help: 'How often since its start the worker has left a job of a newer version to a newer worker.',

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { answerWithin } from './within-time.ts';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 interface Named {
@@ -35,6 +35,8 @@ export interface MetricsRegistry {
   histogram(definition: Named & { buckets: number[] }): (value: number) => void;
   gauge(definition: GaugeDefinition): void;
   gauges<Value extends string>(definition: GaugesDefinition<Value>): void;
+  /** Whether a server answers. */
+  up(server: 'Redis' | 'Postgres', answers: () => Promise<boolean> | boolean): void;
   /** The exposition format of Prometheus. Never rejects because of one that cannot be read. */
   text(): Promise<string>;
   contentType: string;
@@ -51,7 +53,24 @@ export function createMetrics(service: string): MetricsRegistry {
   registry.setDefaultLabels({ service });
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
+  const gauge = ({ name, help, read }: GaugeDefinition): void => {
+    const one: Gauge = new Gauge({
+      name,
+      help,
+      registers,
+      collect: async () => {
+        one.set((await answerWithin(asked(read), READ_TIMEOUT_MS)) ?? Number.NaN);
+      },
+    });
+  };
   return {
+    gauge,
+    up: (server, answers) =>
+      gauge({
+        name: `leadgate_${server.toLowerCase()}_up`,
+        help: `Whether ${server} answers.`,
+        read: async () => Number(await answers()),
+      }),
     counter(definition) {
       const counter = new Counter({ ...definition, registers });
       return (by = 1) => counter.inc(by);
@@ -67,16 +86,6 @@ export function createMetrics(service: string): MetricsRegistry {
     histogram(definition) {
       const histogram = new Histogram({ ...definition, registers });
       return (value) => histogram.observe(value);
-    },
-    gauge({ name, help, read }) {
-      const gauge: Gauge = new Gauge({
-        name,
-        help,
-        registers,
-        collect: async () => {
-          gauge.set((await answerWithin(asked(read), READ_TIMEOUT_MS)) ?? Number.NaN);
-        },
-      });
     },
     gauges({ name, help, label, values, read }) {
       const gauge: Gauge = new Gauge({
@@ -114,54 +123,62 @@ export interface HealthChecks {
  * Serves GET /live and /ready: 200 or 503 with JSON; and /metrics for Prometheus. Rejects when the
  * port is taken.
  */
-export async function startHealthServer(
-  checks: HealthChecks,
-  { host, port, metrics }: { host: string; port: number; metrics: MetricsRegistry },
-): Promise<{ port: number; close(): Promise<void> }> {
-  const server = createServer((request, response) => {
-    if (request.url === '/metrics' && request.method === 'GET') {
-      metrics.text().then(
-        (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
-        () => answer(response, 503, { error: 'the metrics could not be read' }),
-      );
-      return;
-    }
-    const check = { '/live': checks.live, '/ready': checks.ready }[request.url ?? ''];
-    if (check === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) {
-      answer(response, 404, { error: 'There are /live, /ready and /metrics here.' });
-      return;
-    }
-    check().then(
-      ({ ok, body }) => answer(response, ok ? 200 : 503, body),
-      () => answer(response, 503, { error: 'the check failed' }),
-    );
-  });
-  return listen(server, { host, port });
-}
+export const startHealthServer = (
+  { live, ready }: HealthChecks,
+  { metrics, ...at }: Address & { metrics: MetricsRegistry },
+): Promise<Listening> =>
+  listen(
+    {
+      '/live': async () => json(await live()),
+      '/ready': async () => json(await ready()),
+      '/metrics': () => read(metrics),
+    },
+    at,
+  );
 
 /** Serves GET /metrics on a port of its own, for a network that the public does not reach. */
-export async function serveMetrics(
-  metrics: MetricsRegistry,
-  { host, port }: { host: string; port: number },
-): Promise<{ port: number; close: () => Promise<void> }> {
-  const server = createServer((request, response) => {
-    if (request.url !== '/metrics' || request.method !== 'GET') {
-      response.writeHead(404).end();
-      return;
-    }
-    metrics.text().then(
-      (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
-      () => response.writeHead(500).end(),
-    );
-  });
-  return listen(server, { host, port });
+export const serveMetrics = (metrics: MetricsRegistry, at: Address): Promise<Listening> =>
+  listen({ '/metrics': () => read(metrics) }, at);
+
+interface Address {
+  host: string;
+  port: number;
 }
 
-/** Rejects when the port is taken. */
+interface Listening {
+  port: number;
+  close: () => Promise<void>;
+}
+
+interface Answer {
+  status: number;
+  type: string;
+  text: string;
+}
+
+const json = ({ ok, body }: HealthAnswer, status = ok ? 200 : 503): Answer => ({
+  ...{ status, type: 'application/json', text: JSON.stringify(body) },
+});
+
+const read = async (metrics: MetricsRegistry): Promise<Answer> => ({
+  ...{ status: 200, type: metrics.contentType, text: await metrics.text() },
+});
+
+/** Answers what is looked up by its address. Rejects when the port is taken. */
 async function listen(
-  server: Server,
-  { host, port }: { host: string; port: number },
-): Promise<{ port: number; close: () => Promise<void> }> {
+  addresses: Readonly<Record<string, () => Promise<Answer>>>,
+  { host, port }: Address,
+): Promise<Listening> {
+  const none = `There are ${Object.keys(addresses).join(', ')} here.`;
+  const server = createServer(({ method, url = '' }, response) => {
+    const look = method === 'GET' || method === 'HEAD' ? addresses[url] : undefined;
+    const answer = look?.() ?? Promise.resolve(json({ ok: false, body: { error: none } }, 404));
+    void answer
+      .catch(() => json({ ok: false, body: { error: 'it could not be looked up' } }))
+      .then(({ status, type, text }) =>
+        response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(text),
+      );
+  });
   server.requestTimeout = 5_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -175,9 +192,4 @@ async function listen(
         server.closeAllConnections();
       }),
   };
-}
-
-function answer(response: ServerResponse, status: number, body: Record<string, unknown>): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-  response.end(JSON.stringify(body));
 }

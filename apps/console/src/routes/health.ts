@@ -40,16 +40,8 @@ export function consoleMetrics(redis: RedisConnection, store: Store) {
   const { leads, oldest } = queueGauges(redis);
   metrics.gauges(leads);
   metrics.gauge(oldest);
-  metrics.gauge({
-    name: 'leadgate_redis_up',
-    help: 'Whether Redis answers.',
-    read: async () => Number(await answers(() => redis.ping())),
-  });
-  metrics.gauge({
-    name: 'leadgate_postgres_up',
-    help: 'Whether Postgres answers.',
-    read: async () => Number(await answers(() => directoryRevision(store))),
-  });
+  metrics.up('Redis', () => answers(() => redis.ping()));
+  metrics.up('Postgres', () => answers(() => directoryRevision(store)));
   const memory = async () => {
     const node = fullest(await inspectRedis(redis));
     return { used: node?.usedMemory ?? 0, limit: node?.maxmemory ?? 0 };
