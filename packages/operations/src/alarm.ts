@@ -48,7 +48,6 @@ export const alarm = {
     method: 'POST',
     path: '/links/:linkId/quiet',
     summary: 'Have a link be quiet until a moment: its silence, drift and refusals open no alarm',
-    scope: 'linkId',
     subject: ['until'],
     input: Type.Object({ linkId: Uuid, until: Time }),
     output: NOTHING,

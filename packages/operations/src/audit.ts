@@ -1,7 +1,7 @@
 import { listAudit, listReads } from '@leadgate/store';
 import { Type } from 'typebox';
 import { operation } from './operation.ts';
-import { At, Limit, Nullable, Time, Uuid } from './schema.ts';
+import { At, Limit, momentsOf, Nullable, Time, Uuid } from './schema.ts';
 
 /** Of which actor, from when on, and a page of it, newest first. */
 const PAGE = {
@@ -17,16 +17,6 @@ const PAGE = {
   limit: Limit,
 };
 
-const filterOf = <T extends { since?: string; limit?: number }>({
-  since,
-  limit = 50,
-  ...rest
-}: T) => ({
-  ...rest,
-  limit,
-  ...(since !== undefined && { since: new Date(since) }),
-});
-
 /** Who did what, when, to what. */
 export const audit = {
   list: operation({
@@ -35,7 +25,6 @@ export const audit = {
     method: 'GET',
     path: '/audit',
     summary: 'List what was done, newest first',
-    scope: null,
     role: 'administrator',
     input: Type.Object({
       action: Type.Optional(
@@ -54,7 +43,7 @@ export const audit = {
         requestId: Nullable(Type.String()),
       }),
     ),
-    run: (page, { store }) => listAudit(store, filterOf(page)),
+    run: ({ limit = 50, ...page }, { store }) => listAudit(store, { ...momentsOf(page), limit }),
   }),
 
   reads: operation({
@@ -64,7 +53,6 @@ export const audit = {
     path: '/reads',
     summary: 'List who read what about people, unmasked, newest first',
     description: 'Finds, lists, single leads, exports and downloads, by every door.',
-    scope: null,
     role: 'administrator',
     // Who read a person is asked after they are gone, too.
     afterErasure: true,
@@ -83,6 +71,6 @@ export const audit = {
         requestId: Nullable(Type.String()),
       }),
     ),
-    run: (page, { store }) => listReads(store, filterOf(page)),
+    run: ({ limit = 50, ...page }, { store }) => listReads(store, { ...momentsOf(page), limit }),
   }),
 };

@@ -3,7 +3,7 @@ import { consentLinkOf, type ConsentProof, consentProofs, showLead } from '@lead
 import { Type } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
 import { operation, Refusal, refilling, TextFile, type Connections } from './operation.ts';
-import { At, Nullable, open, Time, Uuid } from './schema.ts';
+import { At, momentsOf, Nullable, open, Time, Uuid } from './schema.ts';
 
 const Consent = open(
   {
@@ -32,7 +32,6 @@ export const consent = {
     method: 'GET',
     path: '/leads/:leadId/consents',
     summary: 'List what a person granted, refused and withdrew, newest first',
-    scope: 'leadId',
     personal: 'whole',
     // Proof outlives the person's data.
     afterErasure: true,
@@ -50,7 +49,6 @@ export const consent = {
     method: 'GET',
     path: '/workspaces/:workspaceId/consents/export',
     summary: 'Export the proofs of consent of a workspace as NDJSON, streamed',
-    scope: 'workspaceId',
     role: 'operator',
     recorded: true,
     input: Type.Object({
@@ -59,12 +57,9 @@ export const consent = {
       until: Type.Optional(Time),
     }),
     output: null,
-    run: ({ workspaceId, since, until }, { store }) => {
+    run: ({ workspaceId, ...times }, { store }) => {
       let rows = 0;
-      const proofs = consentProofs(store, workspaceId, {
-        ...(since !== undefined && { since: new Date(since) }),
-        ...(until !== undefined && { until: new Date(until) }),
-      });
+      const proofs = consentProofs(store, workspaceId, momentsOf(times));
       const texts = (async function* () {
         for await (const page of proofs) {
           rows += page.length;
@@ -83,7 +78,6 @@ export const consent = {
     summary: 'Withdraw a consent for a person who asked for it',
     description:
       'It is recorded beside what was granted, which stays as proof, once the worker comes to it. The person can do the same by a link: see consent-link.',
-    scope: 'leadId',
     status: 202,
     input: Type.Object({
       leadId: Uuid,
@@ -121,7 +115,6 @@ export const consent = {
     summary: 'Show the link by which a person withdraws their consent',
     description:
       'For mails to them: a page in Portuguese, English or Spanish with one button, and an address for List-Unsubscribe (RFC 8058). It does not expire, and says nothing about the person.',
-    scope: 'leadId',
     role: 'operator',
     input: Type.Object({ leadId: Uuid }),
     output: Type.Object({ leadId: Uuid, url: Type.String() }),

@@ -56,7 +56,6 @@ export const delivery = {
     path: '/endpoints/:endpointId/deliveries',
     summary: 'List what an endpoint is, and was, to be told, by lead or alarm',
     role: 'operator',
-    scope: 'endpointId',
     input: Type.Object({
       endpointId: Uuid,
       state: Type.Optional(
@@ -83,7 +82,6 @@ export const delivery = {
     summary:
       'Show how an endpoint stands with a lead or an alarm, and its tries of the last 14 days',
     role: 'operator',
-    scope: 'endpointId',
     // Whether it was told of the erasure.
     afterErasure: true,
     input: Type.Object({ endpointId: Uuid, leadId: LeadOrAlarm }),

@@ -35,8 +35,8 @@ import {
   operation,
   Refusal,
   type DeliverySettings,
+  UNKNOWN_WORKSPACE,
 } from './operation.ts';
-import { UNKNOWN_WORKSPACE } from './operator.ts';
 import { ResendFilter, resendWork } from './resend.ts';
 import { runOf, RunView } from './runs.ts';
 import { At, Limit, Nullable, Uuid } from './schema.ts';
@@ -216,7 +216,6 @@ const setState = (verb: 'pause' | 'resume', state: 'active' | 'paused', summary:
     method: 'POST',
     path: `/endpoints/:endpointId/${verb}`,
     summary,
-    scope: 'endpointId',
     input: Type.Object({ endpointId: Uuid }),
     output: EndpointView,
     run: async ({ endpointId }, { store }) =>
@@ -251,7 +250,6 @@ export const endpoint = {
     description:
       'Messages of a webhook are signed as Standard Webhooks says; the secret is shown this once. Another kind is called by its own API, with its token.',
     role: 'administrator',
-    scope: 'workspaceId',
     subject: ['name'],
     input: Type.Object({
       workspaceId: Uuid,
@@ -299,7 +297,6 @@ export const endpoint = {
     path: '/endpoints/:endpointId',
     summary: 'Show an endpoint',
     role: 'operator',
-    scope: 'endpointId',
     input: Type.Object({ endpointId: Uuid }),
     output: EndpointView,
     run: async ({ endpointId }, { store }) => (await findEndpoint(store, endpointId)) ?? UNKNOWN,
@@ -312,7 +309,6 @@ export const endpoint = {
     path: '/endpoints/:endpointId',
     summary: 'Change an endpoint; what is not named stays, headers are given whole',
     role: 'administrator',
-    scope: 'endpointId',
     changes: {
       before: ({ endpointId }, { store }) => findEndpoint(store, String(endpointId)),
       told: ['name', 'events', 'linkIds', 'perSecond', 'concurrency'],
@@ -350,7 +346,6 @@ export const endpoint = {
     path: '/endpoints/:endpointId/rotate',
     summary: 'Sign with a new secret; with the old one too for the overlap',
     role: 'administrator',
-    scope: 'endpointId',
     subject: ['overlapSeconds'],
     input: Type.Object({
       endpointId: Uuid,
@@ -378,7 +373,6 @@ export const endpoint = {
     method: 'POST',
     path: '/endpoints/:endpointId/test',
     summary: 'Have a deliverer send a signed test, also to a paused endpoint, and show the answer',
-    scope: 'endpointId',
     input: Type.Object({ endpointId: Uuid }),
     output: Type.Object({
       messageId: Type.String(),
@@ -412,7 +406,6 @@ export const endpoint = {
     path: '/endpoints/:endpointId/stats',
     summary: 'Count what of an endpoint waits and what is set aside',
     role: 'operator',
-    scope: 'endpointId',
     input: Type.Object({ endpointId: Uuid }),
     output: Type.Object({
       waiting: Type.Integer({ description: 'Leads that it is to be told of.' }),
@@ -433,7 +426,6 @@ export const endpoint = {
     path: '/endpoints/:endpointId/tries',
     summary: 'List what was tried and what was answered in the last 14 days, newest first',
     role: 'operator',
-    scope: 'endpointId',
     // Of the erasure, too.
     afterErasure: true,
     input: Type.Object({
@@ -458,7 +450,6 @@ export const endpoint = {
     summary: 'Send deliveries again: of a lead, those set aside, or those of a time',
     description:
       'Each is sent with its lead as it stands, under a new message id, at the pace of the endpoint. Without a filter, all that the endpoint was ever told of. Begins a run, which goes on after this is answered: see /runs.',
-    scope: 'endpointId',
     // It is told of the erasure once more.
     afterErasure: true,
     subject: ['leadId', 'setAside', 'since', 'until'],
@@ -480,7 +471,6 @@ export const endpoint = {
     path: '/endpoints/:endpointId',
     summary: 'Remove an endpoint with all that waits for it, for good',
     role: 'administrator',
-    scope: 'endpointId',
     input: Type.Object({ endpointId: Uuid }),
     output: NOTHING,
     run: async ({ endpointId }, { store }) =>

@@ -24,7 +24,6 @@ export const eraseLead = operation({
     'Erase everything about a person, by any id of their lead, their email or their telephone',
   description:
     'What they sent until now is gone, and dropped if it comes again. Ids that were answered say when and why it was erased: the reason stays, and may say nothing about the person. A later post of the person begins a new lead.',
-  scope: 'workspaceId',
   role: 'administrator',
   // The same again finishes what failed on its way.
   afterErasure: true,

@@ -19,7 +19,6 @@ export const failed = {
     method: 'GET',
     path: '/failed/reasons',
     summary: 'Why submissions failed, those with most first; of the newest 5,000',
-    scope: null,
     input: Type.Object({}),
     output: Type.Array(
       Type.Object({ reason: Type.String(), jobs: Type.Integer(), oldest: At, newest: At }),
@@ -33,7 +32,6 @@ export const failed = {
     method: 'GET',
     path: '/failed',
     summary: 'List failed submissions, newest first',
-    scope: null,
     input: Type.Object({
       reason: Type.Optional(Type.String({ description: 'The whole reason.' })),
       before: Type.Optional(Type.String({ description: 'The last id of the page before.' })),
@@ -56,7 +54,6 @@ export const failed = {
     method: 'GET',
     path: '/failed/:jobId',
     summary: 'Show a failed submission with what it carries',
-    scope: 'jobId',
     personal: 'whole',
     input: Type.Object({ jobId }),
     output: open(FailedView.properties),
@@ -74,7 +71,6 @@ export const failed = {
     method: 'POST',
     path: '/failed/:jobId/retry',
     summary: 'Give a failed submission all its attempts again',
-    scope: 'jobId',
     input: Type.Object({ jobId }),
     output: NOTHING,
     run: async (input, connections) =>
@@ -87,7 +83,6 @@ export const failed = {
     method: 'POST',
     path: '/failed/retry',
     summary: 'Give failed submissions, of a reason or all, their attempts again',
-    scope: null,
     subject: ['reason'],
     input: Type.Object({
       reason: Type.Optional(Type.String()),
@@ -112,7 +107,6 @@ export const failed = {
     method: 'POST',
     path: '/failed/:jobId/discard',
     summary: 'Take a failed submission out of the queue, with a reason; it is kept in Postgres',
-    scope: 'jobId',
     subject: ['reason'],
     input: Type.Object({ jobId, reason: Type.String({ minLength: 1, maxLength: 500 }) }),
     output: NOTHING,

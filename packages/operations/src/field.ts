@@ -1,7 +1,7 @@
 import { CUSTOM_FIELD_TYPES, type CustomField, type CustomFieldType } from '@leadgate/contract';
 import { archiveField, createField, listFields, renameField } from '@leadgate/store';
 import { Type } from 'typebox';
-import { invalid, NOTHING_NAMED, operation, Refusal } from './operation.ts';
+import { invalid, NOTHING_NAMED, operation, Refusal, UNKNOWN_WORKSPACE } from './operation.ts';
 import { Uuid } from './schema.ts';
 
 const FieldView = Type.Object({
@@ -32,7 +32,6 @@ export const field = {
     method: 'GET',
     path: '/workspaces/:workspaceId/fields',
     summary: 'List the custom fields of a workspace, archived ones too',
-    scope: 'workspaceId',
     input: Type.Object({ workspaceId: Uuid }),
     output: Type.Array(FieldView),
     run: ({ workspaceId }, { store }) => listFields(store, workspaceId),
@@ -44,7 +43,6 @@ export const field = {
     method: 'POST',
     path: '/workspaces/:workspaceId/fields',
     summary: 'Create a custom field',
-    scope: 'workspaceId',
     subject: ['name'],
     input: Type.Object({
       workspaceId: Uuid,
@@ -60,9 +58,7 @@ export const field = {
       const outcome = await createField(store, workspaceId, wanted);
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
       if (outcome.kind === 'name-taken') return nameTaken(outcome.by);
-      if (outcome.kind === 'unknown-workspace')
-        return new Refusal('not-found', 'There is no such workspace.');
-      return outcome.field;
+      return outcome.kind === 'unknown-workspace' ? UNKNOWN_WORKSPACE : outcome.field;
     },
   }),
 
@@ -72,7 +68,6 @@ export const field = {
     method: 'PATCH',
     path: '/fields/:fieldId',
     summary: 'Give a field another name or label; its values stay',
-    scope: 'fieldId',
     input: Type.Object({
       fieldId: Uuid,
       name: Type.Optional(Type.String()),
@@ -94,7 +89,6 @@ export const field = {
     method: 'POST',
     path: '/fields/:fieldId/archive',
     summary: 'Archive a field: it keeps its values and takes no new ones',
-    scope: 'fieldId',
     input: Type.Object({ fieldId: Uuid }),
     output: FieldView,
     run: async ({ fieldId }, { store }) => (await archiveField(store, fieldId)) ?? UNKNOWN,

@@ -42,7 +42,6 @@ const decide = (verb: 'discard' | 'restore', to: 'discarded' | 'held', told: str
     method: 'POST',
     path: `/held/:heldId/${verb}`,
     summary: told,
-    scope: 'heldId',
     input: Type.Object({ heldId: Uuid }),
     output: Type.Object({ heldId: Uuid, state: State }),
     run: async ({ heldId }, { store }) => {
@@ -102,7 +101,6 @@ export const held = {
     method: 'GET',
     path: '/held/:heldId',
     summary: 'Show a held submission: what was sent, why it was caught, where it came from',
-    scope: 'heldId',
     personal: 'whole',
     input: Type.Object({ heldId: Uuid }),
     output: open({ ...summary, answeredLeadId: Uuid, submission: open({ body: Type.String() }) }),
@@ -115,7 +113,6 @@ export const held = {
     method: 'POST',
     path: '/held/:heldId/release',
     summary: 'Take a held submission after all, under the id that was answered',
-    scope: 'heldId',
     input: Type.Object({ heldId: Uuid }),
     output: Type.Object({
       kind: Type.String({ description: 'released or already-released.' }),

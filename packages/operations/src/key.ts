@@ -21,7 +21,6 @@ export const key = {
     description:
       'In small steps. What was done stays done when it is stopped: the same again does the rest.',
     role: 'administrator',
-    scope: null,
     input: Type.Object({
       dryRun: Type.Optional(Type.Boolean({ description: 'Counts only.' })),
     }),

@@ -41,7 +41,7 @@ import { exportPerson } from './person.ts';
 import { maskNumbers } from './mask.ts';
 import { invalid, operation, Refusal, TextFile, type Call, type Connections } from './operation.ts';
 import { tellRedis } from './run.ts';
-import { At, Limit, Nullable, open, Time, Uuid } from './schema.ts';
+import { At, Limit, momentsOf, Nullable, open, Time, Uuid } from './schema.ts';
 
 const OptionalText = Type.Optional(Type.String());
 
@@ -171,7 +171,6 @@ export const lead = {
     summary: 'List the leads of a workspace that fit, those stored last first',
     description:
       'What they have to fit stands in the body, so that no address holds a value of a person. A lead keeps its place whatever changes it. Where few of very many fit, a page may have fewer than asked for: it goes on as long as `next` is not null. A viewer does not filter by values.',
-    scope: 'workspaceId',
     role: 'viewer',
     recorded: false,
     personal: 'list',
@@ -218,7 +217,6 @@ export const lead = {
     summary: 'Show a lead by any id it ever had, with history, provenance and duplicates',
     description:
       'Whole, and on record as read. Whatever asks for a lead that was erased is answered 410 with `erasure`: when, why and by whom.',
-    scope: 'leadId',
     personal: 'whole',
     input: Type.Object({
       leadId: Uuid,
@@ -289,7 +287,6 @@ export const lead = {
     method: 'GET',
     path: '/leads/:leadId/events',
     summary: 'List what happened with a lead besides its posts: deliveries and merges',
-    scope: 'leadId',
     input: Type.Object({ leadId: Uuid, limit: Limit }),
     output: Type.Object({
       sent: Type.Array(
@@ -341,17 +338,12 @@ export const lead = {
         pair: Type.String({ description: 'Its place in the list.' }),
       }),
     ),
-    run: async ({ limit = 50, since, until, leadId, ...rest }, { store }) => {
+    run: async ({ limit = 50, leadId, ...rest }, { store }) => {
       if (rest.after !== undefined && !isDuplicatePair(rest.after))
         return new Refusal('malformed-request', 'after is not the pair that ended a page.');
       const of = leadId === undefined ? null : await showLead(store, leadId, { historyLimit: 1 });
       if (leadId !== undefined && of === null) return unknownLead(leadId);
-      const filter = {
-        ...rest,
-        ...(of !== null && { leadId: of.leadId }),
-        ...(since !== undefined && { since: new Date(since) }),
-        ...(until !== undefined && { until: new Date(until) }),
-      };
+      const filter = { ...momentsOf(rest), ...(of !== null && { leadId: of.leadId }) };
       return listDuplicates(store, filter, limit);
     },
   }),
@@ -363,7 +355,6 @@ export const lead = {
     path: '/workspaces/:workspaceId/leads/:leadId/merge/:otherId',
     summary: 'Make one lead of two: the first stays, the other’s id stands for it',
     description: 'A join of both histories: what loses stays in the history.',
-    scope: 'workspaceId',
     input: Type.Object({ workspaceId: Uuid, leadId: Uuid, otherId: Uuid }),
     output: Type.Object({ leadId: Uuid, merged: Type.Boolean() }),
     run: async ({ workspaceId, leadId, otherId }, connections, call) => {
@@ -391,7 +382,6 @@ export const lead = {
     summary: 'Take a lead apart that is several people: one lead for each email',
     description:
       'Each becomes what its own submissions make it, as if they had never met. The oldest keeps the id, and a telephone that several named. What waits in the queue still goes to the lead that it was answered with.',
-    scope: 'workspaceId',
     input: Type.Object({
       workspaceId: Uuid,
       leadId: Uuid,
@@ -442,7 +432,6 @@ export const lead = {
     summary: 'Read what changed since a cursor, in the order of commits; without one, all leads',
     description:
       'For programs that ask instead of being told. Each lead comes as it stands. Nothing is left out: a change is given once all that began before it have ended. A cursor is good for 14 days, and on the database that gave it; with another, all leads are read again, and `restarted` says so.',
-    scope: 'workspaceId',
     role: 'operator',
     recorded: 'at-start',
     personal: 'whole',
@@ -491,7 +480,6 @@ export const lead = {
     summary: 'Export leads, streamed; cells that a spreadsheet takes for formulas are neutral',
     description:
       'The same filter as of a list, as JSON; or as a form, with which a browser writes the answer to a file as it comes.',
-    scope: 'workspaceId',
     role: 'operator',
     recorded: true,
     input: Type.Object({
@@ -527,26 +515,20 @@ export const lead = {
 };
 
 function readFilter(asked: Filter & { workspaceId: string }): LeadFilter | Refusal {
-  const { workspaceId, linkId, since, until, came, note, telephone, email, ...rest } = asked;
-  const { fieldId, fieldValue, ...utm } = rest;
+  const { fieldId, fieldValue, ...others } = momentsOf(asked);
+  const { utmSource, utmMedium, utmCampaign, utmContent, utmTerm, ...rest } = others;
+  const utm = { utmSource, utmMedium, utmCampaign, utmContent, utmTerm };
   if ((fieldId === undefined) !== (fieldValue === undefined))
     return refuse(
       'fieldValue',
       'Say of which custom field (fieldId), and which value (fieldValue).',
     );
   return {
-    workspaceId,
-    ...(linkId !== undefined && { linkId }),
-    ...(since !== undefined && { since: new Date(since) }),
-    ...(until !== undefined && { until: new Date(until) }),
-    ...(came !== undefined && { came }),
-    ...(note !== undefined && { note }),
+    ...rest,
     ...(fieldId !== undefined &&
       fieldValue !== undefined && {
         field: { id: fieldId, value: fieldValue },
       }),
-    ...(telephone !== undefined && { telephone }),
-    ...(email !== undefined && { email }),
     utm: Object.fromEntries(
       UTM_FIELDS.flatMap((mark): [UtmField, string][] =>
         utm[mark] === undefined ? [] : [[mark, utm[mark]]],

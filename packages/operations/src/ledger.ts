@@ -12,7 +12,7 @@ import {
   type Store,
 } from '@leadgate/store';
 import { Type } from 'typebox';
-import { operation, Refusal } from './operation.ts';
+import { operation, UNKNOWN_WORKSPACE } from './operation.ts';
 import { At, Time, Uuid } from './schema.ts';
 
 const DAY_MS = 86_400_000;
@@ -64,8 +64,7 @@ export const ledger = {
       links: Type.Array(LinkBooks),
     }),
     run: async ({ workspaceId, linkId, since }, { store, redis }) => {
-      if ((await findWorkspace(store, workspaceId)) === null)
-        return new Refusal('not-found', 'There is no such workspace.');
+      if ((await findWorkspace(store, workspaceId)) === null) return UNKNOWN_WORKSPACE;
       const from = since === undefined ? new Date(Date.now() - DAY_MS) : new Date(since);
       const filter = { workspaceId, ...(linkId !== undefined && { linkId }) };
       // Before those that are open: what is passed by then and came to no end is one of them.

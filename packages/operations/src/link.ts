@@ -49,6 +49,7 @@ import {
   Refusal,
   type Call,
   type Connections,
+  UNKNOWN_WORKSPACE,
 } from './operation.ts';
 import { tellRedis } from './run.ts';
 import { At, Nullable, open, Time, Uuid } from './schema.ts';
@@ -190,7 +191,6 @@ const setState = (verb: 'disable' | 'enable', state: Link['state'], summary: str
     method: 'POST',
     path: `/links/:linkId/${verb}`,
     summary,
-    scope: 'linkId',
     input: Type.Object({ linkId: Uuid }),
     output: LinkOutput,
     run: async ({ linkId }, connections, call) =>
@@ -218,7 +218,6 @@ export const link = {
     method: 'POST',
     path: '/workspaces/:workspaceId/links',
     summary: 'Create an open capture link',
-    scope: 'workspaceId',
     subject: ['label'],
     input: Type.Object({
       workspaceId: Uuid,
@@ -236,8 +235,7 @@ export const link = {
       const wanted = { ...LINK_DEFAULTS, ...settings, expiresAt, guard: wholeGuard(guard) };
       const outcome = await createLink(connections.store, workspaceId, wanted, keyring);
       if (outcome.kind === 'invalid') return invalid(outcome.errors);
-      if (outcome.kind === 'unknown-workspace')
-        return new Refusal('not-found', 'There is no such workspace.');
+      if (outcome.kind === 'unknown-workspace') return UNKNOWN_WORKSPACE;
       warnOfCaptcha(guard?.captcha?.verifyUrl, call);
       return changed(outcome.link, connections, call);
     },
@@ -249,7 +247,6 @@ export const link = {
     method: 'GET',
     path: '/links/:linkId',
     summary: 'Show a capture link',
-    scope: 'linkId',
     input: Type.Object({ linkId: Uuid }),
     output: LinkOutput,
     run: async ({ linkId }, connections) => {
@@ -265,7 +262,6 @@ export const link = {
     method: 'PATCH',
     path: '/links/:linkId',
     summary: 'Change settings of a link; what is not named stays',
-    scope: 'linkId',
     changes: {
       before: async ({ linkId }, { store }) => {
         const found = await findLink(store, String(linkId));
@@ -296,7 +292,6 @@ export const link = {
     method: 'POST',
     path: '/links/:linkId/proof',
     summary: 'Have a link’s sender prove that a body is its own; null: no longer',
-    scope: 'linkId',
     input: Type.Object({ linkId: Uuid, proof: Nullable(LinkProof) }),
     output: LinkOutput,
     run: async ({ linkId, proof }, connections, call) => {
@@ -315,7 +310,6 @@ export const link = {
     path: '/links/:linkId/suggestion',
     summary:
       'Propose a mapping from the last bodies of a link, rather from those of which nothing was recognised',
-    scope: 'linkId',
     input: Type.Object({ linkId: Uuid }),
     output: Type.Object({
       bodies: Type.Integer({ description: 'How many it was made from.' }),
@@ -348,7 +342,6 @@ export const link = {
     path: '/links/:linkId/try',
     summary:
       'Show what a link would read of a body, under its mapping or another; nothing is changed',
-    scope: 'linkId',
     role: 'viewer',
     recorded: false,
     input: Type.Object({
@@ -396,7 +389,6 @@ export const link = {
     method: 'POST',
     path: '/links/:linkId/rotate',
     summary: 'Give a link a new code; the old one works on for the overlap',
-    scope: 'linkId',
     subject: ['overlapSeconds'],
     input: Type.Object({
       linkId: Uuid,
@@ -419,7 +411,6 @@ export const link = {
     method: 'POST',
     path: '/links/:linkId/expire',
     summary: 'End a link at a time, at once, or never',
-    scope: 'linkId',
     subject: ['at'],
     input: Type.Object({
       linkId: Uuid,
@@ -475,7 +466,6 @@ export const link = {
     summary: 'Take a body as if a sender had posted it to the link, and say which lead comes of it',
     description:
       'Read, reserved and enqueued as any post is: it becomes a lead. Origins, spam guard and limits of the link do not count for it.',
-    scope: 'linkId',
     input: Type.Object({
       linkId: Uuid,
       body: Type.String({ maxLength: 65_536, description: 'JSON, or the text of a form.' }),

@@ -105,6 +105,8 @@ export function invalid(errors: readonly FieldError[]): Refusal {
   return new Refusal('invalid', errors.map(({ detail }) => detail).join(' '), errors);
 }
 
+export const UNKNOWN_WORKSPACE = new Refusal('not-found', 'There is no such workspace.');
+
 /** The refusal of a change that changes nothing. */
 export const NOTHING_NAMED = new Refusal('invalid', 'Say what to change.', [
   { pointer: '', code: 'minProperties', detail: 'Say what to change.' },
@@ -125,23 +127,17 @@ export const refilling = (): Refusal =>
 /** Why a run stops for the same reason. */
 export const STOPPED_BY_REFILL = `${REFILLING} Resume it then.`;
 
+/** Members of inputs that lead to a workspace. */
+const SCOPES = [
+  ...(['workspaceId', 'linkId', 'fieldId', 'leadId', 'submissionId', 'heldId'] as const),
+  ...(['rejectedId', 'endpointId', 'jobId', 'runId'] as const),
+];
+
 /**
  * The member of an input that leads to the workspace it is about. Null: it is about all of them, and
  * needs a role for all. `own`: anybody who is signed in may ask; it answers what is theirs.
  */
-type Scope =
-  | 'own'
-  | 'workspaceId'
-  | 'linkId'
-  | 'fieldId'
-  | 'leadId'
-  | 'submissionId'
-  | 'heldId'
-  | 'rejectedId'
-  | 'endpointId'
-  | 'jobId'
-  | 'runId'
-  | null;
+type Scope = 'own' | (typeof SCOPES)[number] | null;
 
 /** An operation, defined once for every door: the console's API and pages, and the command line. */
 export interface Operation<I extends TObject = TObject, O = unknown> {
@@ -211,15 +207,22 @@ export class TextFile {
 }
 
 type Defaulted =
-  'role' | 'recorded' | 'subject' | 'changes' | 'personal' | 'afterErasure' | 'status';
+  'role' | 'scope' | 'recorded' | 'subject' | 'changes' | 'personal' | 'afterErasure' | 'status';
 
-/** Fills in what a definition leaves out: a viewer looks (GET), an operator acts, and is on record. */
+/**
+ * Fills in what a definition leaves out: a viewer looks (GET), an operator acts, and is on record. Its scope is
+ * the first member of its address that leads to a workspace; null without one.
+ */
 export function operation<I extends TObject, O>(
   definition: Omit<Operation<I, O>, Defaulted> & Partial<Pick<Operation<I, O>, Defaulted>>,
 ): Operation<I, O> {
   const looks = definition.method === 'GET';
+  const [scope = null] = pathMembers(definition).flatMap((member) =>
+    SCOPES.filter((one) => one === member),
+  );
   return {
     role: looks ? 'viewer' : 'operator',
+    scope,
     recorded: !looks,
     subject: [],
     changes: null,

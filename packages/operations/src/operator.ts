@@ -8,7 +8,7 @@ import {
   removeSecondFactor,
 } from '@leadgate/store';
 import { Type } from 'typebox';
-import { invalid, NOTHING, operation, Refusal } from './operation.ts';
+import { invalid, NOTHING, operation, Refusal, UNKNOWN_WORKSPACE } from './operation.ts';
 import { At, Nullable, Uuid } from './schema.ts';
 
 const OperatorView = Type.Object({
@@ -34,7 +34,6 @@ export const operator = {
     path: '/operators',
     summary: 'List who may sign in',
     role: 'administrator',
-    scope: null,
     input: Type.Object({}),
     output: Type.Array(OperatorView),
     run: (_input, { store }) => listOperators(store),
@@ -47,7 +46,6 @@ export const operator = {
     path: '/operators',
     summary: 'Add somebody who may sign in',
     role: 'administrator',
-    scope: null,
     subject: ['name', 'role', 'workspaceId'],
     input: Type.Object({ name, password, role: RoleSchema, workspaceId }),
     output: OperatorView,
@@ -74,7 +72,6 @@ export const operator = {
     path: '/operators/:name',
     summary: 'Give somebody another role, everywhere or in one workspace',
     role: 'administrator',
-    scope: null,
     subject: ['role', 'workspaceId'],
     changes: {
       before: async ({ name, workspaceId }, { store }) => {
@@ -103,7 +100,6 @@ export const operator = {
     path: '/operators/:name/credentials',
     summary: 'Give somebody another password, and end their sessions',
     role: 'administrator',
-    scope: null,
     input: Type.Object({ name, password }),
     output: NOTHING,
     run: async ({ name, password }, { store }) => {
@@ -120,7 +116,6 @@ export const operator = {
     path: '/operators/:name/second-factor',
     summary: 'Ask somebody for no second factor any more: a lost telephone or key',
     role: 'administrator',
-    scope: null,
     input: Type.Object({ name }),
     output: NOTHING,
     run: async ({ name }, { store }) =>
@@ -134,7 +129,6 @@ export const operator = {
     path: '/operators/:name',
     summary: 'Remove somebody: their sessions and the tokens they made end at once',
     role: 'administrator',
-    scope: null,
     input: Type.Object({ name }),
     output: NOTHING,
     run: async ({ name }, { store }, { actor }) => {
@@ -149,5 +143,3 @@ const isSelf = (actor: { kind: string; name: string }, name: string): boolean =>
 
 const unknown = (name: string): Refusal =>
   new Refusal('not-found', `There is no operator "${name}".`);
-
-export const UNKNOWN_WORKSPACE = new Refusal('not-found', 'There is no such workspace.');

@@ -29,7 +29,6 @@ export const exportPerson = operation({
   summary: 'Export all that is known of a person, with the meaning of each part',
   description:
     'For a person who asks what is known of them. What was posted just now and still waits in the queue is not in it.',
-  scope: 'leadId',
   role: 'operator',
   recorded: true,
   personal: 'whole',

@@ -40,7 +40,6 @@ export const queue = {
     method: 'GET',
     path: '/queue',
     summary: 'How the queue stands',
-    scope: null,
     input: NONE,
     output: QueueView,
     run: async (_input, { redis }) => stand(await redis()),
@@ -54,7 +53,6 @@ export const queue = {
     summary: 'What came into the queue and what came out of it, by minute',
     description:
       'Of all workspaces. Minutes without either are left out; the newest ones are counted within a minute. What is replayed or retried is in neither.',
-    scope: null,
     input: Type.Object({
       minutes: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_880, default: 60 })),
     }),
@@ -74,7 +72,6 @@ export const queue = {
     method: 'POST',
     path: '/queue/pause',
     summary: 'Let leads wait: no worker takes jobs until the queue is resumed',
-    scope: null,
     input: NONE,
     output: QueueView,
     run: async (_input, { redis }) => {
@@ -89,7 +86,6 @@ export const queue = {
     method: 'POST',
     path: '/queue/resume',
     summary: 'Let workers take jobs again',
-    scope: null,
     input: NONE,
     output: QueueView,
     run: async (_input, { redis }) => {

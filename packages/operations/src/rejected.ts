@@ -17,10 +17,16 @@ import {
   replayRejected,
   tryToMend,
 } from './rejected-bodies.ts';
-import { invalid, operation, Refusal, refilling, type Connections } from './operation.ts';
-import { UNKNOWN_WORKSPACE } from './operator.ts';
+import {
+  invalid,
+  operation,
+  Refusal,
+  refilling,
+  type Connections,
+  UNKNOWN_WORKSPACE,
+} from './operation.ts';
 import { runOf, RunView } from './runs.ts';
-import { At, Limit, Nullable, open, Time, Uuid } from './schema.ts';
+import { At, Limit, Nullable, momentsOf, open, Time, Uuid } from './schema.ts';
 
 const FieldErrors = Type.Array(
   Type.Object({ pointer: Type.String(), code: Type.String(), detail: Type.String() }),
@@ -71,17 +77,6 @@ const unknown = (id: string): Refusal =>
 /** The servers that taking a body needs. */
 const serversOf = async ({ store, intake }: Connections) => ({ store, ...(await intake()) });
 
-type Moments<T> = Omit<T, 'since' | 'until'> & { since?: Date; until?: Date };
-
-function momentsOf<T extends { since?: string; until?: string }>(asked: T): Moments<T> {
-  const { since, until, ...rest } = asked;
-  return {
-    ...rest,
-    ...(since !== undefined && { since: new Date(since) }),
-    ...(until !== undefined && { until: new Date(until) }),
-  };
-}
-
 const ids = Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: 500 }));
 
 const SAY_WHICH = {
@@ -123,7 +118,6 @@ export const rejected = {
     path: '/workspaces/:workspaceId/search-refused',
     summary: 'Find refused and held posts by a text in what they sent: why a lead is missing',
     description: 'Of the newest 20,000 of each, the newest first.',
-    scope: 'workspaceId',
     recorded: false,
     personal: 'list',
     input: Type.Object({
@@ -168,7 +162,6 @@ export const rejected = {
     method: 'GET',
     path: '/rejected/:rejectedId',
     summary: 'Show a refused body, as sent and as mended',
-    scope: 'rejectedId',
     personal: 'whole',
     input: Type.Object({ rejectedId: Uuid }),
     output: open({
@@ -186,7 +179,6 @@ export const rejected = {
     method: 'POST',
     path: '/rejected/:rejectedId/mend',
     summary: 'Mend a refused body: another one, or some fields of it; what was sent is kept',
-    scope: 'rejectedId',
     input: Type.Object({
       rejectedId: Uuid,
       set: Type.Optional(
@@ -238,7 +230,6 @@ export const rejected = {
     summary: 'Mend refused bodies that fit, all in the same way, and take them',
     description:
       'Begins a run, which goes on after this is answered: see /runs. What is refused again stays as it is. With dryRun: says how many would be taken.',
-    scope: 'workspaceId',
     subject: ['linkId', 'cause', 'lenient'],
     input: Type.Object({
       workspaceId: Uuid,
@@ -268,7 +259,6 @@ export const rejected = {
     path: '/workspaces/:workspaceId/rejected/dismiss',
     summary: 'Say that nothing is to become of refused bodies: some, or all of a cause',
     description: 'They are kept as long as others, and can wait again.',
-    scope: 'workspaceId',
     subject: ['linkId', 'cause'],
     input: Type.Object({
       workspaceId: Uuid,
@@ -291,7 +281,6 @@ export const rejected = {
     method: 'POST',
     path: '/workspaces/:workspaceId/rejected/restore',
     summary: 'Have dismissed bodies wait again: some, or all that were dismissed at once',
-    scope: 'workspaceId',
     subject: ['dismissedAt'],
     input: Type.Object({ workspaceId: Uuid, rejectedIds: ids, dismissedAt: Type.Optional(Time) }),
     output: Type.Object({ count: Type.Integer() }),
@@ -309,7 +298,6 @@ export const rejected = {
     method: 'POST',
     path: '/rejected/:rejectedId/replay',
     summary: 'Take a refused body after all: its own time, an order of now',
-    scope: 'rejectedId',
     input: Type.Object({ rejectedId: Uuid, ...replay }),
     output: Type.Object({
       outcome: Type.String({ description: 'accepted, acceptable or already-replayed' }),

@@ -54,7 +54,6 @@ export const retention = {
     method: 'GET',
     path: '/retention',
     summary: 'List up to when submissions and refused bodies of all workspaces were let go',
-    scope: null,
     input: Type.Object({}),
     output: Standings,
     run: (_, { store }) => retentionStandings(store),
@@ -68,7 +67,6 @@ export const retention = {
     summary: 'Allow workers to let go all that was accepted before a time',
     description:
       'Asked for when that is more than a month beyond the last run. Workers let go no more than their days say.',
-    scope: null,
     role: 'administrator',
     subject: ['before'],
     input: Type.Object({ subject: Subject, before: Time }),
@@ -85,7 +83,6 @@ export const retention = {
     method: 'GET',
     path: '/workspaces/:workspaceId/retention',
     summary: 'Show for how many days a workspace keeps each kind of data, and who says so',
-    scope: 'workspaceId',
     input: Type.Object({ workspaceId: Uuid }),
     output: Policies,
     run: ({ workspaceId }, { store }) => retentionOf(store, workspaceId),
@@ -99,7 +96,6 @@ export const retention = {
     summary: 'Say for how many days a workspace keeps a kind of data',
     description:
       'Workers let go what is older within the hour, some at a time. Days of null: as the installation does. Look at the preview first: it cannot be undone.',
-    scope: 'workspaceId',
     role: 'administrator',
     subject: ['kind', 'days'],
     changes: {
@@ -128,7 +124,6 @@ export const retention = {
     method: 'GET',
     path: '/workspaces/:workspaceId/retention/preview',
     summary: 'Count what would go now if a workspace kept a kind of data for so many days',
-    scope: 'workspaceId',
     input: Type.Object({ workspaceId: Uuid, kind: Kind, days: Days }),
     output: Type.Object({ count: Type.Integer(), before: At }),
     run: ({ workspaceId, kind, days }, { store }) =>

@@ -203,7 +203,6 @@ export const run = {
     method: 'GET',
     path: '/runs/:runId',
     summary: 'Show how far a run is',
-    scope: 'runId',
     input: Type.Object({ runId: Uuid }),
     output: RunView,
     run: async ({ runId }, { store }) => (await findRun(store, runId)) ?? UNKNOWN,
@@ -214,7 +213,6 @@ export const run = {
     method: 'POST',
     path: '/runs/:runId/stop',
     summary: 'Have a run stop at its next batch, in whatever process it is; twice changes nothing',
-    scope: 'runId',
     input: Type.Object({ runId: Uuid }),
     output: RunView,
     run: async ({ runId }, { store }) => (await stopRun(store, runId)) ?? UNKNOWN,
@@ -226,7 +224,6 @@ export const run = {
     path: '/runs/:runId/resume',
     summary: 'Go on with a run that stopped, failed or was interrupted',
     description: 'It goes on in this process. An import goes on when the same file is sent again.',
-    scope: 'runId',
     input: Type.Object({ runId: Uuid }),
     output: RunView,
     run: async ({ runId }, connections) =>
@@ -241,7 +238,6 @@ export const run = {
     description:
       'Of the form of what was imported. The first megabyte of them is kept, for 30 days or until somebody of the workspace is erased.',
     role: 'operator',
-    scope: 'runId',
     recorded: true,
     input: Type.Object({ runId: Uuid }),
     output: null,

@@ -11,7 +11,7 @@ import {
   type Workspace,
 } from '@leadgate/store';
 import { Type, type Static } from 'typebox';
-import { invalid, operation, Refusal, type Connections } from './operation.ts';
+import { invalid, operation, Refusal, type Connections, UNKNOWN_WORKSPACE } from './operation.ts';
 import { Time, Uuid } from './schema.ts';
 
 const DAY_MS = 86_400_000;
@@ -99,7 +99,7 @@ export const series = {
     output: SeriesView,
     run: async ({ workspaceId, by = 'hour', linkId, campaignId, ...range }, { store }) => {
       const workspace = await findWorkspace(store, workspaceId);
-      if (workspace === null) return NO_WORKSPACE;
+      if (workspace === null) return UNKNOWN_WORKSPACE;
       const to = range.to === undefined ? new Date(Date.now() + 1) : new Date(range.to);
       const { usual, most } = RANGES[by];
       const from = range.from === undefined ? new Date(to.getTime() - usual) : new Date(range.from);
@@ -119,7 +119,6 @@ export const series = {
   }),
 };
 
-const NO_WORKSPACE = new Refusal('not-found', 'There is no such workspace.');
 const NO_SUBJECT = new Refusal('not-found', 'There is no such link or campaign in the workspace.');
 
 async function subjectOf(

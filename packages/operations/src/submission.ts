@@ -6,8 +6,7 @@ import {
   showSubmission,
 } from '@leadgate/store';
 import { Type } from 'typebox';
-import { operation, Refusal } from './operation.ts';
-import { UNKNOWN_WORKSPACE } from './operator.ts';
+import { operation, Refusal, UNKNOWN_WORKSPACE } from './operation.ts';
 import {
   filterOf,
   MOST_CHANGES,
@@ -105,7 +104,6 @@ export const submission = {
     method: 'GET',
     path: '/submissions/:submissionId',
     summary: 'Show a submission with its body as sent',
-    scope: 'submissionId',
     personal: 'whole',
     input: Type.Object({ submissionId: Uuid }),
     output: open({ ...summary, body: Type.String() }),
@@ -124,7 +122,6 @@ export const submission = {
     summary: 'Apply stored submissions again; always safe, live traffic goes first',
     description:
       'Begins a run, which goes on after this is answered: see /runs. With dryRun: says what would change.',
-    scope: 'workspaceId',
     subject: ['linkId', 'leadId', 'since', 'until', 'outcome', 'note'],
     input: Type.Object({
       workspaceId: Uuid,
@@ -151,7 +148,6 @@ export const submission = {
     summary: 'Read stored posts of a link under its present mapping; twice gives the same',
     description:
       'Begins a run, which goes on after this is answered: see /runs. What a post says keeps its time; the person it names now is found or created; ids that were answered stay good. With dryRun: says what would change.',
-    scope: 'linkId',
     subject: ['since', 'until'],
     input: Type.Object({
       ...ReadAgainParameters.properties,

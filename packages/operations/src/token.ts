@@ -1,8 +1,7 @@
 import { RoleSchema } from '@leadgate/contract';
 import { createToken, listTokens, LONGEST_TOKEN_DAYS, revokeToken } from '@leadgate/store';
 import { Type } from 'typebox';
-import { invalid, operation, Refusal } from './operation.ts';
-import { UNKNOWN_WORKSPACE } from './operator.ts';
+import { invalid, operation, Refusal, UNKNOWN_WORKSPACE } from './operation.ts';
 import { At, Nullable, Uuid } from './schema.ts';
 
 const members = {
@@ -29,7 +28,6 @@ export const token = {
     path: '/tokens',
     summary: 'List the API tokens, revoked ones too; their secrets are not known any more',
     role: 'administrator',
-    scope: null,
     input: Type.Object({}),
     output: Type.Array(TokenView),
     run: (_input, { store }) => listTokens(store),
@@ -42,7 +40,6 @@ export const token = {
     path: '/tokens',
     summary: 'Create an API token; its secret is shown this once',
     role: 'administrator',
-    scope: null,
     subject: ['name', 'role', 'workspaceId', 'days'],
     input: Type.Object({
       name: Type.String(),
@@ -83,7 +80,6 @@ export const token = {
     path: '/tokens/:name',
     summary: 'Revoke an API token, by name or id, for good',
     role: 'administrator',
-    scope: null,
     input: Type.Object({ name: Type.String({ maxLength: 300 }) }),
     output: TokenView,
     run: async ({ name }, { store }) =>

@@ -12,7 +12,7 @@ import {
   workspaceLinkEntries,
 } from '@leadgate/store';
 import { Type } from 'typebox';
-import { invalid, NOTHING_NAMED, operation, Refusal } from './operation.ts';
+import { invalid, NOTHING_NAMED, operation, Refusal, UNKNOWN_WORKSPACE } from './operation.ts';
 import { isTimeZone } from './import/times.ts';
 import { tellRedis } from './run.ts';
 import { At, Nullable, Uuid } from './schema.ts';
@@ -70,7 +70,6 @@ export const workspace = {
     method: 'POST',
     path: '/workspaces',
     summary: 'Create a workspace',
-    scope: null,
     subject: ['name'],
     input: Type.Object({
       name: Type.String(),
@@ -113,7 +112,6 @@ export const workspace = {
     method: 'PATCH',
     path: '/workspaces/:workspaceId',
     summary: 'Change which telephones identify nobody, or the time zone; what is not named stays',
-    scope: 'workspaceId',
     changes: {
       before: ({ workspaceId }, { store }) => findWorkspace(store, String(workspaceId)),
       told: ['dummyClasses', 'timeZone'],
@@ -133,9 +131,9 @@ export const workspace = {
       const { store } = connections;
       if (typedPhones === undefined && classes === undefined && zone === undefined)
         return NOTHING_NAMED;
-      if (zone !== undefined && !isTimeZone(zone)) return invalid([UNKNOWN_ZONE]);
+      if (zone !== undefined && !isTimeZone(zone)) return invalid([UNKNOWN_WORKSPACE_ZONE]);
       const before = await findWorkspace(store, workspaceId);
-      if (before === null) return UNKNOWN;
+      if (before === null) return UNKNOWN_WORKSPACE;
       const phones = readPhones(typedPhones ?? [], before.country);
       if (phones.kind === 'invalid') return invalid(phones.errors);
       const changed = await updateWorkspace(store, workspaceId, {
@@ -143,7 +141,7 @@ export const workspace = {
         ...(classes !== undefined && { dummyClasses: [...new Set(classes)] }),
         ...(zone !== undefined && { timeZone: zone }),
       });
-      if (changed === null) return UNKNOWN;
+      if (changed === null) return UNKNOWN_WORKSPACE;
       const entries = await workspaceLinkEntries(store, workspaceId);
       await tellRedis(connections, call, async (redis) => {
         const { putLinks } = await import('@leadgate/intake');
@@ -162,7 +160,6 @@ export const workspace = {
     summary: 'Remove a workspace with all that it holds; it cannot be undone',
     description:
       'Its links answer 404 from now on; its leads, submissions, endpoints and counts are gone, and what comes late of it is dropped. Endpoints are not told. Where it is cut off, the same again goes on. The audit log stays, and who read what.',
-    scope: 'workspaceId',
     role: 'administrator',
     subject: ['confirm'],
     input: Type.Object({
@@ -188,7 +185,7 @@ export const workspace = {
     run: async ({ workspaceId, confirm, dryRun = false }, connections) => {
       const { store } = connections;
       const found = await findWorkspace(store, workspaceId);
-      if (found === null) return UNKNOWN;
+      if (found === null) return UNKNOWN_WORKSPACE;
       if (!dryRun && confirm !== found.name) return NOT_CONFIRMED;
       const redis = await connections.redis();
       // With the queue behind them: loaded by who removes, not with every command about workspaces.
@@ -217,13 +214,11 @@ const NOT_CONFIRMED = invalid([
   { pointer: '/confirm', code: 'invalid', detail: 'Confirm it by the name of the workspace.' },
 ]);
 
-const UNKNOWN_ZONE: FieldError = {
+const UNKNOWN_WORKSPACE_ZONE: FieldError = {
   pointer: '/timeZone',
   code: 'unknown-time-zone',
   detail: 'It is no time zone of the IANA list, such as America/Sao_Paulo.',
 };
-
-const UNKNOWN = new Refusal('not-found', 'There is no such workspace.');
 
 /** A list of phones as they are compared, or what is wrong with it. */
 function readPhones(

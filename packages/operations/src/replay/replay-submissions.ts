@@ -13,7 +13,7 @@ import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { createPace } from '../pace.ts';
 import type { Work } from '../runs.ts';
-import { Time, Uuid } from '../schema.ts';
+import { momentsOf, Time, Uuid } from '../schema.ts';
 
 /** In Redis at once, if no rate is asked for: jobs that are full. */
 const AT_ONCE = 400;
@@ -30,18 +30,10 @@ export const ReplayParameters = Type.Object({
 });
 
 /** What is replayed, as the store knows it. */
-export function filterOf({
+export const filterOf = ({
   perSecond: _,
-  since,
-  until,
   ...rest
-}: Static<typeof ReplayParameters>): StoredFilter {
-  return {
-    ...rest,
-    ...(since !== undefined && { since: new Date(since) }),
-    ...(until !== undefined && { until: new Date(until) }),
-  };
-}
+}: Static<typeof ReplayParameters>): StoredFilter => momentsOf(rest);
 
 /**
  * Enqueues stored submissions of a workspace to be applied again under today's definitions, in the
