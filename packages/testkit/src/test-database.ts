@@ -21,7 +21,11 @@ function testDatabaseName(random: string): string {
 export async function testDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
   const admin = inject('databaseUrl');
   const name = testDatabaseName(randomBytes(6).toString('hex'));
-  await execute(admin, `CREATE DATABASE ${name} TEMPLATE ${inject('templateDatabase')}`);
+  // Files as they are, and not each page by way of the WAL: half the CPU, making and dropping it.
+  await execute(
+    admin,
+    `CREATE DATABASE ${name} TEMPLATE ${inject('templateDatabase')} STRATEGY file_copy`,
+  );
   return {
     url: databaseUrl(inject('storeUrl'), name),
     drop: () => execute(admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
