@@ -325,3 +325,18 @@ test('held posts are left out, held again and released; two leads are compared a
   await expectUsable(page);
   expect(faults).toEqual([]);
 }, 120_000);
+
+test('what an operator does and the console refuses is said, where it was done', async () => {
+  const { page } = await pages.openAs('operator');
+  await page.route(/\/(pause|disable)$/, (route) => route.abort());
+  await page.goto('/queue');
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByRole('alert').waitFor();
+
+  await page.goto('/links');
+  await page.getByRole('link', { name: 'Black Friday' }).click();
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Disable' }).click();
+  await page.getByRole('alert').waitFor();
+  expect(await linkOf('Black Friday')).toMatchObject({ state: 'open' });
+}, 60_000);

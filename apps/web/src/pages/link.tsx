@@ -336,6 +336,7 @@ function Act({ link }: { link: Link }) {
           <Menu.Item onClick={() => act.mutate('enable')}>{t('enable')}</Menu.Item>
         )}
       </MoreMenu>
+      {!rotating && act.error !== null && <Failure error={act.error} />}
       {rotating && (
         <FormModal
           close={close}

@@ -34,7 +34,7 @@ function NewLinkPage({ workspace }: { workspace: Workspace }) {
           expiresAt: endOf(form),
         },
       }),
-    ({ id }) => go(`/links/${id}?made`),
+    ({ id }) => go(`/links/${id}`),
   );
   return (
     <>

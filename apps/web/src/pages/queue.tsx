@@ -8,7 +8,7 @@ import { Bars } from '../parts/bars.tsx';
 import { Card } from '../parts/card.tsx';
 import { useDuration } from '../parts/duration.ts';
 import { Figure } from '../parts/figure.tsx';
-import { Nothing, PageFailure } from '../parts/standing.tsx';
+import { Failure, Nothing, PageFailure } from '../parts/standing.tsx';
 import { Table } from '../parts/table.tsx';
 import { emptyIn, type Flow, flowOf, useSamples } from '../queue-flow.ts';
 import { useSession } from '../session.tsx';
@@ -47,13 +47,16 @@ function Pause() {
   const act = useChange(['queue'], (what: 'pause' | 'resume') => api.post(`/api/queue/${what}`));
   if (data === undefined) return null;
   return (
-    <Button
-      variant={data.paused ? 'filled' : 'default'}
-      loading={act.isPending}
-      onClick={() => act.mutate(data.paused ? 'resume' : 'pause')}
-    >
-      {t(data.paused ? 'resume' : 'pause')}
-    </Button>
+    <>
+      <Button
+        variant={data.paused ? 'filled' : 'default'}
+        loading={act.isPending}
+        onClick={() => act.mutate(data.paused ? 'resume' : 'pause')}
+      >
+        {t(data.paused ? 'resume' : 'pause')}
+      </Button>
+      {act.error !== null && <Failure error={act.error} />}
+    </>
   );
 }
 
