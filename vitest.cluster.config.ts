@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { fromSources } from './scripts/vitest-sources.js';
 
@@ -5,14 +6,20 @@ const SERVERS = 'packages/testkit/src/global-setup.ts';
 
 /** Those of npm test that say what a Cluster could break: scripts, properties, the queue, whole posts. */
 const ON_A_CLUSTER = [
-  'packages/intake/src/reservation/{reserver,reserver-model,limits}.integration.test.ts',
+  'packages/intake/src/reservation/reserver.integration.test.ts',
+  'packages/intake/src/reservation/reserver-model.integration.test.ts',
+  'packages/intake/src/reservation/limits.integration.test.ts',
   'packages/intake/src/refill/refill.integration.test.ts',
-  'packages/intake/src/rejected/rejected.integration.test.ts',
+  'packages/intake/src/rejected.integration.test.ts',
   'packages/intake/src/spool/drain.integration.test.ts',
-  'packages/queue/src/failed/failed-jobs.integration.test.ts',
-  'apps/{receiver,worker}/src/start-{receiver,worker}.integration.test.ts',
-  'e2e/{many-processes,public-cases}.e2e.test.ts',
+  'packages/queue/src/jobs.integration.test.ts',
+  'apps/receiver/src/start-receiver.integration.test.ts',
+  'apps/worker/src/start-worker.integration.test.ts',
+  'e2e/many-processes.e2e.test.ts',
+  'e2e/public-cases.e2e.test.ts',
 ];
+for (const file of ON_A_CLUSTER)
+  if (!existsSync(file)) throw new Error(`${file} is to run on a Cluster, and is not there`);
 
 // Run by npm run test:cluster, which finds the programs.
 export default defineConfig({
