@@ -34,11 +34,13 @@ export async function measureEndToEnd(bench, { atMost }) {
     await delay((seconds * 1_000) / 2);
     const growth = ((await feeder.left()) - half) / ((performance.now() - at) / 1_000);
     const measured = await posting;
-    // Neither a rate that was not reached.
-    const flat = growth <= FLAT * rate && measured.rate >= 0.9 * rate;
+    const grows = growth > FLAT * rate;
+    const reached = measured.rate >= 0.9 * rate;
+    const flat = !grows && reached;
     steps.push({ rate: measured.rate, growth, flat });
+    const what = reached ? '' : ` of ${Math.round(rate).toString()}, which is not reached`;
     say(
-      `  ${Math.round(measured.rate).toString()}/s: the queue ${flat ? 'stays flat' : 'grows'} (${Math.round(growth).toString()}/s)`,
+      `  ${Math.round(measured.rate).toString()}/s${what}: the queue ${grows ? 'grows' : 'stays flat'} (${Math.round(growth).toString()}/s)`,
     );
     if (flat) {
       low = rate;
