@@ -12,7 +12,7 @@ export const Card = ({
   children: ReactNode;
 }) => (
   <section className="card lead-card">
-    <Group justify="space-between" mb={6}>
+    <Group justify="space-between" mb={10}>
       <Title order={2}>{title}</Title>
       {aside}
     </Group>
