@@ -42,7 +42,8 @@ test('Redis is gone without a word: soon after it can be reached anew, leads are
   const system = await startSystem({ redis, receiverEnv: env, workerEnv: env });
   closers.push(() => system.stop());
   const { code, workspaceId } = await system.openLink();
-  expect(await post(system, code, 'before@example.com')).toBe(202);
+  // A receiver hears of a new link, here through the proxy; until then its code is unknown to it.
+  await vi.waitFor(async () => expect(await post(system, code, 'before@example.com')).toBe(202));
   await system.settle();
 
   proxy.silence();
