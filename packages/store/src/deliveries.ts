@@ -9,7 +9,7 @@ import { Prisma } from './generated/client.ts';
 import { readTouch, type SourcedTouch } from './lead-details.ts';
 import { type LeadSummary, listedColumns, type ListedLeadRow, readLead } from './leads.ts';
 import { connectionOf, isPooled, type Store } from './open-store.ts';
-import { deleteInBatches, isoTime, NIL_UUID } from './statements.ts';
+import { deleteInBatches, isoTime, NIL_UUID, uuidArray } from './statements.ts';
 
 /** An endpoint whose deliveries one deliverer sends, until its lease ends. */
 export interface Lane {
@@ -241,7 +241,7 @@ export async function dueDeliveries(
       SELECT workspace_id, lead_id, event, resends, attempts, remote_ids, traceparent, due_at
       FROM delivery
       WHERE endpoint_id = ${lane.endpointId}::uuid AND due_at <= now()
-        AND lead_id <> ALL (${uuidList(except)}::uuid[])
+        AND lead_id <> ALL (${uuidArray(except)}::uuid[])
         AND EXISTS (SELECT FROM endpoint e WHERE e.id = ${lane.endpointId}::uuid AND e.state = 'active'
                     AND e.lane_owner = ${lane.owner}::uuid AND e.lane_until > clock_timestamp())
       ORDER BY ${order} LIMIT ${limit}::int
@@ -336,7 +336,7 @@ export async function recordTries(
 ): Promise<void> {
   const anyDelivered = tries.some(({ outcome }) => outcome === 'delivered');
   // Said as a list, they are found by the index, however the rows are thought to be spread.
-  const leadIds = uuidList(tries.map(({ leadId }) => leadId));
+  const leadIds = uuidArray(tries.map(({ leadId }) => leadId));
   try {
     await store.query(Prisma.sql`
       WITH tried AS (
@@ -584,9 +584,6 @@ async function listenOnce(url: string, onWake: () => void, signal: AbortSignal):
     await client.end().catch(() => null);
   }
 }
-
-/** Uuids as Postgres reads a list: as one text, which costs a part of what an array does. */
-const uuidList = (ids: readonly string[]): string => `{${ids.join(',')}}`;
 
 function fromNow(ms: number): Prisma.Sql {
   return Prisma.sql`clock_timestamp() + ${ms}::float8 * interval '1 millisecond'`;
