@@ -4,7 +4,7 @@ import type { components, paths } from './generated/api.ts';
 export type Problem = components['schemas']['Problem'];
 
 type Method = 'get' | 'post' | 'patch' | 'delete';
-type Path<M extends Method> = {
+export type Path<M extends Method> = {
   [P in keyof paths]: paths[P] extends Record<M, object> ? P : never;
 }[keyof paths];
 
@@ -28,7 +28,7 @@ export type Body<P extends keyof paths, M extends Method> =
       ? B
       : never;
 
-type Input<P extends keyof paths, M extends Method> =
+export type Input<P extends keyof paths, M extends Method> =
   paths[P] extends Record<M, { parameters: infer A }>
     ? Pick<A, keyof A & ('path' | 'query')> &
         (paths[P] extends Record<M, { requestBody: object }>
@@ -49,7 +49,7 @@ export const api: { [M in Method]: Ask<M> } = {
   delete: (address, ...input) => ask('DELETE', address, ...input),
 };
 
-async function ask<T>(
+export async function ask<T>(
   method: string,
   address: string,
   { path = {}, query = {}, body }: { path?: object; query?: object; body?: unknown } = {},

@@ -19,7 +19,7 @@ export function Caught({ workspace, q }: { workspace: Workspace; q: string }) {
   const heldText = useCode('held');
   const links = useLinks(workspace.id);
   const { data, error } = useQuery({
-    queryKey: ['refused', 'found', workspace.id, q],
+    queryKey: ['/api/rejected', 'found', workspace.id, q],
     queryFn: () =>
       api.post('/api/workspaces/{workspaceId}/search-refused', {
         path: { workspaceId: workspace.id },

@@ -15,7 +15,7 @@ import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useLocation } from 'wouter';
 import { api } from './api.ts';
-import { useChange } from './change.ts';
+import { useChange } from './queries.ts';
 import type { Endpoint } from './endpoint-form.tsx';
 import { startOfDay } from './lead-filter.ts';
 import { type Try, useBacklog } from './pages/deliveries.tsx';
@@ -44,7 +44,7 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
   const [removing, removes] = useDisclosure();
   const path = { endpointId: endpoint.id };
   const active = endpoint.state === 'active';
-  const toggle = useChange(['endpoints'], () =>
+  const toggle = useChange(['/api/endpoints'], () =>
     api.post(`/api/endpoints/{endpointId}/${active ? 'pause' : 'resume'}`, { path }),
   );
   return (
@@ -96,7 +96,7 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
 function Test({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
   const t = useTranslations('endpoint');
   const took = useTook();
-  const test = useChange(['endpoints', endpoint.id, 'tries'], () =>
+  const test = useChange(['/api/endpoints/{endpointId}/tries'], () =>
     api.post('/api/endpoints/{endpointId}/test', {
       path: { endpointId: endpoint.id },
     }),
@@ -144,7 +144,7 @@ function Resend({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
     return { ...(since !== undefined && { since }), ...(until !== undefined && { until }) };
   };
   const resend = useChange(
-    ['runs'],
+    ['/api/runs'],
     () =>
       api.post('/api/endpoints/{endpointId}/resend', {
         path: { endpointId: endpoint.id },
@@ -198,7 +198,7 @@ const DAY_SECONDS = 86_400;
 function Rotate({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
   const t = useTranslations('endpoint');
   const [days, setDays] = useState('7');
-  const rotate = useChange(['endpoints', endpoint.id], () =>
+  const rotate = useChange(['/api/endpoints'], () =>
     api.post('/api/endpoints/{endpointId}/rotate', {
       path: { endpointId: endpoint.id },
       body: { overlapSeconds: Math.round(Number(days) * DAY_SECONDS) },
@@ -230,7 +230,7 @@ function Remove({ endpoint, close }: { endpoint: Endpoint; close: () => void }) 
   const { data } = useBacklog(endpoint.id);
   const [name, setName] = useState('');
   const remove = useChange(
-    ['endpoints'],
+    ['/api/endpoints'],
     () =>
       api.delete('/api/endpoints/{endpointId}', {
         path: { endpointId: endpoint.id },

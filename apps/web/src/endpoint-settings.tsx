@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { api, faultsOf } from './api.ts';
-import { useChange } from './change.ts';
+import { useChange } from './queries.ts';
 import { type Endpoint, EndpointFields, formOf, settingsOf } from './endpoint-form.tsx';
 import { useSession } from './session.tsx';
 import { PageForm } from './parts/page-form.tsx';
@@ -12,7 +12,7 @@ export function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
   const { may } = useSession();
   const [form, setForm] = useState(formOf(endpoint));
   const save = useChange(
-    ['endpoints'],
+    ['/api/endpoints'],
     () =>
       api.patch('/api/endpoints/{endpointId}', {
         path: { endpointId: endpoint.id },

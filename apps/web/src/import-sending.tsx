@@ -1,5 +1,4 @@
 import { Alert, Button, Group, Stack, Text, Title } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
@@ -14,6 +13,7 @@ import {
 import { Icon } from './parts/icon.tsx';
 import { type Run, RunProgress, useHasBegun, useRun } from './parts/run.tsx';
 import { Failure } from './parts/standing.tsx';
+import { useAskAgain } from './queries.ts';
 
 type Refused = NonNullable<ImportLine['refused']>;
 type Column = Preview['columns'][number];
@@ -93,7 +93,7 @@ export interface Sent {
 
 /** Sends a file, as a try or to be taken, and keeps what is told of it. */
 export function useSending(): { sent: Sent; send: (file: File, query: ImportQuery) => void } {
-  const queries = useQueryClient();
+  const askAgain = useAskAgain();
   const [sent, setSent] = useState<Sent>({ runId: null, refused: [], end: null });
   const goes = sent.runId !== null && sent.end === null;
   // What is not sent cannot be taken.
@@ -123,7 +123,7 @@ export function useSending(): { sent: Sent; send: (file: File, query: ImportQuer
     } catch (error) {
       tell({ error });
     }
-    await queries.invalidateQueries({ queryKey: ['runs'] });
+    await askAgain('/api/runs');
   };
   return { sent, send: (file, query) => void run(file, query) };
 }

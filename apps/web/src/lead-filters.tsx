@@ -1,10 +1,10 @@
 import { Button, Group, Popover, SegmentedControl, Select, Stack, TextInput } from '@mantine/core';
 import { useSessionStorage } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
 import { useFormatter, useMessages, useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
 import { useAddress } from './address.ts';
 import { api } from './api.ts';
+import { useGet } from './queries.ts';
 import { unaddressedKey } from './asked.ts';
 import { filterOf, PERIODS } from './lead-filter.ts';
 import { useCode } from './parts/code.ts';
@@ -12,11 +12,7 @@ import { Icon } from './parts/icon.tsx';
 import { useSession, type Workspace } from './session.tsx';
 
 /** The capture links of a workspace. */
-export const useLinks = (workspaceId: string) =>
-  useQuery({
-    queryKey: ['links', workspaceId],
-    queryFn: () => api.get('/api/links', { query: { workspaceId } }),
-  });
+export const useLinks = (workspaceId: string) => useGet('/api/links', { query: { workspaceId } });
 
 /** A link as people know it; one without a label by the beginning of its id. */
 export const linkName = ({ id, label }: { id: string; label: string }): string =>
@@ -28,10 +24,7 @@ export const linkChoices = (links: readonly { id: string; label: string }[] = []
 
 /** The custom fields of a workspace. */
 export const useFields = (workspaceId: string) =>
-  useQuery({
-    queryKey: ['fields', workspaceId],
-    queryFn: () => api.get('/api/workspaces/{workspaceId}/fields', { path: { workspaceId } }),
-  });
+  useGet('/api/workspaces/{workspaceId}/fields', { path: { workspaceId } });
 
 /**
  * A text that names a person, as long as the tab is open. It stands in no address: that is kept by

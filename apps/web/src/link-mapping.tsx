@@ -13,7 +13,7 @@ import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { api, faultsOf } from './api.ts';
-import { useChange } from './change.ts';
+import { useChange, useGet } from './queries.ts';
 import type { Link } from './link-form.tsx';
 import { useCode } from './parts/code.ts';
 import { Icon } from './parts/icon.tsx';
@@ -74,7 +74,7 @@ export function Mapping({ link }: { link: Link }) {
   const acts = may('operator', link.workspaceId);
   const mapping = mappingOf(rules, list, link);
   const save = useChange(
-    ['links', link.id],
+    ['/api/links'],
     () => api.patch('/api/links/{linkId}', { path: { linkId: link.id }, body: { mapping } }),
     (saved) => {
       setRules(rulesOf(saved));
@@ -223,9 +223,8 @@ function Try({
   const noteText = useCode('note');
   const [written, setWritten] = useState<string | null>(null);
   const [at, setAt] = useState(0);
-  const { data: posts = [] } = useQuery({
-    queryKey: ['bodies', link.id],
-    queryFn: () => api.get('/api/submissions', { query: { linkId: link.id, limit: BODIES } }),
+  const { data: posts = [] } = useGet('/api/submissions', {
+    query: { linkId: link.id, limit: BODIES },
   });
   const submissionId = posts[at]?.submissionId;
   const newest = useQuery({

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { type Answer, answered, api } from './api.ts';
+import { useGet } from './queries.ts';
 import {
   addressOf,
   alarmsAsked,
@@ -137,12 +138,7 @@ export type Alarm = Answer<'/api/alarms', 'get'>[number];
 
 /** The queue is of all workspaces: who has a role for one of them does not see it. */
 export function useQueue(sees: boolean, everyMs = LOOK_EVERY_MS) {
-  return useQuery({
-    queryKey: ['queue'],
-    queryFn: () => api.get('/api/queue'),
-    refetchInterval: everyMs,
-    enabled: sees,
-  });
+  return useGet('/api/queue', { refetchInterval: everyMs, enabled: sees });
 }
 
 /** What waits for the endpoints of a workspace; they are shown to operators. */

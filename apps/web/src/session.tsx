@@ -34,13 +34,13 @@ export function useSession(): Session {
 export function SessionProvider({ children }: { children: ReactNode }) {
   const [params, setParams] = useSearchParams();
   const me = useQuery({
-    queryKey: ['me'],
+    queryKey: ['/api/me'],
     queryFn: () => api.get('/api/me'),
     initialData: leadgate.answered.me,
     staleTime: 300_000,
   });
   const workspaces = useQuery({
-    queryKey: ['workspaces'],
+    queryKey: ['/api/workspaces'],
     queryFn: () => api.get('/api/workspaces'),
     initialData: leadgate.answered.workspaces,
     staleTime: 60_000,

@@ -1,9 +1,9 @@
 import { Button, Code, Group, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { api, faultsOf } from '../api.ts';
-import { useChange } from '../change.ts';
+import { useChange, useGet } from '../queries.ts';
 import { Card } from '../parts/card.tsx';
 import { Copy } from '../parts/copy.tsx';
 import { FormModal } from '../parts/form-modal.tsx';
@@ -36,7 +36,7 @@ function OwnPassword() {
   const [current, setCurrent] = useState('');
   const [password, setPassword] = useState('');
   const change = useChange(
-    ['me', 'sessions'],
+    ['/api/me/sessions'],
     () => api.post('/api/me/credentials', { body: { current, password } }),
     () => {
       setCurrent('');
@@ -67,7 +67,7 @@ function OwnPassword() {
   );
 }
 
-const FACTOR = ['me', 'second-factor'];
+const FACTOR = ['/api/me/second-factor'] as const;
 
 type Asked = { what: 'authenticator' | 'drop' | 'key' } | { what: 'dropKey'; keyId: string };
 
@@ -75,10 +75,7 @@ type Asked = { what: 'authenticator' | 'drop' | 'key' } | { what: 'dropKey'; key
 function SecondFactor() {
   const t = useTranslations('account');
   const [asked, setAsked] = useState<Asked | null>(null);
-  const { data, error } = useQuery({
-    queryKey: FACTOR,
-    queryFn: () => api.get('/api/me/second-factor'),
-  });
+  const { data, error } = useGet('/api/me/second-factor', {});
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
   const close = () => setAsked(null);
@@ -261,11 +258,8 @@ function Drop({ close, keyId }: { close: () => void; keyId: string | null }) {
 
 function Sessions() {
   const t = useTranslations('account');
-  const { data, error } = useQuery({
-    queryKey: ['me', 'sessions'],
-    queryFn: () => api.get('/api/me/sessions'),
-  });
-  const end = useChange(['me', 'sessions'], (sessionId: string) =>
+  const { data, error } = useGet('/api/me/sessions', {});
+  const end = useChange(['/api/me/sessions'], (sessionId: string) =>
     api.delete('/api/me/sessions/{sessionId}', { path: { sessionId } }),
   );
   if (error !== null) return <Failure error={error} />;

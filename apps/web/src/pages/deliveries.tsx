@@ -1,8 +1,8 @@
 import { Badge, Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link } from 'wouter';
 import { type Answer, api } from '../api.ts';
+import { useGet } from '../queries.ts';
 import type { Endpoint } from '../endpoint-form.tsx';
 import { useListKeys } from '../list-keys.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -43,9 +43,8 @@ const LOOK_EVERY_MS = 10_000;
 function List({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('deliveries');
   const { may } = useSession();
-  const endpoints = useQuery({
-    queryKey: ['endpoints', workspace.id],
-    queryFn: () => api.get('/api/endpoints', { query: { workspaceId: workspace.id } }),
+  const endpoints = useGet('/api/endpoints', {
+    query: { workspaceId: workspace.id },
     refetchInterval: LOOK_EVERY_MS,
   });
   const rows = endpoints.data ?? [];
@@ -84,9 +83,8 @@ function List({ workspace }: { workspace: Workspace }) {
 
 /** What of an endpoint waits, as it is now. */
 export const useBacklog = (endpointId: string) =>
-  useQuery({
-    queryKey: ['endpoints', endpointId, 'stats'],
-    queryFn: () => api.get('/api/endpoints/{endpointId}/stats', { path: { endpointId } }),
+  useGet('/api/endpoints/{endpointId}/stats', {
+    path: { endpointId },
     refetchInterval: LOOK_EVERY_MS,
   });
 
@@ -96,13 +94,9 @@ function Row({ endpoint, isAt }: { endpoint: Endpoint; isAt: boolean }) {
   const t = useTranslations('deliveries');
   const format = useFormatter();
   const backlog = useBacklog(endpoint.id);
-  const tries = useQuery({
-    queryKey: ['endpoints', endpoint.id, 'last'],
-    queryFn: () =>
-      api.get('/api/endpoints/{endpointId}/tries', {
-        path: { endpointId: endpoint.id },
-        query: { limit: LAST_ANSWERS },
-      }),
+  const tries = useGet('/api/endpoints/{endpointId}/tries', {
+    path: { endpointId: endpoint.id },
+    query: { limit: LAST_ANSWERS },
     refetchInterval: LOOK_EVERY_MS,
   });
   return (

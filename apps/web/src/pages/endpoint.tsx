@@ -1,9 +1,10 @@
 import { Code, SegmentedControl, Text, Title, UnstyledButton } from '@mantine/core';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { Fragment, lazy, Suspense, useState } from 'react';
 import { useFormatter, useNow, useTranslations } from 'use-intl';
 import { Link, useParams } from 'wouter';
 import { api } from '../api.ts';
+import { useGet } from '../queries.ts';
 import { EndpointActions, useTook } from '../endpoint-actions.tsx';
 import type { Endpoint } from '../endpoint-form.tsx';
 import { EndpointSettings } from '../endpoint-settings.tsx';
@@ -21,9 +22,8 @@ import { Health, type Try, useBacklog, useRate } from './deliveries.tsx';
 
 export default function EndpointPage() {
   const { endpointId = '' } = useParams();
-  const { data, error, isPending, refetch } = useQuery({
-    queryKey: ['endpoints', endpointId],
-    queryFn: () => api.get('/api/endpoints/{endpointId}', { path: { endpointId } }),
+  const { data, error, isPending, refetch } = useGet('/api/endpoints/{endpointId}', {
+    path: { endpointId },
     refetchInterval: 10_000,
   });
   const { may } = useSession();
@@ -142,7 +142,7 @@ function Tries({ endpoint }: { endpoint: Endpoint }) {
   const [opened, setOpened] = useState<string | null>(null);
   const path = { endpointId: endpoint.id };
   const list = useInfiniteQuery({
-    queryKey: ['endpoints', endpoint.id, 'tries', failed],
+    queryKey: ['/api/endpoints/{endpointId}/tries', endpoint.id, failed],
     queryFn: ({ pageParam }) =>
       api.get('/api/endpoints/{endpointId}/tries', {
         path,
@@ -301,12 +301,8 @@ const SHOWN_FOR_MS = 3_600_000;
 function Resends({ endpoint }: { endpoint: Endpoint }) {
   const t = useTranslations('endpoint');
   const now = useNow({ updateInterval: 60_000 });
-  const { data } = useQuery({
-    queryKey: ['runs', endpoint.workspaceId, 'resend'],
-    queryFn: () =>
-      api.get('/api/runs', {
-        query: { workspaceId: endpoint.workspaceId, kind: 'resend', limit: 50 },
-      }),
+  const { data } = useGet('/api/runs', {
+    query: { workspaceId: endpoint.workspaceId, kind: 'resend', limit: 50 },
   });
   const last = data?.find(({ parameters }) => parameters['endpointId'] === endpoint.id);
   const isNews =

@@ -1,9 +1,9 @@
 import { Button, SegmentedControl } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
 import { type Answer, api } from '../api.ts';
+import { useGet } from '../queries.ts';
 import { useImportCounts } from '../importing.ts';
 import { linkName, useLinks } from '../lead-filters.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -63,12 +63,8 @@ function Runs({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('imports');
   const [kind, setKind] = useState<Kind | null>(null);
   const describe = useRunText(workspace);
-  const { data, error, isPending, refetch } = useQuery({
-    queryKey: ['runs', workspace.id, kind],
-    queryFn: () =>
-      api.get('/api/runs', {
-        query: { workspaceId: workspace.id, limit: 100, ...(kind && { kind }) },
-      }),
+  const { data, error, isPending, refetch } = useGet('/api/runs', {
+    query: { workspaceId: workspace.id, limit: 100, ...(kind && { kind }) },
     refetchInterval: ({ state }) =>
       state.data?.some((run) => run.state === 'running') ? SOON_MS : LATER_MS,
   });

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
 import { type Answer, api } from '../api.ts';
+import { useGet } from '../queries.ts';
 import { useRefreshed } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
 import { useFieldName } from '../parts/code.ts';
@@ -25,12 +26,8 @@ function Pairs({ workspace }: { workspace: Workspace }) {
   const [params] = useSearchParams();
   const leadId = params.get('lead') ?? undefined;
   const [chosen, setChosen] = useState<string | null>(null);
-  const { data, error, isPending, refetch } = useQuery({
-    queryKey: ['duplicates', workspace.id, leadId],
-    queryFn: () =>
-      api.get('/api/duplicates', {
-        query: { workspaceId: workspace.id, limit: LISTED, ...(leadId && { leadId }) },
-      }),
+  const { data, error, isPending, refetch } = useGet('/api/duplicates', {
+    query: { workspaceId: workspace.id, limit: LISTED, ...(leadId && { leadId }) },
   });
   const pairs = data ?? [];
   const current = pairs.find(({ pair }) => pair === chosen) ?? pairs[0];
@@ -93,7 +90,7 @@ function Compare({ pair: { workspaceId, a, b } }: { pair: Pair }) {
   const { may } = useSession();
   const refreshed = useRefreshed();
   const { data, error } = useQuery({
-    queryKey: ['duplicates', a.leadId, b.leadId],
+    queryKey: ['/api/duplicates', a.leadId, b.leadId],
     queryFn: () => Promise.all([leadOf(a.leadId), leadOf(b.leadId)]),
   });
   const merge = useMutation({

@@ -1,9 +1,10 @@
 import { Button, Code, Group, Text, TextInput } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
 import { api } from '../api.ts';
+import { useGet } from '../queries.ts';
 import { useRefreshed } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
 import { FormModal } from '../parts/form-modal.tsx';
@@ -25,10 +26,7 @@ export default function FailedPage() {
   const refreshed = useRefreshed();
   const [opened, setOpened] = useState<string | null>(null);
   const [discarding, setDiscarding] = useState<string | null>(null);
-  const list = useQuery({
-    queryKey: ['failed', reason],
-    queryFn: () => api.get('/api/failed', { query: { ...query, limit: LISTED } }),
-  });
+  const list = useGet('/api/failed', { query: { ...query, limit: LISTED } });
   const retry = useMutation({
     mutationFn: (jobId: string) => api.post('/api/failed/{jobId}/retry', { path: { jobId } }),
     onSettled: refreshed,
@@ -138,10 +136,7 @@ function Discard({ jobId, close }: { jobId: string; close: () => void }) {
 }
 
 function Details({ jobId }: { jobId: string }) {
-  const { data, error } = useQuery({
-    queryKey: ['failed', 'job', jobId],
-    queryFn: () => api.get('/api/failed/{jobId}', { path: { jobId } }),
-  });
+  const { data, error } = useGet('/api/failed/{jobId}', { path: { jobId } });
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
   return (

@@ -1,9 +1,10 @@
 import { Button, Code, Group, Progress, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useAddress } from '../address.ts';
 import { type Answer, api } from '../api.ts';
+import { useGet } from '../queries.ts';
 import { useRefreshed } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
 import { useCode } from '../parts/code.ts';
@@ -35,16 +36,12 @@ function HeldPosts({ workspace }: { workspace: Workspace }) {
   const linkId = params.get('link');
   const state = STATES.find((one) => one === params.get('state')) ?? 'held';
   const [opened, setOpened] = useState(params.get('post'));
-  const list = useQuery({
-    queryKey: ['held', workspace.id, reason, linkId, state],
-    queryFn: () =>
-      api.get('/api/held', {
-        query: {
-          ...{ workspaceId: workspace.id, state, limit: LISTED },
-          ...(reason !== null && { reason }),
-          ...(linkId !== null && { linkId }),
-        },
-      }),
+  const list = useGet('/api/held', {
+    query: {
+      ...{ workspaceId: workspace.id, state, limit: LISTED },
+      ...(reason !== null && { reason }),
+      ...(linkId !== null && { linkId }),
+    },
   });
   const decide = useDecide();
   const mayAct = may('operator', workspace.id);
@@ -233,10 +230,7 @@ function Decided({ decide }: { decide: Decide }) {
 }
 
 function Details({ heldId }: { heldId: string }) {
-  const { data, error } = useQuery({
-    queryKey: ['held', 'post', heldId],
-    queryFn: () => api.get('/api/held/{heldId}', { path: { heldId } }),
-  });
+  const { data, error } = useGet('/api/held/{heldId}', { path: { heldId } });
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
   return (

@@ -9,12 +9,13 @@ import {
   TextInput,
   Title,
 } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
 import { useAddress } from '../address.ts';
 import { type Answer, api, ApiProblem } from '../api.ts';
+import { useGet } from '../queries.ts';
 import { type RefusedCause, useInbox, useRefreshed } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
 import { pathOf, useCauseText, useCode, useFieldName } from '../parts/code.ts';
@@ -60,16 +61,12 @@ function Refused({
       ? [one.cause]
       : [],
   )[0];
-  const list = useQuery({
-    queryKey: ['refused', workspace.id, cause, linkId],
-    queryFn: () =>
-      api.get('/api/rejected', {
-        query: {
-          ...{ workspaceId: workspace.id, replayed: false, limit: LISTED },
-          ...(cause !== null && { cause }),
-          ...(linkId !== null && { linkId }),
-        },
-      }),
+  const list = useGet('/api/rejected', {
+    query: {
+      ...{ workspaceId: workspace.id, replayed: false, limit: LISTED },
+      ...(cause !== null && { cause }),
+      ...(linkId !== null && { linkId }),
+    },
     enabled: cause !== null,
   });
   const posts = list.data ?? [];
@@ -234,10 +231,7 @@ function Mend({
   leaveOut: LeaveOut;
 }) {
   const t = useTranslations('inbox');
-  const { data, error, isPending } = useQuery({
-    queryKey: ['refused', 'post', rejectedId],
-    queryFn: () => api.get('/api/rejected/{rejectedId}', { path: { rejectedId } }),
-  });
+  const { data, error, isPending } = useGet('/api/rejected/{rejectedId}', { path: { rejectedId } });
   if (error !== null) return <Failure error={error} />;
   if (isPending) return <Waiting />;
   if (data.submissionId !== null)

@@ -17,7 +17,7 @@ import { Fragment, type ReactNode, useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useParams } from 'wouter';
 import { type Answer, api, ApiProblem, type Problem } from '../api.ts';
-import { useChange } from '../change.ts';
+import { useChange, useGet } from '../queries.ts';
 import { AnswerBadge, isGood } from '../parts/answer.tsx';
 import { Card } from '../parts/card.tsx';
 import { useCode, useFieldName } from '../parts/code.ts';
@@ -48,9 +48,9 @@ const UTM = ['utmSource', 'utmMedium', 'utmCampaign', 'utmContent', 'utmTerm'] a
 
 export default function LeadPage() {
   const { leadId = '' } = useParams();
-  const { data, error, isPending, refetch } = useQuery({
-    queryKey: ['lead', leadId],
-    queryFn: () => api.get('/api/leads/{leadId}', { path: { leadId }, query: { history: 200 } }),
+  const { data, error, isPending, refetch } = useGet('/api/leads/{leadId}', {
+    path: { leadId },
+    query: { history: 200 },
   });
   if (error instanceof ApiProblem && error.problem.erasure !== undefined)
     return <ErasedLead erasure={error.problem.erasure} />;
@@ -364,13 +364,9 @@ function History({ lead }: { lead: Lead }) {
 function useEvents({ leadId, workspaceId }: Lead): Happening[] {
   const t = useTranslations('lead');
   const { may } = useSession();
-  const events = useQuery({
-    queryKey: ['lead', leadId, 'events'],
-    queryFn: () => api.get('/api/leads/{leadId}/events', { path: { leadId }, query: {} }),
-  });
-  const reads = useQuery({
-    queryKey: ['lead', leadId, 'reads'],
-    queryFn: () => api.get('/api/reads', { query: { leadId, limit: 200 } }),
+  const events = useGet('/api/leads/{leadId}/events', { path: { leadId }, query: {} });
+  const reads = useGet('/api/reads', {
+    query: { leadId, limit: 200 },
     enabled: may('administrator'),
   });
   const to = (endpointId: string, endpoint: string) => ({
@@ -521,7 +517,7 @@ function Erase({ lead, close }: { lead: Lead; close: () => void }) {
       body: { leadId: lead.leadId, reason: reason.trim() || '-', dryRun },
     });
   const preview = useQuery({ queryKey: ['erasure', lead.leadId], queryFn: () => ask(true) });
-  const erase = useChange([], () => ask(false), close);
+  const erase = useChange([EVERYTHING], () => ask(false), close);
   const counts = preview.data?.counts;
   return (
     <FormModal

@@ -17,7 +17,7 @@ import { useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
 import { type Answer, answered, api } from '../api.ts';
 import { leadsAsked } from '../asked.ts';
-import { useChange } from '../change.ts';
+import { useChange, useGet } from '../queries.ts';
 import { Caught } from '../caught.tsx';
 import {
   LeadFilters,
@@ -121,7 +121,7 @@ function Filtered({ workspace, columns }: Shown) {
   const filter = useLeadFilter(workspace.id);
   const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } =
     useInfiniteQuery({
-      queryKey: ['leads', workspace.id, filter],
+      queryKey: ['/api/workspaces/{workspaceId}/leads/search', workspace.id, filter],
       queryFn: ({ pageParam }) =>
         api.post('/api/workspaces/{workspaceId}/leads/search', {
           path: { workspaceId: workspace.id },
@@ -362,8 +362,6 @@ function Export({ workspace }: { workspace: Workspace }) {
   );
 }
 
-const VIEWS = ['views'];
-
 /** Filters that the reader keeps under a name. The value of a custom field may name a person: it stays in this browser. */
 function Views({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('leads');
@@ -374,9 +372,9 @@ function Views({ workspace }: { workspace: Workspace }) {
     defaultValue: {},
   });
   const [name, setName] = useState('');
-  const kept = useQuery({ queryKey: VIEWS, queryFn: () => api.get('/api/me/views') });
+  const kept = useGet('/api/me/views', {});
   const views = kept.data ?? [];
-  const keeping = useChange(VIEWS, (body: { views: typeof views }) =>
+  const keeping = useChange(['/api/me/views'], (body: { views: typeof views }) =>
     api.post('/api/me/views', { body }),
   );
   const error = kept.error ?? keeping.error;

@@ -15,7 +15,7 @@ import { useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link as To, useParams, useSearchParams } from 'wouter';
 import { api, ApiProblem, faultsOf } from '../api.ts';
-import { useChange } from '../change.ts';
+import { useChange, useGet } from '../queries.ts';
 import { endOf, formOf, type Link, LinkFields, settingsOf } from '../link-form.tsx';
 import { Mapping } from '../link-mapping.tsx';
 import { useFigures } from '../overview-figures.ts';
@@ -38,10 +38,7 @@ import { typed } from '../parts/typed.ts';
 
 export default function LinkPage() {
   const { linkId = '' } = useParams();
-  const { data, error, isPending, refetch } = useQuery({
-    queryKey: ['links', linkId],
-    queryFn: () => api.get('/api/links/{linkId}', { path: { linkId } }),
-  });
+  const { data, error, isPending, refetch } = useGet('/api/links/{linkId}', { path: { linkId } });
   if (error !== null) return <PageFailure error={error} again={() => void refetch()} />;
   return isPending ? <Waiting /> : <LinkView link={data} />;
 }
@@ -139,7 +136,7 @@ const SAMPLE = `{
 function TestPost({ link }: { link: Link }) {
   const t = useTranslations('link');
   const [body, setBody] = useState(SAMPLE);
-  const send = useChange(['leads', link.workspaceId], () =>
+  const send = useChange(['/api/workspaces/{workspaceId}/leads/search'], () =>
     api.post('/api/links/{linkId}/test-post', {
       path: { linkId: link.id },
       body: { body },
@@ -173,10 +170,8 @@ function TestPost({ link }: { link: Link }) {
 /** Waits until a worker has applied a submission. */
 function Became({ leadId, submissionId }: { leadId: string; submissionId: string }) {
   const t = useTranslations('link');
-  const { data } = useQuery({
-    queryKey: ['submission', submissionId],
-    queryFn: () => api.get('/api/submissions/{submissionId}', { path: { submissionId } }),
-    // Not there yet: asked again.
+  const { data } = useGet('/api/submissions/{submissionId}', {
+    path: { submissionId }, // Not there yet: asked again.
     retry: true,
     retryDelay: LOOK_EVERY_MS / 2,
   });
@@ -219,7 +214,7 @@ const LOOK_EVERY_MS = 2_000;
 function Newest({ link }: { link: Link }) {
   const t = useTranslations('link');
   const { data, error } = useQuery({
-    queryKey: ['leads', link.workspaceId, 'newest', link.id],
+    queryKey: ['/api/workspaces/{workspaceId}/leads/search', 'newest', link.id],
     queryFn: () =>
       api.post('/api/workspaces/{workspaceId}/leads/search', {
         path: { workspaceId: link.workspaceId },
@@ -259,7 +254,7 @@ function Settings({ link }: { link: Link }) {
   const { may } = useSession();
   const [form, setForm] = useState(formOf(link));
   const save = useChange(
-    ['links'],
+    ['/api/links'],
     async () => {
       const path = { linkId: link.id };
       if (form.lastDay !== formOf(link).lastDay)
@@ -314,7 +309,7 @@ function Act({ link }: { link: Link }) {
   const [days, setDays] = useState<number | string>(7);
   const path = { linkId: link.id };
   const act = useChange(
-    ['links'],
+    ['/api/links'],
     (what: 'disable' | 'enable' | 'rotate') =>
       what === 'rotate'
         ? api.post('/api/links/{linkId}/rotate', {

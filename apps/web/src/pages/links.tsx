@@ -1,8 +1,8 @@
 import { Badge, Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
 import { type Answer, api } from '../api.ts';
+import { useGet } from '../queries.ts';
 import { linkName, useLinks } from '../lead-filters.tsx';
 import { useListKeys } from '../list-keys.ts';
 import { type Alarm, useAlarms } from '../overview-figures.ts';
@@ -20,11 +20,7 @@ type Activity = Answer<'/api/links/activity', 'get'>[number];
 
 /** What was posted to each link of late. */
 const useActivity = (workspaceId: string) =>
-  useQuery({
-    queryKey: ['links', 'activity', workspaceId],
-    queryFn: () => api.get('/api/links/activity', { query: { workspaceId } }),
-    refetchInterval: 30_000,
-  });
+  useGet('/api/links/activity', { query: { workspaceId }, refetchInterval: 30_000 });
 
 export default ofWorkspace(LinksPage);
 

@@ -3,7 +3,7 @@ import { lazy, Suspense, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
 import { api, faultsOf } from '../api.ts';
-import { useChange } from '../change.ts';
+import { useChange } from '../queries.ts';
 import { EndpointFields, formOf, settingsOf } from '../endpoint-form.tsx';
 import { Secret } from '../parts/secret.tsx';
 import { Waiting } from '../parts/standing.tsx';
@@ -20,7 +20,7 @@ function NewEndpointPage({ workspace }: { workspace: Workspace }) {
   const [form, setForm] = useState(formOf(null));
   const [, go] = useLocation();
   const create = useChange(
-    ['endpoints'],
+    ['/api/endpoints'],
     () =>
       api.post('/api/workspaces/{workspaceId}/endpoints', {
         path: { workspaceId: workspace.id },

@@ -1,10 +1,9 @@
 import { Select } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useLocation } from 'wouter';
 import { api, faultsOf } from '../api.ts';
-import { useChange } from '../change.ts';
+import { useChange, useGet } from '../queries.ts';
 import { endOf, formOf, LinkFields, settingsOf } from '../link-form.tsx';
 import type { Workspace } from '../session.tsx';
 import { Back, ofWorkspace, PageHead } from '../shell.tsx';
@@ -16,15 +15,11 @@ function NewLinkPage({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('link');
   const [form, setForm] = useState(formOf(null));
   const [preset, setPreset] = useState<string | null>(null);
-  const presets = useQuery({
-    queryKey: ['presets'],
-    queryFn: () => api.get('/api/presets'),
-    staleTime: Infinity,
-  });
+  const presets = useGet('/api/presets', { staleTime: Infinity });
   const mapping = presets.data?.find((one) => one.preset === preset)?.mapping;
   const [, go] = useLocation();
   const create = useChange(
-    ['links'],
+    ['/api/links'],
     () =>
       api.post('/api/workspaces/{workspaceId}/links', {
         path: { workspaceId: workspace.id },

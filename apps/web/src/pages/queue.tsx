@@ -1,8 +1,7 @@
 import { Button, Group, Skeleton } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useFormatter, useTranslations } from 'use-intl';
 import { type Answer, api } from '../api.ts';
-import { useChange } from '../change.ts';
+import { useChange, useGet } from '../queries.ts';
 import { useQueue } from '../overview-figures.ts';
 import { Bars } from '../parts/bars.tsx';
 import { Card } from '../parts/card.tsx';
@@ -44,7 +43,9 @@ export default function QueuePage() {
 function Pause() {
   const t = useTranslations('queue');
   const { data } = useQueue(true, LOOK_EVERY_MS);
-  const act = useChange(['queue'], (what: 'pause' | 'resume') => api.post(`/api/queue/${what}`));
+  const act = useChange(['/api/queue'], (what: 'pause' | 'resume') =>
+    api.post(`/api/queue/${what}`),
+  );
   if (data === undefined) return null;
   return (
     <>
@@ -64,11 +65,7 @@ function Standing() {
   const t = useTranslations('queue');
   const { data, error, refetch } = useQueue(true, LOOK_EVERY_MS);
   const samples = useSamples(data?.waiting);
-  const flow = useQuery({
-    queryKey: ['queue', 'flow'],
-    queryFn: () => api.get('/api/queue/flow', { query: { minutes: 60 } }),
-    refetchInterval: 15_000,
-  });
+  const flow = useGet('/api/queue/flow', { query: { minutes: 60 }, refetchInterval: 15_000 });
   if (error !== null) return <PageFailure error={error} again={() => void refetch()} />;
   return (
     <div className="page-body overview">

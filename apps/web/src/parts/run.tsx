@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
 import { type Answer, api } from '../api.ts';
-import { useChange } from '../change.ts';
+import { useChange, useGet } from '../queries.ts';
 import { useSession } from '../session.tsx';
 import { Failure } from './standing.tsx';
 
@@ -14,10 +14,9 @@ const LOOK_EVERY_MS = 1_000;
 
 /** A run as it goes on, in whatever process it does. */
 export const useRun = (runId: string | null) =>
-  useQuery({
-    queryKey: ['runs', runId],
+  useGet('/api/runs/{runId}', {
+    path: { runId: runId ?? '' },
     enabled: runId !== null,
-    queryFn: () => api.get('/api/runs/{runId}', { path: { runId: runId ?? '' } }),
     refetchInterval: ({ state: { data } }) =>
       data === undefined || data.state === 'running' ? LOOK_EVERY_MS : false,
   });
@@ -68,7 +67,7 @@ export function RunProgress({
   const t = useTranslations('run');
   const { may } = useSession();
   const { data: run, error } = useRun(runId);
-  const act = useChange(['runs'], (what: 'stop' | 'resume') =>
+  const act = useChange(['/api/runs'], (what: 'stop' | 'resume') =>
     api.post(`/api/runs/{runId}/${what}`, { path: { runId } }),
   );
   if (error !== null) return <Failure error={error} />;

@@ -2,7 +2,7 @@ import { Badge, Menu, Select, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { type Answer, api, type Body, faultsOf } from '../api.ts';
-import { useChange } from '../change.ts';
+import { useChange } from '../queries.ts';
 import { useFields } from '../lead-filters.tsx';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
@@ -109,7 +109,7 @@ function Edit({
   const [type, setType] = useState<Type>('text');
   const [options, setOptions] = useState('');
   const save = useChange(
-    ['fields'],
+    ['/api/workspaces/{workspaceId}/fields'],
     () => {
       const texts = { name: name.trim(), ...(label.trim() !== '' && { label: label.trim() }) };
       if (field !== null)
@@ -187,7 +187,7 @@ function Archive({
 }) {
   const t = useTranslations('settings.fields');
   const archive = useChange(
-    ['fields', workspace.id],
+    ['/api/workspaces/{workspaceId}/fields'],
     () => api.post('/api/fields/{fieldId}/archive', { path: { fieldId: field.id } }),
     close,
   );

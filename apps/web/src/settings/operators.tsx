@@ -1,9 +1,8 @@
 import { Badge, Group, Menu, PasswordInput, Select, Stack, Text, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { type Answer, api, faultsOf } from '../api.ts';
-import { useChange } from '../change.ts';
+import { useChange, useGet } from '../queries.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
 import { Table } from '../parts/table.tsx';
@@ -21,10 +20,7 @@ export function Operators() {
   const t = useTranslations('settings.operators');
   const { me, workspaces } = useSession();
   const [asked, setAsked] = useState<{ what: Asked; operator: Operator } | 'add' | null>(null);
-  const { data, error } = useQuery({
-    queryKey: ['operators'],
-    queryFn: () => api.get('/api/operators'),
-  });
+  const { data, error } = useGet('/api/operators', {});
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
   const nameOf = (id: string) => workspaces.find((one) => one.id === id)?.name ?? id.slice(0, 8);
@@ -146,7 +142,7 @@ function Add({ close }: { close: () => void }) {
   const [role, setRole] = useState<Role | null>('operator');
   const [workspaceId, setWorkspaceId] = useState<string | null>(null);
   const add = useChange(
-    ['operators'],
+    ['/api/operators'],
     () =>
       api.post('/api/operators', {
         body: { name, password, role: role ?? 'viewer', ...(workspaceId && { workspaceId }) },
@@ -209,7 +205,7 @@ function Change({ what, operator, close }: { what: Asked; operator: Operator; cl
   const [password, setPassword] = useState('');
   const path = { name: operator.name };
   const act = useChange(
-    ['operators'],
+    ['/api/operators'],
     async (): Promise<unknown> => {
       if (what === 'access')
         return api.patch('/api/operators/{name}', {

@@ -1,9 +1,8 @@
 import { Button, NumberInput, Radio, Stack, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { type Answer, api } from '../api.ts';
-import { useChange } from '../change.ts';
+import { useChange, useGet } from '../queries.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
@@ -17,12 +16,8 @@ export function Retention({ workspace }: { workspace: Workspace }) {
   const format = useFormatter();
   const { may } = useSession();
   const [edited, setEdited] = useState<Policy | null>(null);
-  const { data, error } = useQuery({
-    queryKey: ['retention', workspace.id],
-    queryFn: () =>
-      api.get('/api/workspaces/{workspaceId}/retention', {
-        path: { workspaceId: workspace.id },
-      }),
+  const { data, error } = useGet('/api/workspaces/{workspaceId}/retention', {
+    path: { workspaceId: workspace.id },
   });
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
@@ -85,17 +80,13 @@ function Change({
   const [days, setDays] = useState<number | string>(policy.days ?? 365);
   const path = { workspaceId: workspace.id };
   const wanted = own && Number(days) >= 1 ? Math.round(Number(days)) : null;
-  const preview = useQuery({
-    queryKey: ['retention-preview', workspace.id, policy.kind, wanted],
+  const preview = useGet('/api/workspaces/{workspaceId}/retention/preview', {
+    path,
+    query: { kind: policy.kind, days: wanted ?? 1 },
     enabled: wanted !== null,
-    queryFn: () =>
-      api.get('/api/workspaces/{workspaceId}/retention/preview', {
-        path,
-        query: { kind: policy.kind, days: wanted ?? 1 },
-      }),
   });
   const save = useChange(
-    ['retention', workspace.id],
+    ['/api/workspaces/{workspaceId}/retention'],
     () =>
       api.post('/api/workspaces/{workspaceId}/retention', {
         path,

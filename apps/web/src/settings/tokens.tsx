@@ -1,9 +1,8 @@
 import { Badge, Button, NumberInput, Text, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNow, useTranslations } from 'use-intl';
 import { type Answer, api, faultsOf } from '../api.ts';
-import { useChange } from '../change.ts';
+import { useChange, useGet } from '../queries.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Secret } from '../parts/secret.tsx';
 import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
@@ -24,10 +23,7 @@ export function Tokens() {
   const now = useNow({ updateInterval: 60_000 });
   const [making, setMaking] = useState(false);
   const [revoked, setRevoked] = useState<Token | null>(null);
-  const { data, error } = useQuery({
-    queryKey: ['tokens'],
-    queryFn: () => api.get('/api/tokens'),
-  });
+  const { data, error } = useGet('/api/tokens', {});
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
   const ended = (token: Token) =>
@@ -106,7 +102,7 @@ function New({ close }: { close: () => void }) {
   const [role, setRole] = useState<Role | null>('viewer');
   const [workspaceId, setWorkspaceId] = useState<string | null>(null);
   const [days, setDays] = useState<number | string>(90);
-  const create = useChange(['tokens'], () =>
+  const create = useChange(['/api/tokens'], () =>
     api.post('/api/tokens', {
       body: {
         ...{ name, role: role ?? 'viewer', days: Number(days) },
@@ -153,7 +149,7 @@ function New({ close }: { close: () => void }) {
 function Revoke({ token, close }: { token: Token; close: () => void }) {
   const t = useTranslations('settings.tokens');
   const revoke = useChange(
-    ['tokens'],
+    ['/api/tokens'],
     () => api.delete('/api/tokens/{name}', { path: { name: token.id } }),
     close,
   );

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useLocation } from 'wouter';
 import { api, faultsOf } from '../api.ts';
-import { useChange } from '../change.ts';
+import { useChange } from '../queries.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Failure } from '../parts/standing.tsx';
@@ -25,7 +25,7 @@ export function WorkspaceSettings({ workspace }: { workspace: Workspace }) {
   const [classes, setClasses] = useState<readonly string[]>(workspace.dummyClasses);
   const [making, { open, close }] = useDisclosure();
   const [removing, setRemoving] = useState(false);
-  const save = useChange(['workspaces'], () =>
+  const save = useChange(['/api/workspaces'], () =>
     api.patch('/api/workspaces/{workspaceId}', {
       path: { workspaceId: workspace.id },
       body: {
@@ -115,7 +115,7 @@ function RemoveWorkspace({ workspace, close }: { workspace: Workspace; close: ()
     queryFn: () => removal({ dryRun: true }),
   });
   const remove = useChange(
-    ['workspaces'],
+    ['/api/workspaces'],
     () => removal({ confirm }),
     () => go('/'),
   );
@@ -147,7 +147,7 @@ function NewWorkspace({ close }: { close: () => void }) {
   const [name, setName] = useState('');
   const [country, setCountry] = useState('BR');
   const create = useChange(
-    ['workspaces'],
+    ['/api/workspaces'],
     () => api.post('/api/workspaces', { body: { name, country } }),
     ({ id }) => {
       look(id);
