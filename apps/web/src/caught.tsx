@@ -10,6 +10,7 @@ import { Icon } from './parts/icon.tsx';
 import { Failure, Waiting } from './parts/standing.tsx';
 import { nameOf } from './parts/text.ts';
 import { Time } from './parts/time.tsx';
+import { Hint } from './parts/styled.tsx';
 import type { Workspace } from './session.tsx';
 
 /** Refused and held posts that hold a text: where a lead is that is not among the leads. */
@@ -46,9 +47,7 @@ export function Caught({ workspace, q }: { workspace: Workspace; q: string }) {
   if (rows.length === 0) return <Text size="sm">{t('noneFound', { q })}</Text>;
   return (
     <section aria-label={t('found')}>
-      <Text size="sm" c="var(--soft)" mb={6}>
-        {t('found')}
-      </Text>
+      <Hint mb={6}>{t('found')}</Hint>
       <ul className="plain rows inset">
         {rows.map(({ key, icon, title, href, at, linkId, state }) => (
           <li key={key}>
@@ -61,9 +60,7 @@ export function Caught({ workspace, q }: { workspace: Workspace; q: string }) {
                 {state} · {linkOf(linkId)}
               </span>
             </span>
-            <span className="soft">
-              <Time at={at} near />
-            </span>
+            <Time at={at} near soft />
           </li>
         ))}
       </ul>

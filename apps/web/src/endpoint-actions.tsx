@@ -1,15 +1,4 @@
-import {
-  Alert,
-  Button,
-  Checkbox,
-  Code,
-  Group,
-  Menu,
-  Radio,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Alert, Button, Checkbox, Group, Menu, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
@@ -27,6 +16,7 @@ import { Failure } from './parts/standing.tsx';
 import { useSession } from './session.tsx';
 import { MoreMenu } from './parts/more-menu.tsx';
 import { typed, ticked } from './parts/typed.ts';
+import { CodeBlock } from './parts/styled.tsx';
 
 /** How long it took, in words. */
 export function useTook(): (one: Pick<Try, 'durationMs'>) => string {
@@ -83,7 +73,7 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
           </Menu.Item>
         </MoreMenu>
       )}
-      {toggle.error !== null && <Failure error={toggle.error} />}
+      <Failure error={toggle.error} />
       {testing && <Test endpoint={endpoint} close={tests.close} />}
       {resending && <Resend endpoint={endpoint} close={resends.close} />}
       {rotating && <Rotate endpoint={endpoint} close={rotates.close} />}
@@ -112,11 +102,7 @@ function Test({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
       {test.data !== undefined && (
         <Alert color={isGood(test.data) ? 'pine' : 'red'} variant="light" role="status">
           <AnswerBadge one={test.data} /> {took(test.data)}
-          {test.data.detail !== '' && (
-            <Code block className="code" mt={8} tabIndex={0}>
-              {test.data.detail}
-            </Code>
-          )}
+          {test.data.detail !== '' && <CodeBlock mt={8}>{test.data.detail}</CodeBlock>}
         </Alert>
       )}
     </FormModal>

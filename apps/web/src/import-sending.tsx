@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Group, Stack, Title } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
@@ -13,6 +13,7 @@ import {
 import { Icon } from './parts/icon.tsx';
 import { type Run, RunProgress, useHasBegun, useRun } from './parts/run.tsx';
 import { Failure } from './parts/standing.tsx';
+import { Hint } from './parts/styled.tsx';
 import { useAskAgain } from './queries.ts';
 
 type Refused = NonNullable<ImportLine['refused']>;
@@ -192,9 +193,7 @@ export function Sending({
               </Button>
             )}
           </Group>
-          <Text size="sm" c="var(--soft)" mb="xs">
-            {t('refusedHint')}
-          </Text>
+          <Hint mb="xs">{t('refusedHint')}</Hint>
           {result !== undefined && (
             <ul className="reasons">
               {result.reasons.slice(0, 8).map(({ pointer, code, rows }) => (

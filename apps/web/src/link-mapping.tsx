@@ -1,14 +1,4 @@
-import {
-  ActionIcon,
-  Button,
-  Code,
-  Group,
-  Stack,
-  Text,
-  Textarea,
-  TextInput,
-  Title,
-} from '@mantine/core';
+import { ActionIcon, Button, Group, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
@@ -21,6 +11,7 @@ import { Failure } from './parts/standing.tsx';
 import { linesOf, textOf } from './parts/text.ts';
 import { useSession } from './session.tsx';
 import { typed } from './parts/typed.ts';
+import { AddButton, CodeBlock, Hint } from './parts/styled.tsx';
 
 type LinkMapping = NonNullable<Link['mapping']>;
 type Query = NonNullable<LinkMapping['rules'][string]>[number];
@@ -98,9 +89,7 @@ export function Mapping({ link }: { link: Link }) {
         }}
       >
         <fieldset className="bare" disabled={!acts}>
-          <Text size="sm" c="var(--soft)" mb="sm">
-            {t('hint')}
-          </Text>
+          <Hint mb="sm">{t('hint')}</Hint>
           <Stack gap={6}>
             {rules.map((rule, index) => (
               <Group key={index} gap="2px 6px" align="flex-start">
@@ -142,18 +131,15 @@ export function Mapping({ link }: { link: Link }) {
               {...typed(list, setList)}
             />
           </Stack>
-          {(save.error ?? propose.error) !== null && (
-            <Failure error={save.error ?? propose.error} />
-          )}
+          <Failure error={save.error ?? propose.error} />
           {acts && (
             <Group mt="sm">
-              <Button
+              <AddButton
                 variant="default"
-                leftSection={<Icon name="plus" size={14} />}
                 onClick={() => setRules([...rules, { field: '', queries: '' }])}
               >
                 {t('add')}
-              </Button>
+              </AddButton>
               <Button
                 variant="default"
                 loading={propose.isPending}
@@ -280,15 +266,13 @@ function Try({
           </Button>
         )}
       </Group>
-      {read.error !== null && <Failure error={read.error} />}
+      <Failure error={read.error} />
       {read.data !== undefined && (
         <div role="status">
           <Title order={2} mb={6}>
             {t('read')}
           </Title>
-          <Code block className="code" tabIndex={0}>
-            {JSON.stringify(read.data.lead, null, 2)}
-          </Code>
+          <CodeBlock>{JSON.stringify(read.data.lead, null, 2)}</CodeBlock>
           <ul className="notes">
             {read.data.notes.map(({ field, code }) => (
               <li key={`${field} ${code}`}>

@@ -21,6 +21,7 @@ import { useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
 import { Icon, type IconName } from './parts/icon.tsx';
 import { Nothing, NotYours } from './parts/standing.tsx';
+import { Hint } from './parts/styled.tsx';
 import { type Role, useSession, type Workspace } from './session.tsx';
 import { LOCALES, TIME_ZONE, useLanguage } from './texts.tsx';
 
@@ -195,9 +196,9 @@ function Reader() {
           <Icon name={dark ? 'sun' : 'moon'} />
         </ActionIcon>
       </Group>
-      <Text size="xs" c="var(--soft)" px={6} pt={4}>
+      <Hint size="xs" px={6} pt={4}>
         {t('zone', { zone: TIME_ZONE })}
-      </Text>
+      </Hint>
     </AppShell.Section>
   );
 }
@@ -226,9 +227,9 @@ export function PageHead({
             {title}
           </Title>
           {hint && (
-            <Text size="xs" c="var(--soft)" component="div" className="wrap">
+            <Hint size="xs" component="div" className="wrap">
               {hint}
-            </Text>
+            </Hint>
           )}
         </div>
       </Group>

@@ -1,8 +1,9 @@
-import { Code, Group, SegmentedControl, Text, Title } from '@mantine/core';
+import { Group, SegmentedControl, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import page from '../../../docs/deliveries.md?raw';
 import { Copy } from './parts/copy.tsx';
+import { CodeBlock, Hint } from './parts/styled.tsx';
 
 const NAMES = [
   ['js', 'Node'],
@@ -28,9 +29,7 @@ export default function Verify() {
   return (
     <section>
       <Title order={2}>{t('verify')}</Title>
-      <Text size="sm" c="var(--soft)" my={6}>
-        {t('verifyHint')}
-      </Text>
+      <Hint my={6}>{t('verifyHint')}</Hint>
       <Group justify="space-between" mb={6} wrap="nowrap">
         <SegmentedControl
           aria-label={t('language')}
@@ -40,9 +39,7 @@ export default function Verify() {
         />
         <Copy text={program} />
       </Group>
-      <Code block className="code" tabIndex={0}>
-        {program}
-      </Code>
+      <CodeBlock>{program}</CodeBlock>
     </section>
   );
 }

@@ -14,6 +14,7 @@ import { useSession } from '../session.tsx';
 import { Password } from '../settings/operators.tsx';
 import { PageHead } from '../shell.tsx';
 import { typed } from '../parts/typed.ts';
+import { Hint } from '../parts/styled.tsx';
 
 /** What somebody may change of themselves: password, second factor, sessions. */
 export default function AccountPage() {
@@ -81,9 +82,7 @@ function SecondFactor() {
   const close = () => setAsked(null);
   return (
     <Card title={t('factor')}>
-      <Text size="sm" c="var(--soft)" mb="xs">
-        {t('factorHint')}
-      </Text>
+      <Hint mb="xs">{t('factorHint')}</Hint>
       <ul className="plain">
         <li>
           <span>
@@ -288,7 +287,7 @@ function Sessions() {
           </li>
         ))}
       </ul>
-      {end.error !== null && <Failure error={end.error} />}
+      <Failure error={end.error} />
     </Card>
   );
 }

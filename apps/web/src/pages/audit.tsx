@@ -76,7 +76,7 @@ export default function AuditPage() {
         />
         <TextInput type="date" aria-label={t('since')} {...typed(since, setSince)} />
       </div>
-      {list.error !== null && <PageFailure error={list.error} />}
+      <PageFailure error={list.error} />
       <Pages list={list} none={<Nothing icon="audit" title={t('none')} />} more={t('older')}>
         {(entries) => <Entries entries={entries} />}
       </Pages>

@@ -5,11 +5,11 @@ import { type Answer, api } from '../api.ts';
 import { useGet } from '../queries.ts';
 import type { Endpoint } from '../endpoint-form.tsx';
 import { useListKeys } from '../list-keys.ts';
-import { Icon } from '../parts/icon.tsx';
 import { isGood } from '../parts/answer.tsx';
 import { Nothing, NotYours, PageFailure } from '../parts/standing.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { AddButton } from '../parts/styled.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { ofWorkspace, PageHead } from '../shell.tsx';
 
@@ -24,13 +24,9 @@ function DeliveriesPage({ workspace }: { workspace: Workspace }) {
     <>
       <PageHead title={t('title')}>
         {may('administrator', workspace.id) && (
-          <Button
-            component={Link}
-            href="/deliveries/new"
-            leftSection={<Icon name="plus" size={14} />}
-          >
+          <AddButton component={Link} href="/deliveries/new">
             {t('new')}
-          </Button>
+          </AddButton>
         )}
       </PageHead>
       {may('operator', workspace.id) ? <List workspace={workspace} /> : <NotYours />}

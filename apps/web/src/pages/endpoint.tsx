@@ -1,4 +1,4 @@
-import { Code, SegmentedControl, Text, Title, UnstyledButton } from '@mantine/core';
+import { SegmentedControl, Title, UnstyledButton } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Fragment, lazy, Suspense, useState } from 'react';
 import { useFormatter, useNow, useTranslations } from 'use-intl';
@@ -16,6 +16,7 @@ import { RunProgress } from '../parts/run.tsx';
 import { Failure, Nothing, NotYours, Waiting, PageFailure } from '../parts/standing.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { CodeBlock, Hint } from '../parts/styled.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
 import { Health, type Try, useBacklog, useRate } from './deliveries.tsx';
@@ -168,7 +169,7 @@ function Tries({ endpoint }: { endpoint: Endpoint }) {
         value={failed ? 'failed' : 'all'}
         onChange={(value) => setFailed(value === 'failed')}
       />
-      {list.error !== null && <Failure error={list.error} />}
+      <Failure error={list.error} />
       <Pages
         list={list}
         none={
@@ -268,28 +269,26 @@ function Exchange({ endpoint, one }: { endpoint: Endpoint; one: Try }) {
         <Title order={2} size="h3">
           {t('request')}
         </Title>
-        <Code block className="code" tabIndex={0}>
-          {request}
-        </Code>
+        <CodeBlock>{request}</CodeBlock>
         {one.leadId !== null && (
-          <Text size="xs" c="var(--soft)" mt={4}>
+          <Hint size="xs" mt={4}>
             {t.rich('valuesOf', {
               version: one.version ?? 0,
               lead: (text) => <Link href={`/leads/${one.leadId}`}>{text}</Link>,
             })}
-          </Text>
+          </Hint>
         )}
       </section>
       <section>
         <Title order={2} size="h3">
           {t('answer')}
         </Title>
-        <Code block className="code" tabIndex={0}>
+        <CodeBlock>
           {[one.status ?? outcomeOf(one), one.detail].filter((part) => part !== '').join('\n')}
-        </Code>
-        <Text size="xs" c="var(--soft)" mt={4}>
+        </CodeBlock>
+        <Hint size="xs" mt={4}>
           {t('answeredIn', { time: took(one) })}
-        </Text>
+        </Hint>
       </section>
     </div>
   );

@@ -22,6 +22,7 @@ import type { Workspace } from '../session.tsx';
 import { Back, ofWorkspace, PageHead } from '../shell.tsx';
 import { TIME_ZONE } from '../texts.tsx';
 import { typed, ticked } from '../parts/typed.ts';
+import { Hint } from '../parts/styled.tsx';
 
 export default ofWorkspace(ImportPage, 'operator');
 
@@ -184,9 +185,7 @@ function Drop({ take }: { take: (file: File) => void }) {
     >
       <Icon name="file" size={28} />
       <Text fw={600}>{t('drop')}</Text>
-      <Text size="sm" c="var(--soft)">
-        {t('dropHint')}
-      </Text>
+      <Hint>{t('dropHint')}</Hint>
       <input
         type="file"
         aria-label={t('file')}
@@ -302,11 +301,11 @@ function Columns({
         ...preview.dates,
         ...(preview.times === null ? [] : [{ column: '', ...preview.times }]),
       ].map(({ column, order }) => (
-        <Text key={column} size="sm" c="var(--soft)">
+        <Hint key={column}>
           {t(order === 'day-first' ? 'dayFirst' : 'monthFirst', {
             column: column || t('timeTarget'),
           })}
-        </Text>
+        </Hint>
       ))}
       <Text size="sm" role="status">
         {t('recognised', { goes, all: preview.columns.length })}

@@ -11,6 +11,7 @@ import { type Run, RunProgress, RunState } from '../parts/run.tsx';
 import { Nothing, PageFailure } from '../parts/standing.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { AddButton } from '../parts/styled.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { ofWorkspace, PageHead } from '../shell.tsx';
 
@@ -35,13 +36,9 @@ function ImportsPage({ workspace }: { workspace: Workspace }) {
             <Button component={Link} href="/imports/read-again" variant="default">
               {t('readAgain')}
             </Button>
-            <Button
-              component={Link}
-              href="/imports/new"
-              leftSection={<Icon name="plus" size={14} />}
-            >
+            <AddButton component={Link} href="/imports/new">
               {t('import')}
-            </Button>
+            </AddButton>
           </>
         )}
       </PageHead>

@@ -60,9 +60,7 @@ function Pairs({ workspace }: { workspace: Workspace }) {
                     >
                       {nameOf(a)} · {nameOf(b)}
                     </button>
-                    <span className="soft">
-                      <Time at={since} near />
-                    </span>
+                    <Time at={since} near soft />
                   </li>
                 ))}
               </ul>
@@ -165,7 +163,7 @@ function Compare({ pair: { workspaceId, a, b } }: { pair: Pair }) {
           </tfoot>
         )}
       </table>
-      {merge.error !== null && <Failure error={merge.error} />}
+      <Failure error={merge.error} />
     </section>
   );
 }

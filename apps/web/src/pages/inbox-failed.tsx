@@ -1,4 +1,4 @@
-import { Button, Code, Group, Text, TextInput } from '@mantine/core';
+import { Button, Group, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
@@ -13,6 +13,7 @@ import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
 import { typed } from '../parts/typed.ts';
+import { CodeBlock } from '../parts/styled.tsx';
 
 const LISTED = 100;
 
@@ -51,9 +52,7 @@ export default function FailedPage() {
           </Button>
         )}
       </PageHead>
-      {(list.error ?? retry.error ?? all.error) !== null && (
-        <PageFailure error={list.error ?? retry.error ?? all.error} />
-      )}
+      <PageFailure error={list.error ?? retry.error ?? all.error} />
       {all.data !== undefined && (
         <div className="bar" role="status">
           <Text size="sm">
@@ -80,9 +79,7 @@ export default function FailedPage() {
               >
                 {reason === undefined ? why : jobId}
               </button>
-              <span className="soft">
-                <Time at={failedAt} near />
-              </span>
+              <Time at={failedAt} near soft />
               {mayAct && (
                 <Group gap={6} wrap="nowrap">
                   <Button variant="default" onClick={() => retry.mutate(jobId)}>
@@ -139,9 +136,5 @@ function Details({ jobId }: { jobId: string }) {
   const { data, error } = useGet('/api/failed/{jobId}', { path: { jobId } });
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
-  return (
-    <Code block className="code all" tabIndex={0}>
-      {JSON.stringify(data, null, 2)}
-    </Code>
-  );
+  return <CodeBlock>{JSON.stringify(data, null, 2)}</CodeBlock>;
 }

@@ -1,4 +1,4 @@
-import { Button, Code, Group, Progress, Text } from '@mantine/core';
+import { Button, Group, Progress, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
@@ -11,6 +11,7 @@ import { useCode } from '../parts/code.ts';
 import { Failure, Nothing, Waiting, PageFailure } from '../parts/standing.tsx';
 import { nameOf } from '../parts/text.ts';
 import { Time } from '../parts/time.tsx';
+import { CodeBlock } from '../parts/styled.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { Back, ofWorkspace, PageHead } from '../shell.tsx';
 
@@ -100,9 +101,7 @@ function HeldPosts({ workspace }: { workspace: Workspace }) {
                   >
                     {nameOf({ leadId: one.heldId, ...one.lead })}
                   </button>
-                  <span className="soft">
-                    <Time at={one.at} near />
-                  </span>
+                  <Time at={one.at} near soft />
                   {mayAct && <Verbs held={one} decide={decide} />}
                   {opened === one.heldId && <Details heldId={one.heldId} />}
                 </li>
@@ -211,7 +210,7 @@ function Decided({ decide }: { decide: Decide }) {
   const { verb, ids } = variables;
   return (
     <div className="bar" role="status">
-      {error !== null && <Failure error={error} />}
+      <Failure error={error} />
       {isPending && ids.length > 1 && (
         <Progress w={240} value={(done / ids.length) * 100} aria-label={t('progress')} />
       )}
@@ -233,9 +232,5 @@ function Details({ heldId }: { heldId: string }) {
   const { data, error } = useGet('/api/held/{heldId}', { path: { heldId } });
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
-  return (
-    <Code block className="code all" tabIndex={0}>
-      {data.submission.body}
-    </Code>
-  );
+  return <CodeBlock>{data.submission.body}</CodeBlock>;
 }

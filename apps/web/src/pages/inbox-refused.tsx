@@ -1,14 +1,4 @@
-import {
-  Button,
-  Code,
-  Group,
-  Select,
-  Stack,
-  Text,
-  Textarea,
-  TextInput,
-  Title,
-} from '@mantine/core';
+import { Button, Group, Select, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
@@ -26,6 +16,7 @@ import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { Back, ofWorkspace, PageHead } from '../shell.tsx';
 import { typed } from '../parts/typed.ts';
+import { CodeBlock, Hint } from '../parts/styled.tsx';
 
 type Post = Answer<'/api/rejected', 'get'>[number];
 
@@ -298,9 +289,9 @@ function MendForm({
       >
         <Group justify="space-between" mb="xs">
           <Title order={2}>{t('post')}</Title>
-          <Text size="xs" c="var(--soft)">
+          <Hint size="xs">
             <Time at={post.at} />
-          </Text>
+          </Hint>
         </Group>
         {post.dismissedAt !== null && (
           <p className="note" role="status">
@@ -377,9 +368,7 @@ function MendForm({
       </form>
       <details className="sent">
         <summary>{t('asSent')}</summary>
-        <Code block className="code" tabIndex={0}>
-          {post.body}
-        </Code>
+        <CodeBlock>{post.body}</CodeBlock>
       </details>
     </section>
   );
@@ -527,10 +516,8 @@ function MendAll({
           {t('verbAll.discard', { count: group.total })}
         </Button>
       </Group>
-      <Text size="xs" c="var(--soft)">
-        {t(`wayHint.${way}`)}
-      </Text>
-      {(preview.error ?? begin.error) !== null && <Failure error={preview.error ?? begin.error} />}
+      <Hint size="xs">{t(`wayHint.${way}`)}</Hint>
+      <Failure error={preview.error ?? begin.error} />
       {preview.data && (
         <Stack gap={6} role="status">
           <Text size="sm">

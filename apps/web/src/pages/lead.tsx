@@ -31,6 +31,7 @@ import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
 import { MoreMenu } from '../parts/more-menu.tsx';
 import { typed, ticked } from '../parts/typed.ts';
+import { Hint } from '../parts/styled.tsx';
 
 type Lead = Answer<'/api/leads/{leadId}', 'get'>;
 type Step = Lead['history'][number];
@@ -213,9 +214,9 @@ function Touches({ lead }: { lead: Lead }) {
               <Fact key={mark} label={mark} value={textOf(value)} from={null} />
             ))}
           </dl>
-          <Text size="xs" c="var(--soft)">
+          <Hint size="xs">
             <Time at={touch.at} />
-          </Text>
+          </Hint>
         </Card>
       ))}
     </Stack>
@@ -238,18 +239,18 @@ function Consents({ lead }: { lead: Lead }) {
               <Badge color={consent.action === 'granted' ? 'pine' : 'gray'}>
                 {textOfAction(consent.action)}
               </Badge>
-              <Text size="xs" c="var(--soft)">
+              <Hint size="xs">
                 <Time at={consent.at} />
                 {consent.textVersion !== undefined && ` · ${consent.textVersion}`}
-              </Text>
+              </Hint>
             </Group>
             {consent.text !== undefined && (
               <blockquote className="quote">{consent.text}</blockquote>
             )}
             {consent.page !== null && (
-              <Text size="xs" c="var(--soft)" className="wrap">
+              <Hint size="xs" className="wrap">
                 {consent.page}
-              </Text>
+              </Hint>
             )}
           </div>
         ))}
@@ -263,9 +264,7 @@ function Duplicates({ lead }: { lead: Lead }) {
   if (lead.possibleDuplicates.length === 0) return null;
   return (
     <Card title={t('duplicates')}>
-      <Text size="sm" c="var(--soft)" mb="xs">
-        {t('duplicatesHint')}
-      </Text>
+      <Hint mb="xs">{t('duplicatesHint')}</Hint>
       {lead.possibleDuplicates.map((other) => (
         <Group key={other.leadId} justify="space-between" wrap="nowrap" gap="xs">
           <Link href={`/leads/${other.leadId}`} className="wrap">
@@ -345,9 +344,9 @@ function History({ lead }: { lead: Lead }) {
                   {title}
                 </Text>
                 {badge}
-                <Text size="xs" c="var(--soft)">
+                <Hint size="xs">
                   <Time at={at} />
-                </Text>
+                </Hint>
               </Group>
             }
           >
@@ -529,7 +528,7 @@ function Erase({ lead, close }: { lead: Lead; close: () => void }) {
       disabled={!sure || reason.trim() === ''}
     >
       <Text size="sm">{t('eraseHint')}</Text>
-      {preview.error !== null && <Failure error={preview.error} />}
+      <Failure error={preview.error} />
       {counts !== undefined && (
         <p className="soft">
           {t('eraseCounts', {

@@ -437,7 +437,7 @@ function Views({ workspace }: { workspace: Workspace }) {
               </Button>
             </Group>
           </form>
-          {error !== null && <Failure error={error} />}
+          <Failure error={error} />
         </Stack>
       </Popover.Dropdown>
     </Popover>

@@ -1,14 +1,4 @@
-import {
-  Button,
-  Code,
-  Group,
-  Menu,
-  NumberInput,
-  Stack,
-  Text,
-  Textarea,
-  Title,
-} from '@mantine/core';
+import { Button, Group, Menu, NumberInput, Stack, Text, Textarea, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -35,6 +25,7 @@ import { PageForm } from '../parts/page-form.tsx';
 import { FormModal } from '../parts/form-modal.tsx';
 import { MoreMenu } from '../parts/more-menu.tsx';
 import { typed } from '../parts/typed.ts';
+import { CodeBlock, Hint } from '../parts/styled.tsx';
 
 export default function LinkPage() {
   const { linkId = '' } = useParams();
@@ -108,12 +99,8 @@ function Use({ link }: { link: Link }) {
               <Title order={2}>{t(`way.${name}`)}</Title>
               <Copy text={text} />
             </Group>
-            <Text size="sm" c="var(--soft)" mb={6}>
-              {t(`wayHint.${name}`)}
-            </Text>
-            <Code block className="code" tabIndex={0}>
-              {text}
-            </Code>
+            <Hint mb={6}>{t(`wayHint.${name}`)}</Hint>
+            <CodeBlock>{text}</CodeBlock>
           </section>
         ))}
         {may('operator', link.workspaceId) && link.status === 'open' && <TestPost link={link} />}
@@ -228,19 +215,15 @@ function Newest({ link }: { link: Link }) {
       <Title order={2} mb={6}>
         {t('newest')}
       </Title>
-      {error !== null && <Failure error={error} />}
+      <Failure error={error} />
       {leads.length === 0 ? (
-        <Text size="sm" c="var(--soft)">
-          {t('waiting')}
-        </Text>
+        <Hint>{t('waiting')}</Hint>
       ) : (
         <ul className="plain">
           {leads.map((lead) => (
             <li key={lead.leadId}>
               <To href={`/leads/${lead.leadId}`}>{nameOf(lead)}</To>
-              <span className="soft">
-                <Time at={lead.createdAt} near />
-              </span>
+              <Time at={lead.createdAt} near soft />
             </li>
           ))}
         </ul>

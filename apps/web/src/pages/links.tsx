@@ -1,4 +1,4 @@
-import { Badge, Button } from '@mantine/core';
+import { Badge } from '@mantine/core';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
 import { type Answer, api } from '../api.ts';
@@ -8,10 +8,10 @@ import { useListKeys } from '../list-keys.ts';
 import { type Alarm, useAlarms } from '../overview-figures.ts';
 import { Spark } from '../parts/bars.tsx';
 import { Copy } from '../parts/copy.tsx';
-import { Icon } from '../parts/icon.tsx';
 import { Nothing, Waiting, PageFailure } from '../parts/standing.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { AddButton } from '../parts/styled.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { ofWorkspace, PageHead } from '../shell.tsx';
 
@@ -31,9 +31,9 @@ function LinksPage({ workspace }: { workspace: Workspace }) {
     <>
       <PageHead title={t('title')}>
         {may('operator', workspace.id) && (
-          <Button component={Link} href="/links/new" leftSection={<Icon name="plus" size={14} />}>
+          <AddButton component={Link} href="/links/new">
             {t('new')}
-          </Button>
+          </AddButton>
         )}
       </PageHead>
       <List workspace={workspace} />

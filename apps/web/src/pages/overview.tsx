@@ -1,4 +1,4 @@
-import { Button, Group, SegmentedControl, Skeleton, Text } from '@mantine/core';
+import { Button, Group, SegmentedControl, Skeleton } from '@mantine/core';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
 import { type Grain, GRAINS, grainOf } from '../asked.ts';
@@ -21,6 +21,7 @@ import { Figure } from '../parts/figure.tsx';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
+import { Hint } from '../parts/styled.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { ofWorkspace, PageHead } from '../shell.tsx';
 import { type Happening, useTail } from '../tail.ts';
@@ -80,9 +81,7 @@ function AlarmLine({ alarm }: { alarm: Alarm }) {
           percent: facts.percent ?? 0,
           hours: facts.hours ?? 0,
         })}{' '}
-        <span className="soft">
-          <Time at={alarm.openedAt} near />
-        </span>
+        <Time at={alarm.openedAt} near soft />
       </span>
       <Link href={placeOf(alarm)}>{t('look')}</Link>
     </p>
@@ -288,9 +287,7 @@ function Live({ workspace }: { workspace: Workspace }) {
       }
     >
       {happenings.length === 0 ? (
-        <Text size="sm" c="var(--soft)">
-          {t('quiet')}
-        </Text>
+        <Hint>{t('quiet')}</Hint>
       ) : (
         <ul className="plain happenings">
           {happenings.map(({ key, kind, at, linkId, about, href }) => (
@@ -299,9 +296,7 @@ function Live({ workspace }: { workspace: Workspace }) {
               <span className="grow">
                 <Link href={href}>{about}</Link> <span className="soft">{nameOf(linkId)}</span>
               </span>
-              <span className="soft">
-                <Time at={at} near />
-              </span>
+              <Time at={at} near soft />
             </li>
           ))}
         </ul>
@@ -327,9 +322,7 @@ function Refused({ workspace }: { workspace: Workspace }) {
           <Failure error={error} again={() => void refetch()} />
         )
       ) : data.length === 0 ? (
-        <Text size="sm" c="var(--soft)">
-          {t('noneRefused')}
-        </Text>
+        <Hint>{t('noneRefused')}</Hint>
       ) : (
         <>
           <ul className="plain shares">

@@ -56,7 +56,7 @@ function Pause() {
       >
         {t(data.paused ? 'resume' : 'pause')}
       </Button>
-      {act.error !== null && <Failure error={act.error} />}
+      <Failure error={act.error} />
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { Select, Stack, Text, TextInput } from '@mantine/core';
+import { Select, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
@@ -6,6 +6,7 @@ import { api } from '../api.ts';
 import { linkChoices, useLinks } from '../lead-filters.tsx';
 import { Changes, TryThenRun, useTried } from '../parts/run.tsx';
 import { typed } from '../parts/typed.ts';
+import { Hint } from '../parts/styled.tsx';
 import type { Workspace } from '../session.tsx';
 import { Back, ofWorkspace, PageHead } from '../shell.tsx';
 
@@ -29,9 +30,7 @@ function ReadAgainPage({ workspace }: { workspace: Workspace }) {
     <>
       <PageHead title={t('title')} before={<Back to="/imports" label={t('back')} />} />
       <Stack gap="md" className="page-body narrow">
-        <Text size="sm" c="var(--soft)">
-          {t('hint')}
-        </Text>
+        <Hint>{t('hint')}</Hint>
         <Select
           label={t('link')}
           searchable

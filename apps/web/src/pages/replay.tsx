@@ -5,6 +5,7 @@ import { api, type Body, faultsOf } from '../api.ts';
 import { linkChoices, useLinks } from '../lead-filters.tsx';
 import { Changes, TryThenRun, useTried } from '../parts/run.tsx';
 import { typed } from '../parts/typed.ts';
+import { Hint } from '../parts/styled.tsx';
 import type { Workspace } from '../session.tsx';
 import { Back, ofWorkspace, PageHead } from '../shell.tsx';
 
@@ -45,9 +46,7 @@ function ReplayPage({ workspace }: { workspace: Workspace }) {
     <>
       <PageHead title={t('title')} before={<Back to="/imports" label={t('back')} />} />
       <Stack gap="md" className="page-body narrow">
-        <Text size="sm" c="var(--soft)">
-          {t('hint')}
-        </Text>
+        <Hint>{t('hint')}</Hint>
         <Select
           label={t('link')}
           placeholder={t('every')}

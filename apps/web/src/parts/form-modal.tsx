@@ -38,7 +38,7 @@ export function FormModal({
       >
         <Stack gap="sm">
           {children}
-          {act.error !== null && <Failure error={act.error} />}
+          <Failure error={act.error} />
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
               {t(done ? 'close' : 'cancel')}

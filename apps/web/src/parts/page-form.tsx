@@ -35,7 +35,7 @@ export function PageForm({
     >
       <fieldset className="bare" disabled={disabled}>
         {children}
-        {error !== null && <Failure error={error} />}
+        <Failure error={error} />
         <Group justify="flex-end" mt="md">
           {isSuccess && done !== undefined && (
             <Text size="sm" c="var(--good)" role="status">

@@ -110,7 +110,7 @@ export function RunProgress({
           {run.problem}
         </Alert>
       )}
-      {act.error !== null && <Failure error={act.error} />}
+      <Failure error={act.error} />
     </section>
   );
 }
@@ -174,7 +174,7 @@ export function TryThenRun({
 }) {
   return (
     <>
-      {act.error !== null && <Failure error={act.error} />}
+      <Failure error={act.error} />
       {would !== null && (
         <Alert color="pine" variant="light" role="status" title={would}>
           {children}

@@ -2,6 +2,7 @@ import { Alert, Button, Center, Loader, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslations } from 'use-intl';
 import { Icon, type IconName } from './icon.tsx';
+import { Hint } from './styled.tsx';
 
 /** Something is on its way. */
 export function Waiting() {
@@ -13,9 +14,10 @@ export function Waiting() {
   );
 }
 
-/** What could not be had, and the way to try again. */
+/** What could not be had, and the way to try again; nothing without an error. */
 export function Failure({ error, again }: { error: unknown; again?: () => void }) {
   const t = useTranslations('standing');
+  if (error === null) return null;
   return (
     <Alert color="red" variant="light" role="alert" title={t('failed')} my="md">
       <Text size="sm">{error instanceof Error ? error.message : t('unknown')}</Text>
@@ -29,11 +31,12 @@ export function Failure({ error, again }: { error: unknown; again?: () => void }
 }
 
 /** The same in place of a page. */
-export const PageFailure = (props: Parameters<typeof Failure>[0]) => (
-  <div className="page-body">
-    <Failure {...props} />
-  </div>
-);
+export const PageFailure = (props: Parameters<typeof Failure>[0]) =>
+  props.error !== null && (
+    <div className="page-body">
+      <Failure {...props} />
+    </div>
+  );
 
 /** A list without anything in it says what would be there, and how it comes. */
 export function Nothing({
@@ -50,9 +53,7 @@ export function Nothing({
       <Stack align="center" gap={6} maw={420} ta="center">
         <Icon name={icon} size={28} />
         <Text fw={600}>{title}</Text>
-        <Text size="sm" c="var(--soft)" component="div">
-          {children}
-        </Text>
+        <Hint component="div">{children}</Hint>
       </Stack>
     </Center>
   );

@@ -6,6 +6,7 @@ import { useChange, useGet } from '../queries.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
+import { Hint } from '../parts/styled.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 
 type Policy = Answer<'/api/workspaces/{workspaceId}/retention', 'get'>[number];
@@ -23,9 +24,7 @@ export function Retention({ workspace }: { workspace: Workspace }) {
   if (data === undefined) return <Waiting />;
   return (
     <>
-      <Text size="sm" c="var(--soft)" mb="sm">
-        {t('hint')}
-      </Text>
+      <Hint mb="sm">{t('hint')}</Hint>
       <ul className="settings-list card">
         {data.map((policy) => (
           <li key={policy.kind}>
@@ -123,7 +122,7 @@ function Change({
             value={days}
             onChange={setDays}
           />
-          {preview.error !== null && <Failure error={preview.error} />}
+          <Failure error={preview.error} />
           {preview.data !== undefined && (
             <Text size="sm" role="status" c={preview.data.count > 0 ? 'var(--bad)' : 'var(--soft)'}>
               {t('would', { count: preview.data.count })}

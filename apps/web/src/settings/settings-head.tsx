@@ -1,5 +1,5 @@
-import { Button, Group, Text } from '@mantine/core';
-import { Icon } from '../parts/icon.tsx';
+import { Group } from '@mantine/core';
+import { AddButton, Hint } from '../parts/styled.tsx';
 
 /** What a list of settings is for, and for who may: the button that adds to it. */
 export const SettingsHead = ({
@@ -12,13 +12,7 @@ export const SettingsHead = ({
   add: (() => void) | null;
 }) => (
   <Group justify="space-between" mb="sm" align="flex-start">
-    <Text size="sm" c="var(--soft)" maw={520}>
-      {hint}
-    </Text>
-    {add !== null && (
-      <Button leftSection={<Icon name="plus" size={14} />} onClick={add}>
-        {label}
-      </Button>
-    )}
+    <Hint maw={520}>{hint}</Hint>
+    {add !== null && <AddButton onClick={add}>{label}</AddButton>}
   </Group>
 );

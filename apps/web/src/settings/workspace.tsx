@@ -7,12 +7,12 @@ import { useLocation } from 'wouter';
 import { api, faultsOf } from '../api.ts';
 import { useChange } from '../queries.ts';
 import { FormModal } from '../parts/form-modal.tsx';
-import { Icon } from '../parts/icon.tsx';
 import { Failure } from '../parts/standing.tsx';
 import { linesOf } from '../parts/text.ts';
 import { useSession, type Workspace } from '../session.tsx';
 import { PageForm } from '../parts/page-form.tsx';
 import { typed } from '../parts/typed.ts';
+import { AddButton, Hint } from '../parts/styled.tsx';
 
 const CLASSES = ['repeated', 'impossible'] as const satisfies Workspace['dummyClasses'];
 
@@ -54,9 +54,7 @@ export function WorkspaceSettings({ workspace }: { workspace: Workspace }) {
             {...typed(zone, setZone)}
           />
           <Fieldset legend={t('phones')} className="fields">
-            <Text size="sm" c="var(--soft)">
-              {t('phonesHint')}
-            </Text>
+            <Hint>{t('phonesHint')}</Hint>
             <Checkbox.Group
               aria-label={t('classes')}
               value={[...classes]}
@@ -81,14 +79,9 @@ export function WorkspaceSettings({ workspace }: { workspace: Workspace }) {
         </Stack>
       </PageForm>
       {may('administrator') && (
-        <Button
-          mt="xl"
-          variant="default"
-          leftSection={<Icon name="plus" size={14} />}
-          onClick={open}
-        >
+        <AddButton mt="xl" variant="default" onClick={open}>
           {t('new')}
-        </Button>
+        </AddButton>
       )}
       {may('administrator', workspace.id) && (
         <Button mt="xl" ml="xs" variant="subtle" color="red" onClick={() => setRemoving(true)}>
@@ -128,7 +121,7 @@ function RemoveWorkspace({ workspace, close }: { workspace: Workspace; close: ()
       act={remove}
       disabled={confirm !== workspace.name}
     >
-      {preview.error !== null && <Failure error={preview.error} />}
+      <Failure error={preview.error} />
       <Text size="sm" role="status">
         {preview.data === undefined ? t('removeCounts') : t('removeHint', preview.data.counts)}
       </Text>
