@@ -14,7 +14,7 @@ import { useTranslations } from 'use-intl';
 import type { Answer, Body } from './api.ts';
 import { linkChoices, useLinks } from './lead-filters.tsx';
 import { linesOf } from './parts/text.ts';
-import { typed } from './parts/typed.ts';
+import { fieldsOf, ticked, typed } from './parts/typed.ts';
 
 export type Endpoint = Answer<'/api/endpoints/{endpointId}', 'get'>;
 type Creation = Body<'/api/workspaces/{workspaceId}/endpoints', 'post'>;
@@ -29,37 +29,24 @@ const EVENTS = [
   'alarm.closed',
 ] as const satisfies readonly Event[];
 
-/** An endpoint as it is typed. */
-interface EndpointForm {
-  kind: NonNullable<Creation['kind']>;
-  name: string;
-  url: string;
-  token: string;
-  events: readonly string[];
-  linkIds: string[];
-  perSecond: number | string;
-  concurrency: number | string;
-  /** Null: they stay. One a line: `Name: value`. */
-  headers: string | null;
-  /** One a line: `property = $.query`. */
-  rules: string;
-}
-
-/** What a form begins with. */
-export const formOf = (endpoint: Endpoint | null): EndpointForm => ({
-  kind: endpoint?.kind === 'hubspot' ? 'hubspot' : 'webhook',
+/** An endpoint as it is typed; without one, what a form begins with. */
+export const formOf = (endpoint: Endpoint | null) => ({
+  kind: (endpoint?.kind === 'hubspot' ? 'hubspot' : 'webhook') satisfies Creation['kind'],
   name: endpoint?.name ?? '',
   url: endpoint?.url ?? '',
   token: '',
-  events: endpoint?.events ?? EVENTS.filter((event) => event.startsWith('lead.')),
+  events: [...(endpoint?.events ?? EVENTS.filter((event) => event.startsWith('lead.')))],
   linkIds: endpoint?.linkIds ?? [],
   perSecond: endpoint?.perSecond ?? '',
   concurrency: endpoint?.concurrency ?? 8,
+  /** Null: they stay. One a line: `Name: value`. */
   headers: endpoint === null || endpoint.headers.length === 0 ? '' : null,
+  /** One a line: `property = $.query`. */
   rules: Object.entries(endpoint?.mapping ?? {})
     .map(([name, queries]) => `${name} = ${queries.join(', ')}`)
     .join('\n'),
 });
+type EndpointForm = ReturnType<typeof formOf>;
 
 const pairsOf = (text: string, between: string): [string, string][] =>
   linesOf(text).map((line) => {
@@ -90,23 +77,23 @@ export function settingsOf(form: EndpointForm): Omit<Creation, 'kind'> {
   };
 }
 
-/** The fields of the form, each with what the API says of it. */
+/** The fields of the form, each with what the API says of it. `known`: null where it is made now. */
 export function EndpointFields({
   workspaceId,
   form,
-  change,
-  fault,
+  set,
+  error,
   known,
 }: {
   workspaceId: string;
   form: EndpointForm;
-  change: (changes: Partial<EndpointForm>) => void;
-  fault: (pointer: string) => string | undefined;
-  /** Null: it is made now. */
+  set: (form: EndpointForm) => void;
+  error: Error | null;
   known: Endpoint | null;
 }) {
   const t = useTranslations('endpoint');
   const links = useLinks(workspaceId);
+  const { fault, text, value } = fieldsOf(form, set, error);
   const isHubspot = form.kind === 'hubspot';
   return (
     <Stack gap="md">
@@ -118,15 +105,12 @@ export function EndpointFields({
             { value: 'hubspot', label: 'HubSpot' },
           ]}
           value={form.kind}
-          onChange={(kind) => change({ kind: kind === 'hubspot' ? kind : 'webhook', url: '' })}
+          onChange={(kind) =>
+            set({ ...form, kind: kind === 'hubspot' ? kind : 'webhook', url: '' })
+          }
         />
       )}
-      <TextInput
-        label={t('name')}
-        placeholder={t('nameExample')}
-        error={fault('/name')}
-        {...typed(form.name, (name) => change({ name }))}
-      />
+      <TextInput label={t('name')} placeholder={t('nameExample')} {...text('name')} />
       {!isHubspot && (
         <TextInput
           label={t('url')}
@@ -134,8 +118,7 @@ export function EndpointFields({
           placeholder="https://crm.example.com/hooks/leads"
           spellCheck={false}
           inputMode="url"
-          error={fault('/url')}
-          {...typed(form.url, (url) => change({ url }))}
+          {...text('url')}
         />
       )}
       {isHubspot && (
@@ -145,17 +128,11 @@ export function EndpointFields({
           placeholder={known === null ? '' : t('tokenStays')}
           autoComplete="off"
           visibilityToggleButtonProps={{ tabIndex: 0, 'aria-label': t('showToken') }}
-          error={fault('/token')}
-          {...typed(form.token, (token) => change({ token }))}
+          {...text('token')}
         />
       )}
       <Fieldset legend={t('what')} className="fields">
-        <Checkbox.Group
-          aria-label={t('events')}
-          value={[...form.events]}
-          error={fault('/events')}
-          onChange={(events) => change({ events })}
-        >
+        <Checkbox.Group aria-label={t('events')} {...value('events')}>
           <Group gap="md">
             {EVENTS.map((event) => (
               <Checkbox key={event} value={event} label={t(`event.${EVENT_TEXTS[event]}`)} />
@@ -169,9 +146,7 @@ export function EndpointFields({
           clearable
           searchable
           data={linkChoices(links.data)}
-          value={form.linkIds}
-          error={fault('/linkIds')}
-          onChange={(linkIds) => change({ linkIds })}
+          {...value('linkIds')}
         />
       </Fieldset>
       <Fieldset legend={t('pace')} className="fields">
@@ -181,18 +156,14 @@ export function EndpointFields({
             description={t('perSecondHint')}
             min={0.01}
             max={1_000}
-            value={form.perSecond}
-            error={fault('/perSecond')}
-            onChange={(perSecond) => change({ perSecond })}
+            {...value('perSecond')}
           />
           <NumberInput
             label={t('concurrency')}
             description={t('concurrencyHint')}
             min={1}
             max={100}
-            value={form.concurrency}
-            error={fault('/concurrency')}
-            onChange={(concurrency) => change({ concurrency })}
+            {...value('concurrency')}
           />
         </Group>
       </Fieldset>
@@ -205,15 +176,16 @@ export function EndpointFields({
           minRows={2}
           spellCheck={false}
           classNames={{ input: 'mono' }}
+          {...text('rules')}
           error={fault('/mapping')}
-          {...typed(form.rules, (rules) => change({ rules }))}
         />
       )}
       {known !== null && known.headers.length > 0 && (
         <Checkbox
           label={t('replaceHeaders', { names: known.headers.join(', ') })}
-          checked={form.headers !== null}
-          onChange={({ currentTarget: { checked } }) => change({ headers: checked ? '' : null })}
+          {...ticked(form.headers !== null, (replaced) =>
+            set({ ...form, headers: replaced ? '' : null }),
+          )}
         />
       )}
       {form.headers !== null && (
@@ -226,7 +198,7 @@ export function EndpointFields({
           spellCheck={false}
           classNames={{ input: 'mono' }}
           error={fault('/headers')}
-          {...typed(form.headers, (headers) => change({ headers }))}
+          {...typed(form.headers, (headers) => set({ ...form, headers }))}
         />
       )}
     </Stack>

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
-import { api, faultsOf } from './api.ts';
+import { api } from './api.ts';
 import { useChange } from './queries.ts';
 import { type Endpoint, EndpointFields, formOf, settingsOf } from './endpoint-form.tsx';
 import { useSession } from './session.tsx';
@@ -30,8 +30,8 @@ export function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
       <EndpointFields
         workspaceId={endpoint.workspaceId}
         form={form}
-        change={(changes) => setForm({ ...form, ...changes })}
-        fault={faultsOf(save.error)}
+        set={setForm}
+        error={save.error}
         known={endpoint}
       />
     </PageForm>

@@ -12,57 +12,31 @@ import {
 } from '@mantine/core';
 import { useTranslations } from 'use-intl';
 import type { Answer, Body } from './api.ts';
-import { typed, ticked } from './parts/typed.ts';
+import { fieldsOf } from './parts/typed.ts';
 
 export type Link = Answer<'/api/links/{linkId}', 'get'>;
 type Changes = Body<'/api/links/{linkId}', 'patch'>;
 
-/** What stands in the form: texts as they are typed. Never a secret that was kept. */
-interface LinkForm {
-  label: string;
-  lenient: boolean;
-  requireIdentity: boolean;
-  origins: string;
-  allowServers: boolean;
-  redirectUrl: string;
-  linkLimit: number | string;
-  addressLimit: number | string;
-  honeypot: string;
-  minFillSeconds: number | string;
-  captchaUrl: string | null;
-  captchaSecret: string;
-  captchaClosed: boolean;
-  /** The last day, in the reader's zone. */
-  lastDay: string;
-}
-
-const EMPTY: LinkForm = {
-  ...{ label: '', lenient: false, requireIdentity: false, origins: '', allowServers: true },
-  ...{ redirectUrl: '', linkLimit: '', addressLimit: '', honeypot: '', minFillSeconds: '' },
-  ...{ captchaUrl: null, captchaSecret: '', captchaClosed: false, lastDay: '' },
-};
-
-/** The form of a link as it is; without one, of a link of which nothing was chosen. */
-export function formOf(link: Link | null): LinkForm {
-  if (link === null) return EMPTY;
-  const { guard } = link;
-  return {
-    label: link.label,
-    lenient: link.mode === 'lenient',
-    requireIdentity: link.requireIdentity,
-    origins: link.origins.join('\n'),
-    allowServers: link.allowServers,
-    redirectUrl: link.redirectUrl ?? '',
-    linkLimit: link.linkLimit ?? '',
-    addressLimit: link.addressLimit ?? '',
-    honeypot: guard.honeypot ?? '',
-    minFillSeconds: guard.minFillSeconds ?? '',
-    captchaUrl: guard.captcha?.verifyUrl ?? null,
-    captchaSecret: '',
-    captchaClosed: guard.captcha?.fail === 'closed',
-    lastDay: link.expiresAt === null ? '' : dayBefore(new Date(link.expiresAt)),
-  };
-}
+/** What stands in the form: texts as they are typed. Without a link: of one of which nothing was chosen. */
+export const formOf = (link: Link | null) => ({
+  label: link?.label ?? '',
+  lenient: link?.mode === 'lenient',
+  requireIdentity: link?.requireIdentity ?? false,
+  origins: link?.origins.join('\n') ?? '',
+  allowServers: link?.allowServers ?? true,
+  redirectUrl: link?.redirectUrl ?? '',
+  linkLimit: link?.linkLimit ?? '',
+  addressLimit: link?.addressLimit ?? '',
+  honeypot: link?.guard.honeypot ?? '',
+  minFillSeconds: link?.guard.minFillSeconds ?? '',
+  captchaUrl: link?.guard.captcha?.verifyUrl ?? null,
+  /** Never one that was kept. */
+  captchaSecret: '',
+  captchaClosed: link?.guard.captcha?.fail === 'closed',
+  /** In the reader's zone. */
+  lastDay: link?.expiresAt == null ? '' : dayBefore(new Date(link.expiresAt)),
+});
+type LinkForm = ReturnType<typeof formOf>;
 
 const numberOf = (typed: number | string): number | null => (typed === '' ? null : Number(typed));
 
@@ -117,31 +91,22 @@ const CAPTCHAS = [
 /** The fields of the form, each with what the API says of it. */
 export function LinkFields({
   form,
-  change,
-  fault,
+  set,
+  error,
   hasSecret,
 }: {
   form: LinkForm;
-  change: (changes: Partial<LinkForm>) => void;
-  /** What is wrong with a member of the settings. */
-  fault: (pointer: string) => string | undefined;
+  set: (form: LinkForm) => void;
+  error: Error | null;
   hasSecret: boolean;
 }) {
   const t = useTranslations('link');
-  const captchas = CAPTCHAS.some(({ value }) => value === form.captchaUrl)
-    ? CAPTCHAS
-    : [
-        ...CAPTCHAS,
-        ...(form.captchaUrl === null ? [] : [{ value: form.captchaUrl, label: form.captchaUrl }]),
-      ];
+  const { fault, text, value, box } = fieldsOf(form, set, error);
+  const { captchaUrl } = form;
+  const isKnown = captchaUrl === null || CAPTCHAS.some((one) => one.value === captchaUrl);
   return (
     <Stack gap="md">
-      <TextInput
-        label={t('label')}
-        placeholder={t('labelExample')}
-        error={fault('/label')}
-        {...typed(form.label, (label) => change({ label }))}
-      />
+      <TextInput label={t('label')} placeholder={t('labelExample')} {...text('label')} />
       <SegmentedControl
         aria-label={t('mode')}
         data={[
@@ -149,12 +114,9 @@ export function LinkFields({
           { value: 'lenient', label: t('lenient') },
         ]}
         value={form.lenient ? 'lenient' : 'strict'}
-        onChange={(mode) => change({ lenient: mode === 'lenient' })}
+        onChange={(mode) => set({ ...form, lenient: mode === 'lenient' })}
       />
-      <Checkbox
-        label={t('requireIdentity')}
-        {...ticked(form.requireIdentity, (requireIdentity) => change({ requireIdentity }))}
-      />
+      <Checkbox label={t('requireIdentity')} {...box('requireIdentity')} />
       <Fieldset legend={t('from')} className="fields">
         <Textarea
           label={t('origins')}
@@ -163,19 +125,14 @@ export function LinkFields({
           autosize
           minRows={2}
           spellCheck={false}
-          error={fault('/origins')}
-          {...typed(form.origins, (origins) => change({ origins }))}
+          {...text('origins')}
         />
-        <Checkbox
-          label={t('allowServers')}
-          {...ticked(form.allowServers, (allowServers) => change({ allowServers }))}
-        />
+        <Checkbox label={t('allowServers')} {...box('allowServers')} />
         <TextInput
           label={t('redirectUrl')}
           placeholder="https://lp.example.com/obrigado"
           spellCheck={false}
-          error={fault('/redirectUrl')}
-          {...typed(form.redirectUrl, (redirectUrl) => change({ redirectUrl }))}
+          {...text('redirectUrl')}
         />
       </Fieldset>
       <Fieldset legend={t('spam')} className="fields">
@@ -184,16 +141,15 @@ export function LinkFields({
             label={t('honeypot')}
             description={t('honeypotHint')}
             spellCheck={false}
+            {...text('honeypot')}
             error={fault('/guard/honeypot')}
-            {...typed(form.honeypot, (honeypot) => change({ honeypot }))}
           />
           <NumberInput
             label={t('minFillSeconds')}
             description={t('minFillHint')}
             min={0}
-            value={form.minFillSeconds}
+            {...value('minFillSeconds')}
             error={fault('/guard/minFillSeconds')}
-            onChange={(minFillSeconds) => change({ minFillSeconds })}
           />
         </Group>
         <Group grow align="flex-start" gap="sm">
@@ -201,51 +157,33 @@ export function LinkFields({
             label={t('captcha')}
             placeholder={t('noCaptcha')}
             clearable
-            data={captchas}
-            value={form.captchaUrl}
+            data={isKnown ? CAPTCHAS : [...CAPTCHAS, { value: captchaUrl, label: captchaUrl }]}
+            {...value('captchaUrl')}
             error={fault('/guard/captcha')}
-            onChange={(captchaUrl) => change({ captchaUrl })}
           />
-          {form.captchaUrl !== null && (
+          {captchaUrl !== null && (
             <PasswordInput
               label={t('captchaSecret')}
               placeholder={hasSecret ? t('secretStays') : ''}
               autoComplete="new-password"
               visibilityToggleButtonProps={{ tabIndex: 0, 'aria-label': t('showSecret') }}
-              {...typed(form.captchaSecret, (captchaSecret) => change({ captchaSecret }))}
+              {...text('captchaSecret')}
             />
           )}
         </Group>
-        {form.captchaUrl !== null && (
-          <Checkbox
-            label={t('captchaClosed')}
-            {...ticked(form.captchaClosed, (captchaClosed) => change({ captchaClosed }))}
-          />
-        )}
+        {captchaUrl !== null && <Checkbox label={t('captchaClosed')} {...box('captchaClosed')} />}
       </Fieldset>
       <Fieldset legend={t('limits')} className="fields">
         <Group grow align="flex-start" gap="sm">
-          <NumberInput
-            label={t('linkLimit')}
-            min={1}
-            value={form.linkLimit}
-            error={fault('/linkLimit')}
-            onChange={(linkLimit) => change({ linkLimit })}
-          />
-          <NumberInput
-            label={t('addressLimit')}
-            min={1}
-            value={form.addressLimit}
-            error={fault('/addressLimit')}
-            onChange={(addressLimit) => change({ addressLimit })}
-          />
+          <NumberInput label={t('linkLimit')} min={1} {...value('linkLimit')} />
+          <NumberInput label={t('addressLimit')} min={1} {...value('addressLimit')} />
         </Group>
         <TextInput
           type="date"
           label={t('lastDay')}
           description={t('lastDayHint')}
+          {...text('lastDay')}
           error={fault('/expiresAt') ?? fault('/at')}
-          {...typed(form.lastDay, (lastDay) => change({ lastDay }))}
         />
       </Fieldset>
     </Stack>

@@ -2,7 +2,7 @@ import { Button, Code, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
-import { api, faultsOf } from '../api.ts';
+import { api } from '../api.ts';
 import { useChange, useGet } from '../queries.ts';
 import { Card } from '../parts/card.tsx';
 import { Copy } from '../parts/copy.tsx';
@@ -13,7 +13,7 @@ import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Password } from '../settings/operators.tsx';
 import { PageHead } from '../shell.tsx';
-import { typed } from '../parts/typed.ts';
+import { fieldsOf } from '../parts/typed.ts';
 import { Hint } from '../parts/styled.tsx';
 
 /** What somebody may change of themselves: password, second factor, sessions. */
@@ -34,34 +34,19 @@ export default function AccountPage() {
 
 function OwnPassword() {
   const t = useTranslations('account');
-  const [current, setCurrent] = useState('');
-  const [password, setPassword] = useState('');
+  const [form, setForm] = useState({ current: '', password: '' });
   const change = useChange(
     ['/api/me/sessions'],
-    () => api.post('/api/me/credentials', { body: { current, password } }),
-    () => {
-      setCurrent('');
-      setPassword('');
-    },
+    () => api.post('/api/me/credentials', { body: form }),
+    () => setForm({ current: '', password: '' }),
   );
-  const fault = faultsOf(change.error);
+  const { text } = fieldsOf(form, setForm, change.error);
   return (
     <Card title={t('password')}>
       <PageForm act={change} label={t('change')} done={t('changed')}>
         <Stack gap="sm">
-          <Password
-            label={t('current')}
-            value={current}
-            change={setCurrent}
-            error={fault('/current')}
-            isNew={false}
-          />
-          <Password
-            label={t('newPassword')}
-            value={password}
-            change={setPassword}
-            error={fault('/password')}
-          />
+          <Password label={t('current')} isNew={false} {...text('current')} />
+          <Password label={t('newPassword')} {...text('password')} />
         </Stack>
       </PageForm>
     </Card>
@@ -135,8 +120,8 @@ function SecondFactor() {
 /** Its secret is shown, and counts once a code of it was typed. */
 function Authenticator({ close }: { close: () => void }) {
   const t = useTranslations('account');
-  const [current, setCurrent] = useState('');
-  const [code, setCode] = useState('');
+  const [form, setForm] = useState({ current: '', code: '' });
+  const { current, code } = form;
   const begin = useMutation({
     mutationFn: () => api.post('/api/me/second-factor', { body: { current } }),
   });
@@ -146,21 +131,17 @@ function Authenticator({ close }: { close: () => void }) {
     close,
   );
   const pending = begin.data;
+  const act = pending === undefined ? begin : confirm;
+  const { text } = fieldsOf(form, setForm, act.error);
   return (
     <FormModal
       close={close}
       title={t('authenticator')}
       label={t(pending === undefined ? 'next' : 'confirm')}
-      act={pending === undefined ? begin : confirm}
+      act={act}
     >
       {pending === undefined ? (
-        <Password
-          label={t('current')}
-          value={current}
-          change={setCurrent}
-          error={faultsOf(begin.error)('/current')}
-          isNew={false}
-        />
+        <Password label={t('current')} isNew={false} {...text('current')} />
       ) : (
         <>
           <Text size="sm">{t('secretHint')}</Text>
@@ -176,8 +157,7 @@ function Authenticator({ close }: { close: () => void }) {
             inputMode="numeric"
             autoComplete="one-time-code"
             w={160}
-            error={faultsOf(confirm.error)('/code')}
-            {...typed(code, setCode)}
+            {...text('code')}
           />
         </>
       )}
@@ -187,8 +167,8 @@ function Authenticator({ close }: { close: () => void }) {
 
 function AddKey({ close }: { close: () => void }) {
   const t = useTranslations('account');
-  const [name, setName] = useState('');
-  const [current, setCurrent] = useState('');
+  const [form, setForm] = useState({ name: '', current: '' });
+  const { name, current } = form;
   const add = useChange(
     FACTOR,
     async () => {
@@ -205,23 +185,12 @@ function AddKey({ close }: { close: () => void }) {
     },
     close,
   );
-  const fault = faultsOf(add.error);
+  const { text } = fieldsOf(form, setForm, add.error);
   return (
     <FormModal close={close} title={t('addKey')} act={add}>
       <Text size="sm">{t('addKeyHint')}</Text>
-      <TextInput
-        label={t('keyName')}
-        placeholder="YubiKey"
-        error={fault('/name')}
-        {...typed(name, setName)}
-      />
-      <Password
-        label={t('current')}
-        value={current}
-        change={setCurrent}
-        error={fault('/current')}
-        isNew={false}
-      />
+      <TextInput label={t('keyName')} placeholder="YubiKey" {...text('name')} />
+      <Password label={t('current')} isNew={false} {...text('current')} />
     </FormModal>
   );
 }
@@ -229,28 +198,20 @@ function AddKey({ close }: { close: () => void }) {
 /** `keyId`: of a security key; null: the authenticator. */
 function Drop({ close, keyId }: { close: () => void; keyId: string | null }) {
   const t = useTranslations('account');
-  const [current, setCurrent] = useState('');
+  const [body, setBody] = useState({ current: '' });
   const drop = useChange(
     FACTOR,
     () =>
       keyId === null
-        ? api.post('/api/me/second-factor/drop', { body: { current } })
-        : api.post('/api/me/security-keys/{keyId}/drop', {
-            path: { keyId },
-            body: { current },
-          }),
+        ? api.post('/api/me/second-factor/drop', { body })
+        : api.post('/api/me/security-keys/{keyId}/drop', { path: { keyId }, body }),
     close,
   );
+  const { text } = fieldsOf(body, setBody, drop.error);
   return (
     <FormModal close={close} title={t('drop')} act={drop} danger>
       <Text size="sm">{t('dropHint')}</Text>
-      <Password
-        label={t('current')}
-        value={current}
-        change={setCurrent}
-        error={faultsOf(drop.error)('/current')}
-        isNew={false}
-      />
+      <Password label={t('current')} isNew={false} {...text('current')} />
     </FormModal>
   );
 }

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link as To, useParams, useSearchParams } from 'wouter';
-import { api, ApiProblem, faultsOf } from '../api.ts';
+import { api, ApiProblem } from '../api.ts';
 import { useChange, useGet } from '../queries.ts';
 import { endOf, formOf, type Link, LinkFields, settingsOf } from '../link-form.tsx';
 import { Mapping } from '../link-mapping.tsx';
@@ -255,8 +255,8 @@ function Settings({ link }: { link: Link }) {
     >
       <LinkFields
         form={form}
-        change={(changes) => setForm({ ...form, ...changes })}
-        fault={faultsOf(save.error)}
+        set={setForm}
+        error={save.error}
         hasSecret={link.guard.captcha !== null}
       />
     </PageForm>

@@ -2,7 +2,7 @@ import { Button, Group, Stack } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
-import { api, faultsOf } from '../api.ts';
+import { api } from '../api.ts';
 import { useChange } from '../queries.ts';
 import { EndpointFields, formOf, settingsOf } from '../endpoint-form.tsx';
 import { Secret } from '../parts/secret.tsx';
@@ -57,8 +57,8 @@ function NewEndpointPage({ workspace }: { workspace: Workspace }) {
           <EndpointFields
             workspaceId={workspace.id}
             form={form}
-            change={(changes) => setForm({ ...form, ...changes })}
-            fault={faultsOf(create.error)}
+            set={setForm}
+            error={create.error}
             known={null}
           />
         </PageForm>

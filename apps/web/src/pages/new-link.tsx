@@ -2,7 +2,7 @@ import { Select } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useLocation } from 'wouter';
-import { api, faultsOf } from '../api.ts';
+import { api } from '../api.ts';
 import { useChange, useGet } from '../queries.ts';
 import { endOf, formOf, LinkFields, settingsOf } from '../link-form.tsx';
 import type { Workspace } from '../session.tsx';
@@ -49,12 +49,7 @@ function NewLinkPage({ workspace }: { workspace: Workspace }) {
             value={preset}
             onChange={setPreset}
           />
-          <LinkFields
-            form={form}
-            change={(changes) => setForm({ ...form, ...changes })}
-            fault={faultsOf(create.error)}
-            hasSecret={false}
-          />
+          <LinkFields form={form} set={setForm} error={create.error} hasSecret={false} />
         </PageForm>
       </div>
     </>

@@ -1,17 +1,19 @@
-import { Skeleton } from '@mantine/core';
+import { Skeleton, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
 
 /** What a column is called; `keep`: on a telephone too, where the first cell says what the others do. */
-type Column = string | { text: string; keep?: true; number?: true; unseen?: true };
+type Column = string | { text: string; keep?: true; number?: true };
 
-/** A list, a row a thing. `waits`: its rows are on their way. */
+/** A list, a row a thing. `acts`: what its last cell does, which is seen without; `waits`: its rows are on their way. */
 export function Table({
   columns,
+  acts,
   inset = false,
   waits = false,
   children,
 }: {
   columns: readonly Column[];
+  acts?: string;
   inset?: boolean;
   waits?: boolean;
   children: ReactNode;
@@ -21,14 +23,18 @@ export function Table({
       <thead>
         <tr>
           {columns.map((column) => {
-            const { text, keep, number, unseen } =
-              typeof column === 'string' ? { text: column } : column;
+            const { text, keep, number } = typeof column === 'string' ? { text: column } : column;
             return (
               <th key={text} scope="col" data-keep={keep} className={number && 'number'}>
-                {unseen ? <span className="visually-hidden">{text}</span> : text}
+                {text}
               </th>
             );
           })}
+          {acts !== undefined && (
+            <th scope="col" data-keep>
+              <VisuallyHidden>{acts}</VisuallyHidden>
+            </th>
+          )}
         </tr>
       </thead>
       <tbody>

@@ -1,7 +1,7 @@
 import { Badge, Menu, Select, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
-import { type Answer, api, type Body, faultsOf } from '../api.ts';
+import { type Answer, api, type Body } from '../api.ts';
 import { useChange } from '../queries.ts';
 import { useFields } from '../lead-filters.tsx';
 import { FormModal } from '../parts/form-modal.tsx';
@@ -11,7 +11,7 @@ import { SettingsHead } from './settings-head.tsx';
 import { linesOf } from '../parts/text.ts';
 import { useSession, type Workspace } from '../session.tsx';
 import { MoreMenu } from '../parts/more-menu.tsx';
-import { typed } from '../parts/typed.ts';
+import { fieldsOf } from '../parts/typed.ts';
 
 type Field = Answer<'/api/workspaces/{workspaceId}/fields', 'get'>[number];
 type Type = Body<'/api/workspaces/{workspaceId}/fields', 'post'>['type'];
@@ -37,16 +37,7 @@ export function Fields({ workspace }: { workspace: Workspace }) {
       {fields.data.length === 0 ? (
         <Nothing icon="columns" title={t('none')} />
       ) : (
-        <Table
-          inset
-          columns={[
-            t('label'),
-            t('name'),
-            t('type'),
-            t('options'),
-            { text: t('more'), keep: true, unseen: true },
-          ]}
-        >
+        <Table inset columns={[t('label'), t('name'), t('type'), t('options')]} acts={t('more')}>
           {fields.data.map((field) => (
             <tr key={field.id}>
               <td>
@@ -104,37 +95,30 @@ function Edit({
   close: () => void;
 }) {
   const t = useTranslations('settings.fields');
-  const [name, setName] = useState(field?.name ?? '');
-  const [label, setLabel] = useState(field?.label ?? '');
+  const [form, setForm] = useState({
+    ...{ name: field?.name ?? '', label: field?.label ?? '', options: '' },
+  });
   const [type, setType] = useState<Type>('text');
-  const [options, setOptions] = useState('');
   const save = useChange(
     ['/api/workspaces/{workspaceId}/fields'],
-    () => {
-      const texts = { name: name.trim(), ...(label.trim() !== '' && { label: label.trim() }) };
+    (): Promise<unknown> => {
+      const [name, label] = [form.name.trim(), form.label.trim()];
+      const texts = { name, ...(label !== '' && { label }) };
       if (field !== null)
-        return api.patch('/api/fields/{fieldId}', {
-          path: { fieldId: field.id },
-          body: texts,
-        });
+        return api.patch('/api/fields/{fieldId}', { path: { fieldId: field.id }, body: texts });
+      const options = hasOptions(type) ? { options: linesOf(form.options) } : {};
       return api.post('/api/workspaces/{workspaceId}/fields', {
         path: { workspaceId: workspace.id },
-        body: {
-          ...texts,
-          type,
-          ...(hasOptions(type) && {
-            options: linesOf(options),
-          }),
-        },
+        body: { ...texts, type, ...options },
       });
     },
     close,
   );
-  const fault = faultsOf(save.error);
+  const { text } = fieldsOf(form, setForm, save.error);
   return (
     <FormModal
       close={close}
-      title={field === null ? t('new') : t('rename')}
+      title={t(field === null ? 'new' : 'rename')}
       label={t('save')}
       act={save}
     >
@@ -143,15 +127,9 @@ function Edit({
         description={t('nameHint')}
         placeholder="plano"
         spellCheck={false}
-        error={fault('/name')}
-        {...typed(name, setName)}
+        {...text('name')}
       />
-      <TextInput
-        label={t('label')}
-        placeholder="Plano de interesse"
-        error={fault('/label')}
-        {...typed(label, setLabel)}
-      />
+      <TextInput label={t('label')} placeholder="Plano de interesse" {...text('label')} />
       {field === null && (
         <Select
           label={t('type')}
@@ -168,8 +146,7 @@ function Edit({
           description={t('optionsHint')}
           autosize
           minRows={3}
-          error={fault('/options')}
-          {...typed(options, setOptions)}
+          {...text('options')}
         />
       )}
     </FormModal>

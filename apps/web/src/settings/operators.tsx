@@ -1,7 +1,16 @@
-import { Badge, Group, Menu, PasswordInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import {
+  Badge,
+  Group,
+  Menu,
+  PasswordInput,
+  type PasswordInputProps,
+  Select,
+  Text,
+  TextInput,
+} from '@mantine/core';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
-import { type Answer, api, faultsOf } from '../api.ts';
+import { type Answer, api } from '../api.ts';
 import { useChange, useGet } from '../queries.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Failure, Waiting } from '../parts/standing.tsx';
@@ -10,7 +19,7 @@ import { Time } from '../parts/time.tsx';
 import { SettingsHead } from './settings-head.tsx';
 import { ROLES, type Role, useSession } from '../session.tsx';
 import { MoreMenu } from '../parts/more-menu.tsx';
-import { typed } from '../parts/typed.ts';
+import { fieldsOf } from '../parts/typed.ts';
 
 type Operator = Answer<'/api/operators', 'get'>[number];
 type Asked = 'access' | 'password' | 'factor' | 'remove';
@@ -28,16 +37,7 @@ export function Operators() {
   return (
     <>
       <SettingsHead hint={t('hint')} label={t('add')} add={() => setAsked('add')} />
-      <Table
-        inset
-        columns={[
-          t('name'),
-          t('roles'),
-          t('factor'),
-          t('since'),
-          { text: t('more'), keep: true, unseen: true },
-        ]}
-      >
+      <Table inset columns={[t('name'), t('roles'), t('factor'), t('since')]} acts={t('more')}>
         {data.map((operator) => (
           <tr key={operator.id}>
             <td>
@@ -92,19 +92,20 @@ export function Operators() {
   );
 }
 
-/** A role, and where it holds. */
-export function RoleFields({
-  role,
-  setRole,
-  workspaceId,
-  setWorkspaceId,
+/** What is given: a role, and where it holds. */
+export interface Granted {
+  role: Role | null;
+  workspaceId: string | null;
+}
+
+/** The fields of what is given. `none`: whether the role may be none. */
+export function RoleFields<F extends Granted>({
+  form,
+  set,
   none = false,
 }: {
-  role: Role | null;
-  setRole: (role: Role | null) => void;
-  workspaceId: string | null;
-  setWorkspaceId: (workspaceId: string | null) => void;
-  /** Whether it may be none. */
+  form: F;
+  set: (form: F) => void;
   none?: boolean;
 }) {
   const t = useTranslations('settings.operators');
@@ -118,8 +119,8 @@ export function RoleFields({
           ...ROLES.map((value) => ({ value: value, label: t(`role.${value}`) })),
           ...(none ? [{ value: '', label: t('noRole') }] : []),
         ]}
-        value={role ?? ''}
-        onChange={(value) => setRole(ROLES.find((one) => one === value) ?? null)}
+        value={form.role ?? ''}
+        onChange={(role) => set({ ...form, role: ROLES.find((one) => one === role) ?? null })}
       />
       <Select
         label={t('where')}
@@ -128,81 +129,61 @@ export function RoleFields({
           { value: '', label: t('everywhere') },
           ...workspaces.map(({ id, name }) => ({ value: id, label: name })),
         ]}
-        value={workspaceId ?? ''}
-        onChange={(value) => setWorkspaceId(value || null)}
+        value={form.workspaceId ?? ''}
+        onChange={(workspaceId) => set({ ...form, workspaceId: workspaceId || null })}
       />
     </Group>
   );
 }
 
+interface NewOperator extends Granted {
+  name: string;
+  password: string;
+}
+
 function Add({ close }: { close: () => void }) {
   const t = useTranslations('settings.operators');
-  const [name, setName] = useState('');
-  const [password, setPassword] = useState('');
-  const [role, setRole] = useState<Role | null>('operator');
-  const [workspaceId, setWorkspaceId] = useState<string | null>(null);
+  const [form, setForm] = useState<NewOperator>({
+    ...{ name: '', password: '', role: 'operator', workspaceId: null },
+  });
+  const { role, workspaceId, ...rest } = form;
   const add = useChange(
     ['/api/operators'],
     () =>
       api.post('/api/operators', {
-        body: { name, password, role: role ?? 'viewer', ...(workspaceId && { workspaceId }) },
+        body: { ...rest, role: role ?? 'viewer', ...(workspaceId && { workspaceId }) },
       }),
     close,
   );
-  const fault = faultsOf(add.error);
+  const { text } = fieldsOf(form, setForm, add.error);
   return (
     <FormModal close={close} title={t('add')} act={add}>
-      <TextInput
-        label={t('name')}
-        autoComplete="off"
-        error={fault('/name')}
-        {...typed(name, setName)}
-      />
-      <Password
-        label={t('firstPassword')}
-        value={password}
-        change={setPassword}
-        error={fault('/password')}
-      />
-      <RoleFields {...{ role, setRole, workspaceId, setWorkspaceId }} />
+      <TextInput label={t('name')} autoComplete="off" {...text('name')} />
+      <Password label={t('firstPassword')} {...text('password')} />
+      <RoleFields form={form} set={setForm} />
     </FormModal>
   );
 }
 
-/** A password that is typed. */
-export function Password({
-  label,
-  value,
-  change,
-  error,
-  isNew = true,
-}: {
-  label: string;
-  value: string;
-  change: (value: string) => void;
-  error: string | undefined;
-  /** Or the one in use. */
-  isNew?: boolean;
-}) {
+/** A password that is typed: a new one, or the one in use. */
+export function Password({ isNew = true, ...field }: PasswordInputProps & { isNew?: boolean }) {
   const t = useTranslations('settings.operators');
   return (
     <PasswordInput
-      label={label}
       {...(isNew && { description: t('passwordHint') })}
       autoComplete={isNew ? 'new-password' : 'current-password'}
       visibilityToggleButtonProps={{ tabIndex: 0, 'aria-label': t('showPassword') }}
-      value={value}
-      error={error}
-      onChange={({ currentTarget: { value: typed } }) => change(typed)}
+      {...field}
     />
   );
 }
 
 function Change({ what, operator, close }: { what: Asked; operator: Operator; close: () => void }) {
   const t = useTranslations('settings.operators');
-  const [role, setRole] = useState<Role | null>(operator.role);
-  const [workspaceId, setWorkspaceId] = useState<string | null>(null);
-  const [password, setPassword] = useState('');
+  const [form, setForm] = useState<Granted & { password: string }>({
+    ...{ role: operator.role, workspaceId: null, password: '' },
+  });
+  const { role, workspaceId, password } = form;
   const path = { name: operator.name };
   const act = useChange(
     ['/api/operators'],
@@ -219,6 +200,7 @@ function Change({ what, operator, close }: { what: Asked; operator: Operator; cl
     },
     close,
   );
+  const { text } = fieldsOf(form, setForm, act.error);
   const titles = {
     access: t('access'),
     password: t('newPassword'),
@@ -233,22 +215,11 @@ function Change({ what, operator, close }: { what: Asked; operator: Operator; cl
       act={act}
       danger={what === 'remove' || what === 'factor'}
     >
-      <Stack gap="sm">
-        {what === 'access' && (
-          <RoleFields {...{ role, setRole, workspaceId, setWorkspaceId }} none />
-        )}
-        {what === 'password' && (
-          <Password
-            label={t('newPassword')}
-            value={password}
-            change={setPassword}
-            error={faultsOf(act.error)('/password')}
-          />
-        )}
-        {what === 'password' && <Text size="sm">{t('newPasswordHint')}</Text>}
-        {what === 'factor' && <Text size="sm">{t('dropFactorHint')}</Text>}
-        {what === 'remove' && <Text size="sm">{t('removeHint')}</Text>}
-      </Stack>
+      {what === 'access' && <RoleFields form={form} set={setForm} none />}
+      {what === 'password' && <Password label={t('newPassword')} {...text('password')} />}
+      {what === 'password' && <Text size="sm">{t('newPasswordHint')}</Text>}
+      {what === 'factor' && <Text size="sm">{t('dropFactorHint')}</Text>}
+      {what === 'remove' && <Text size="sm">{t('removeHint')}</Text>}
     </FormModal>
   );
 }

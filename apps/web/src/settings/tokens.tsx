@@ -1,7 +1,7 @@
 import { Badge, Button, NumberInput, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useNow, useTranslations } from 'use-intl';
-import { type Answer, api, faultsOf } from '../api.ts';
+import { type Answer, api } from '../api.ts';
 import { useChange, useGet } from '../queries.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Secret } from '../parts/secret.tsx';
@@ -9,9 +9,9 @@ import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { SettingsHead } from './settings-head.tsx';
-import { type Role, useSession } from '../session.tsx';
-import { RoleFields } from './operators.tsx';
-import { typed } from '../parts/typed.ts';
+import { useSession } from '../session.tsx';
+import { type Granted, RoleFields } from './operators.tsx';
+import { fieldsOf } from '../parts/typed.ts';
 
 type Token = Answer<'/api/tokens', 'get'>[number];
 
@@ -45,14 +45,8 @@ export function Tokens() {
       ) : (
         <Table
           inset
-          columns={[
-            t('name'),
-            t('role'),
-            t('by'),
-            t('used'),
-            t('ends'),
-            { text: t('revoke'), keep: true, unseen: true },
-          ]}
+          columns={[t('name'), t('role'), t('by'), t('used'), t('ends')]}
+          acts={t('revoke')}
         >
           {data.map((token) => (
             <tr key={token.id} data-ended={ended(token) || undefined}>
@@ -96,21 +90,22 @@ export function Tokens() {
   );
 }
 
+interface NewToken extends Granted {
+  name: string;
+  days: number | string;
+}
+
 function New({ close }: { close: () => void }) {
   const t = useTranslations('settings.tokens');
-  const [name, setName] = useState('');
-  const [role, setRole] = useState<Role | null>('viewer');
-  const [workspaceId, setWorkspaceId] = useState<string | null>(null);
-  const [days, setDays] = useState<number | string>(90);
-  const create = useChange(['/api/tokens'], () =>
-    api.post('/api/tokens', {
-      body: {
-        ...{ name, role: role ?? 'viewer', days: Number(days) },
-        ...(workspaceId && { workspaceId }),
-      },
-    }),
-  );
-  const fault = faultsOf(create.error);
+  const [form, setForm] = useState<NewToken>({
+    ...{ name: '', role: 'viewer', workspaceId: null, days: 90 },
+  });
+  const create = useChange(['/api/tokens'], () => {
+    const { name, role, workspaceId, days } = form;
+    const body = { name, role: role ?? 'viewer', days: Number(days) };
+    return api.post('/api/tokens', { body: { ...body, ...(workspaceId && { workspaceId }) } });
+  });
+  const { text, value } = fieldsOf(form, setForm, create.error);
   return (
     <FormModal
       close={close}
@@ -123,23 +118,9 @@ function New({ close }: { close: () => void }) {
         <Secret title={create.data.name} text={create.data.secret} hint={t('secretHint')} />
       ) : (
         <>
-          <TextInput
-            label={t('name')}
-            placeholder="n8n"
-            autoComplete="off"
-            error={fault('/name')}
-            {...typed(name, setName)}
-          />
-          <RoleFields {...{ role, setRole, workspaceId, setWorkspaceId }} />
-          <NumberInput
-            label={t('days')}
-            min={1}
-            max={366}
-            w={140}
-            value={days}
-            error={fault('/days')}
-            onChange={setDays}
-          />
+          <TextInput label={t('name')} placeholder="n8n" autoComplete="off" {...text('name')} />
+          <RoleFields form={form} set={setForm} />
+          <NumberInput label={t('days')} min={1} max={366} w={140} {...value('days')} />
         </>
       )}
     </FormModal>

@@ -4,14 +4,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useLocation } from 'wouter';
-import { api, faultsOf } from '../api.ts';
+import { api } from '../api.ts';
 import { useChange } from '../queries.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Failure } from '../parts/standing.tsx';
 import { linesOf } from '../parts/text.ts';
 import { useSession, type Workspace } from '../session.tsx';
 import { PageForm } from '../parts/page-form.tsx';
-import { typed } from '../parts/typed.ts';
+import { fieldsOf, typed } from '../parts/typed.ts';
 import { AddButton, Hint } from '../parts/styled.tsx';
 
 const CLASSES = ['repeated', 'impossible'] as const satisfies Workspace['dummyClasses'];
@@ -20,22 +20,24 @@ const CLASSES = ['repeated', 'impossible'] as const satisfies Workspace['dummyCl
 export function WorkspaceSettings({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('settings.workspace');
   const { may } = useSession();
-  const [zone, setZone] = useState(workspace.timeZone);
-  const [phones, setPhones] = useState(workspace.dummyPhones.join('\n'));
-  const [classes, setClasses] = useState<readonly string[]>(workspace.dummyClasses);
+  const [form, setForm] = useState({
+    timeZone: workspace.timeZone,
+    dummyPhones: workspace.dummyPhones.join('\n'),
+    dummyClasses: workspace.dummyClasses.map(String),
+  });
   const [making, { open, close }] = useDisclosure();
   const [removing, setRemoving] = useState(false);
   const save = useChange(['/api/workspaces'], () =>
     api.patch('/api/workspaces/{workspaceId}', {
       path: { workspaceId: workspace.id },
       body: {
-        timeZone: zone.trim(),
-        dummyPhones: linesOf(phones),
-        dummyClasses: CLASSES.filter((one) => classes.includes(one)),
+        timeZone: form.timeZone.trim(),
+        dummyPhones: linesOf(form.dummyPhones),
+        dummyClasses: CLASSES.filter((one) => form.dummyClasses.includes(one)),
       },
     }),
   );
-  const fault = faultsOf(save.error);
+  const { text, value } = fieldsOf(form, setForm, save.error);
   return (
     <>
       <PageForm
@@ -50,16 +52,11 @@ export function WorkspaceSettings({ workspace }: { workspace: Workspace }) {
             description={t('zoneHint')}
             placeholder="America/Sao_Paulo"
             spellCheck={false}
-            error={fault('/timeZone')}
-            {...typed(zone, setZone)}
+            {...text('timeZone')}
           />
           <Fieldset legend={t('phones')} className="fields">
             <Hint>{t('phonesHint')}</Hint>
-            <Checkbox.Group
-              aria-label={t('classes')}
-              value={[...classes]}
-              onChange={(chosen) => setClasses(chosen)}
-            >
+            <Checkbox.Group aria-label={t('classes')} {...value('dummyClasses')}>
               <Stack gap={8}>
                 {CLASSES.map((one) => (
                   <Checkbox key={one} value={one} label={t(`class.${one}`)} />
@@ -72,8 +69,7 @@ export function WorkspaceSettings({ workspace }: { workspace: Workspace }) {
               autosize
               minRows={2}
               maxRows={10}
-              error={fault('/dummyPhones')}
-              {...typed(phones, setPhones)}
+              {...text('dummyPhones')}
             />
           </Fieldset>
         </Stack>
@@ -137,27 +133,20 @@ function RemoveWorkspace({ workspace, close }: { workspace: Workspace; close: ()
 function NewWorkspace({ close }: { close: () => void }) {
   const t = useTranslations('settings.workspace');
   const { look } = useSession();
-  const [name, setName] = useState('');
-  const [country, setCountry] = useState('BR');
+  const [form, setForm] = useState({ name: '', country: 'BR' });
   const create = useChange(
     ['/api/workspaces'],
-    () => api.post('/api/workspaces', { body: { name, country } }),
+    () => api.post('/api/workspaces', { body: form }),
     ({ id }) => {
       look(id);
       close();
     },
   );
-  const fault = faultsOf(create.error);
+  const { text } = fieldsOf(form, setForm, create.error);
   return (
     <FormModal close={close} title={t('new')} label={t('create')} act={create}>
-      <TextInput label={t('name')} error={fault('/name')} {...typed(name, setName)} />
-      <TextInput
-        label={t('country')}
-        description={t('countryHint')}
-        w={160}
-        error={fault('/country')}
-        {...typed(country, setCountry)}
-      />
+      <TextInput label={t('name')} {...text('name')} />
+      <TextInput label={t('country')} description={t('countryHint')} w={160} {...text('country')} />
     </FormModal>
   );
 }
