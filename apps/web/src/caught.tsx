@@ -17,7 +17,7 @@ import type { Workspace } from './session.tsx';
 export function Caught({ workspace, q }: { workspace: Workspace; q: string }) {
   const t = useTranslations('inbox');
   const text = useCauseText();
-  const heldText = useCode('held');
+  const heldText = useCode(({ held }) => held);
   const links = useLinks(workspace.id);
   const { data, error } = useQuery({
     queryKey: ['/api/rejected', 'found', workspace.id, q],

@@ -1,5 +1,4 @@
 import { Alert, Button, Checkbox, Group, Menu, Radio, Stack, Text, TextInput } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useLocation } from 'wouter';
@@ -28,10 +27,8 @@ export function useTook(): (one: Pick<Try, 'durationMs'>) => string {
 export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
   const t = useTranslations('endpoint');
   const { may } = useSession();
-  const [testing, tests] = useDisclosure();
-  const [resending, resends] = useDisclosure();
-  const [rotating, rotates] = useDisclosure();
-  const [removing, removes] = useDisclosure();
+  const [asked, setAsked] = useState<'test' | 'resend' | 'rotate' | 'remove' | null>(null);
+  const modal = { endpoint, close: () => setAsked(null) };
   const path = { endpointId: endpoint.id };
   const active = endpoint.state === 'active';
   const toggle = useChange(['/api/endpoints'], () =>
@@ -39,13 +36,13 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
   );
   return (
     <>
-      <Button variant="default" onClick={tests.open}>
+      <Button variant="default" onClick={() => setAsked('test')}>
         {t('test')}
       </Button>
       <Button
         variant="default"
         leftSection={<Icon name="again" size={14} />}
-        onClick={resends.open}
+        onClick={() => setAsked('resend')}
       >
         {t('resend')}
       </Button>
@@ -60,24 +57,27 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
       {may('administrator', endpoint.workspaceId) && (
         <MoreMenu label={t('moreActions')}>
           {endpoint.kind === 'webhook' && (
-            <Menu.Item leftSection={<Icon name="key" size={14} />} onClick={rotates.open}>
+            <Menu.Item
+              leftSection={<Icon name="key" size={14} />}
+              onClick={() => setAsked('rotate')}
+            >
               {t('rotate')}
             </Menu.Item>
           )}
           <Menu.Item
             color="red"
             leftSection={<Icon name="erase" size={14} />}
-            onClick={removes.open}
+            onClick={() => setAsked('remove')}
           >
             {t('remove')}
           </Menu.Item>
         </MoreMenu>
       )}
       <Failure error={toggle.error} />
-      {testing && <Test endpoint={endpoint} close={tests.close} />}
-      {resending && <Resend endpoint={endpoint} close={resends.close} />}
-      {rotating && <Rotate endpoint={endpoint} close={rotates.close} />}
-      {removing && <Remove endpoint={endpoint} close={removes.close} />}
+      {asked === 'test' && <Test {...modal} />}
+      {asked === 'resend' && <Resend {...modal} />}
+      {asked === 'rotate' && <Rotate {...modal} />}
+      {asked === 'remove' && <Remove {...modal} />}
     </>
   );
 }

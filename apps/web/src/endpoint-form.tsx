@@ -31,14 +31,14 @@ const EVENTS = [
 
 /** An endpoint as it is typed; without one, what a form begins with. */
 export const formOf = (endpoint: Endpoint | null) => ({
-  kind: (endpoint?.kind === 'hubspot' ? 'hubspot' : 'webhook') satisfies Creation['kind'],
+  kind: endpoint?.kind === 'hubspot' ? ('hubspot' as const) : ('webhook' as const),
   name: endpoint?.name ?? '',
   url: endpoint?.url ?? '',
   token: '',
   events: [...(endpoint?.events ?? EVENTS.filter((event) => event.startsWith('lead.')))],
   linkIds: endpoint?.linkIds ?? [],
   perSecond: endpoint?.perSecond ?? '',
-  concurrency: endpoint?.concurrency ?? 8,
+  concurrency: endpoint?.concurrency ?? '8',
   /** Null: they stay. One a line: `Name: value`. */
   headers: endpoint === null || endpoint.headers.length === 0 ? '' : null,
   /** One a line: `property = $.query`. */

@@ -1,7 +1,8 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { type Answer, api } from './api.ts';
 import type { IconName } from './parts/icon.tsx';
+import { useAskAgain } from './queries.ts';
 
 export type RefusedCause = Answer<'/api/rejected/causes', 'get'>[number];
 export type HeldCause = Answer<'/api/held/causes', 'get'>[number];
@@ -67,14 +68,13 @@ export function useInbox(workspaceId: string, seesAll: boolean) {
   });
 }
 
+/** What the lists of what needs a person are kept under. */
+export const INBOX = [
+  ...(['inbox', '/api/rejected', '/api/held', '/api/failed', '/api/duplicates'] as const),
+];
+
 /** Has what was decided on go from every list. */
 export function useRefreshed(): () => Promise<void> {
-  const queries = useQueryClient();
-  return useCallback(async () => {
-    await Promise.all(
-      ['inbox', 'refused', 'held', 'failed', 'duplicates'].map((key) =>
-        queries.invalidateQueries({ queryKey: [key] }),
-      ),
-    );
-  }, [queries]);
+  const askAgain = useAskAgain();
+  return useCallback(() => askAgain(...INBOX), [askAgain]);
 }

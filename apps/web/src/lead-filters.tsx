@@ -3,7 +3,6 @@ import { useSessionStorage } from '@mantine/hooks';
 import { useFormatter, useMessages, useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
 import { useAddress } from './address.ts';
-import { api } from './api.ts';
 import { useGet } from './queries.ts';
 import { unaddressedKey } from './asked.ts';
 import { filterOf, PERIODS } from './lead-filter.ts';
@@ -51,7 +50,7 @@ const PRESENCE = ['telephone', 'email'] as const;
 export function useFilterChips(workspace: Workspace) {
   const t = useTranslations('filter');
   const format = useFormatter();
-  const noteText = useCode('note');
+  const noteText = useCode(({ note }) => note);
   const { params, set } = useAddress();
   const [value] = useUnaddressed('value', workspace.id);
   const links = useLinks(workspace.id);

@@ -206,7 +206,7 @@ function Try({
   tell: (lead: object) => void;
 }) {
   const t = useTranslations('mapping');
-  const noteText = useCode('note');
+  const noteText = useCode(({ note }) => note);
   const [written, setWritten] = useState<string | null>(null);
   const [at, setAt] = useState(0);
   const { data: posts = [] } = useGet('/api/submissions', {

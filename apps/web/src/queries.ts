@@ -9,17 +9,20 @@ import { useCallback } from 'react';
 import { type Answer, ask, type Input, type Path } from './api.ts';
 import type { paths } from './generated/api.ts';
 
-type Options<T> = Pick<
+interface Asked<T> extends Pick<
   UseQueryOptions<T>,
   'enabled' | 'refetchInterval' | 'retry' | 'retryDelay' | 'staleTime'
->;
+> {
+  path?: object;
+  query?: object;
+}
 
 /** What the API answers at an address, kept under it and what is asked of it. */
 export function useGet<P extends Path<'get'>>(
   address: P,
-  asked: Input<P, 'get'> & Options<Answer<P, 'get'>> & { path?: object; query?: object },
+  asked: Input<P, 'get'> & Asked<Answer<P, 'get'>>,
 ): UseQueryResult<Answer<P, 'get'>> {
-  const { path, query, ...options } = asked;
+  const { path = {}, query = {}, ...options }: Asked<Answer<P, 'get'>> = asked;
   return useQuery({
     queryKey: [address, path, query],
     queryFn: () => ask<Answer<P, 'get'>>('GET', address, { path, query }),

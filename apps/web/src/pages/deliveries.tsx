@@ -1,7 +1,7 @@
 import { Badge, Button } from '@mantine/core';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link } from 'wouter';
-import { type Answer, api } from '../api.ts';
+import type { Answer } from '../api.ts';
 import { useGet } from '../queries.ts';
 import type { Endpoint } from '../endpoint-form.tsx';
 import { useListKeys } from '../list-keys.ts';

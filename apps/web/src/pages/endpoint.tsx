@@ -9,7 +9,7 @@ import { EndpointActions, useTook } from '../endpoint-actions.tsx';
 import type { Endpoint } from '../endpoint-form.tsx';
 import { EndpointSettings } from '../endpoint-settings.tsx';
 import { AddressTabs } from '../parts/address-tabs.tsx';
-import { AnswerBadge, useOutcome } from '../parts/answer.tsx';
+import { AnswerBadge, useOutcomeText } from '../parts/answer.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { RunProgress } from '../parts/run.tsx';
@@ -238,7 +238,7 @@ function Tries({ endpoint }: { endpoint: Endpoint }) {
 /** What was sent, as far as it is kept: no value of the lead is; and what was answered. */
 function Exchange({ endpoint, one }: { endpoint: Endpoint; one: Try }) {
   const t = useTranslations('endpoint');
-  const outcomeOf = useOutcome();
+  const outcomeText = useOutcomeText();
   const took = useTook();
   const request =
     endpoint.kind === 'webhook'
@@ -284,7 +284,9 @@ function Exchange({ endpoint, one }: { endpoint: Endpoint; one: Try }) {
           {t('answer')}
         </Title>
         <CodeBlock>
-          {[one.status ?? outcomeOf(one), one.detail].filter((part) => part !== '').join('\n')}
+          {[one.status ?? outcomeText(one.outcome), one.detail]
+            .filter((part) => part !== '')
+            .join('\n')}
         </CodeBlock>
         <Hint size="xs" mt={4}>
           {t('answeredIn', { time: took(one) })}

@@ -2,10 +2,11 @@ import { Button, SegmentedControl } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
-import { type Answer, api } from '../api.ts';
+import type { Answer } from '../api.ts';
 import { useGet } from '../queries.ts';
 import { useImportCounts } from '../importing.ts';
 import { linkName, useLinks } from '../lead-filters.tsx';
+import { useCode } from '../parts/code.ts';
 import { Icon } from '../parts/icon.tsx';
 import { type Run, RunProgress, RunState } from '../parts/run.tsx';
 import { Nothing, PageFailure } from '../parts/standing.tsx';
@@ -113,19 +114,15 @@ function useRunText(workspace: Workspace): RunText {
   const t = useTranslations('imports');
   const links = useLinks(workspace.id);
   const importCounts = useImportCounts();
+  const kindText = useCode(({ imports }) => imports.kind);
   const labelOf = (id: unknown): string => {
     const link = links.data?.find((one) => one.id === id);
     return link === undefined ? '' : linkName(link);
   };
   return {
     what({ kind, parameters }) {
-      const known = KINDS.find((one) => one === kind);
-      const name =
-        kind === 'import' && parameters['dryRun'] === true
-          ? t('kind.try')
-          : known === undefined
-            ? kind
-            : t(`kind.${known}`);
+      const isTry = kind === 'import' && parameters['dryRun'] === true;
+      const name = isTry ? t('kind.try') : kindText(kind);
       return [name, labelOf(parameters['linkId'])].filter(Boolean).join(' · ');
     },
     counts(run) {

@@ -1,11 +1,11 @@
 import { Button, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
 import { type Answer, api } from '../api.ts';
-import { useGet } from '../queries.ts';
-import { useRefreshed } from '../inbox-data.ts';
+import { useChange, useGet } from '../queries.ts';
+import { INBOX } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
 import { useFieldName } from '../parts/code.ts';
 import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
@@ -86,18 +86,15 @@ function Compare({ pair: { workspaceId, a, b } }: { pair: Pair }) {
   const t = useTranslations('inbox');
   const nameOfField = useFieldName();
   const { may } = useSession();
-  const refreshed = useRefreshed();
   const { data, error } = useQuery({
     queryKey: ['/api/duplicates', a.leadId, b.leadId],
     queryFn: () => Promise.all([leadOf(a.leadId), leadOf(b.leadId)]),
   });
-  const merge = useMutation({
-    mutationFn: ({ kept, other }: { kept: string; other: string }) =>
-      api.post('/api/workspaces/{workspaceId}/leads/{leadId}/merge/{otherId}', {
-        path: { workspaceId, leadId: kept, otherId: other },
-      }),
-    onSuccess: refreshed,
-  });
+  const merge = useChange(INBOX, ({ kept, other }: { kept: string; other: string }) =>
+    api.post('/api/workspaces/{workspaceId}/leads/{leadId}/merge/{otherId}', {
+      path: { workspaceId, leadId: kept, otherId: other },
+    }),
+  );
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
   const valueOf = (lead: Lead, field: string): string => {

@@ -4,8 +4,8 @@ import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { useSearchParams } from 'wouter';
 import { api } from '../api.ts';
-import { useGet } from '../queries.ts';
-import { useRefreshed } from '../inbox-data.ts';
+import { useChange, useGet } from '../queries.ts';
+import { INBOX, useRefreshed } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Failure, Nothing, Waiting, PageFailure } from '../parts/standing.tsx';
@@ -103,16 +103,12 @@ export default function FailedPage() {
 /** It is kept in Postgres with the reason, and no page takes it back. */
 function Discard({ jobId, close }: { jobId: string; close: () => void }) {
   const t = useTranslations('inbox');
-  const refreshed = useRefreshed();
   const [reason, setReason] = useState('');
-  const act = useMutation({
-    mutationFn: () =>
-      api.post('/api/failed/{jobId}/discard', { path: { jobId }, body: { reason } }),
-    async onSuccess() {
-      close();
-      await refreshed();
-    },
-  });
+  const act = useChange(
+    INBOX,
+    () => api.post('/api/failed/{jobId}/discard', { path: { jobId }, body: { reason } }),
+    close,
+  );
   return (
     <FormModal
       close={close}

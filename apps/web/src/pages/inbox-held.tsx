@@ -30,7 +30,7 @@ export default ofWorkspace(HeldPosts);
 
 function HeldPosts({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('inbox');
-  const heldText = useCode('held');
+  const heldText = useCode(({ held }) => held);
   const { may } = useSession();
   const { params, set } = useAddress();
   const reason = params.get('reason');

@@ -108,7 +108,7 @@ function Causes({ workspace }: { workspace: Workspace }) {
 function CauseTitle({ cause: one }: { cause: Cause }) {
   const t = useTranslations('inbox');
   const text = useCauseText();
-  const held = useCode('held');
+  const held = useCode(({ held }) => held);
   switch (one.kind) {
     case 'refused':
       return text(one.cause);

@@ -17,7 +17,7 @@ import { Fragment, type ReactNode, useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useParams } from 'wouter';
 import { type Answer, api, ApiProblem, type Problem } from '../api.ts';
-import { useChange, useGet } from '../queries.ts';
+import { EVERYTHING, useChange, useGet } from '../queries.ts';
 import { AnswerBadge, isGood } from '../parts/answer.tsx';
 import { Card } from '../parts/card.tsx';
 import { useCode, useFieldName } from '../parts/code.ts';
@@ -225,11 +225,8 @@ function Touches({ lead }: { lead: Lead }) {
 
 function Consents({ lead }: { lead: Lead }) {
   const t = useTranslations('lead');
+  const consentText = useCode((texts) => texts.lead.consented);
   if (lead.consents.length === 0) return null;
-  const textOfAction = (action: string): string => {
-    const known = (['granted', 'refused', 'withdrawn'] as const).find((one) => one === action);
-    return known === undefined ? action : t(`consented.${known}`);
-  };
   return (
     <Card title={t('consent')}>
       <Stack gap="sm">
@@ -237,7 +234,7 @@ function Consents({ lead }: { lead: Lead }) {
           <div key={consent.submissionId}>
             <Group gap={8}>
               <Badge color={consent.action === 'granted' ? 'pine' : 'gray'}>
-                {textOfAction(consent.action)}
+                {consentText(consent.action)}
               </Badge>
               <Hint size="xs">
                 <Time at={consent.at} />
@@ -421,7 +418,7 @@ function readings(reads: readonly Read[]): { first: Read; count: number }[] {
 
 function StepBody({ step, alias }: { step: Step; alias: boolean }) {
   const t = useTranslations('lead');
-  const noteText = useCode('note');
+  const noteText = useCode(({ note }) => note);
   const nameOfField = useFieldName();
   const format = useFormatter();
   const sent = Object.entries(step.sent).flatMap(([key, value]) => flat(key, value));

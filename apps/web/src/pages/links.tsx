@@ -1,12 +1,13 @@
 import { Badge } from '@mantine/core';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useLocation } from 'wouter';
-import { type Answer, api } from '../api.ts';
+import type { Answer } from '../api.ts';
 import { useGet } from '../queries.ts';
 import { linkName, useLinks } from '../lead-filters.tsx';
 import { useListKeys } from '../list-keys.ts';
 import { type Alarm, useAlarms } from '../overview-figures.ts';
 import { Spark } from '../parts/bars.tsx';
+import { useCode } from '../parts/code.ts';
 import { Copy } from '../parts/copy.tsx';
 import { Nothing, Waiting, PageFailure } from '../parts/standing.tsx';
 import { Table } from '../parts/table.tsx';
@@ -43,13 +44,8 @@ function LinksPage({ workspace }: { workspace: Workspace }) {
 
 /** The state of a link, in its colour. */
 export function LinkState({ status }: { status: string }) {
-  const t = useTranslations('links');
-  const known = (['open', 'disabled', 'expired'] as const).find((one) => one === status);
-  return (
-    <Badge color={status === 'open' ? 'pine' : 'gray'}>
-      {known === undefined ? status : t(`status.${known}`)}
-    </Badge>
-  );
+  const statusText = useCode(({ links }) => links.status);
+  return <Badge color={status === 'open' ? 'pine' : 'gray'}>{statusText(status)}</Badge>;
 }
 
 function List({ workspace }: { workspace: Workspace }) {

@@ -1,4 +1,4 @@
-import { Button, Group, SegmentedControl, Skeleton } from '@mantine/core';
+import { Button, Group, SegmentedControl, Skeleton, VisuallyHidden } from '@mantine/core';
 import { useFormatter, useTranslations } from 'use-intl';
 import { Link, useSearchParams } from 'wouter';
 import { type Grain, GRAINS, grainOf } from '../asked.ts';
@@ -110,9 +110,7 @@ function Numbers({ workspace, grain }: { workspace: Workspace; grain: Grain }) {
       <>
         <Skeleton height={84} />
         <Skeleton height={260} mt="md" />
-        <span role="status" className="visually-hidden">
-          {t('loading')}
-        </span>
+        <VisuallyHidden role="status">{t('loading')}</VisuallyHidden>
       </>
     );
   return (

@@ -1,9 +1,13 @@
 import { useMessages } from 'use-intl';
 
-/** Says what a code of the API means; one that has no words is said as it is. */
-export function useCode(of: 'code' | 'held' | 'note' = 'code'): (code: string) => string {
-  const messages = useMessages();
-  return (code) => new Map(Object.entries(messages[of])).get(code) ?? code;
+type Texts = ReturnType<typeof useMessages>;
+
+/** Says what a code of the API means, by the texts of its kind; one that has no words is said as it is. */
+export function useCode(
+  of: (texts: Texts) => Readonly<Record<string, string>> = ({ code }) => code,
+): (code: string) => string {
+  const words = new Map(Object.entries(of(useMessages())));
+  return (code) => words.get(code) ?? code;
 }
 
 /** The name of a field of a lead by its path (`address.city`); another one is named as it is sent. */

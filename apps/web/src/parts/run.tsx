@@ -6,6 +6,7 @@ import { Link } from 'wouter';
 import { type Answer, api } from '../api.ts';
 import { useChange, useGet } from '../queries.ts';
 import { useSession } from '../session.tsx';
+import { useCode } from './code.ts';
 import { Failure } from './standing.tsx';
 
 export type Run = Answer<'/api/runs/{runId}', 'get'>;
@@ -36,20 +37,15 @@ export function useHasBegun(workspaceId: string, runId: string | null): boolean 
   return data === true;
 }
 
-const STATES = ['running', 'done', 'stopped', 'failed', 'interrupted'] as const;
 const COLORS: Record<string, string> = { running: 'blue', done: 'pine', failed: 'red' };
 
 /** How a run stands, in its colour. */
 export function RunState({ run }: { run: Pick<Run, 'state' | 'stopping'> }) {
   const t = useTranslations('run');
-  const known = STATES.find((one) => one === run.state);
+  const stateText = useCode(({ run }) => run.state);
   return (
     <Badge color={COLORS[run.state] ?? 'yellow'}>
-      {run.stopping && run.state === 'running'
-        ? t('stopping')
-        : known === undefined
-          ? run.state
-          : t(`state.${known}`)}
+      {run.stopping && run.state === 'running' ? t('stopping') : stateText(run.state)}
     </Badge>
   );
 }

@@ -4,6 +4,7 @@ import { useTranslations } from 'use-intl';
 import { type Answer, api, type Body } from '../api.ts';
 import { useChange } from '../queries.ts';
 import { useFields } from '../lead-filters.tsx';
+import { useCode } from '../parts/code.ts';
 import { FormModal } from '../parts/form-modal.tsx';
 import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
 import { Table } from '../parts/table.tsx';
@@ -25,6 +26,7 @@ const hasOptions = (type: string): boolean => type.endsWith('select');
 export function Fields({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('settings.fields');
   const { may } = useSession();
+  const typeText = useCode(({ settings }) => settings.fields.types);
   const fields = useFields(workspace.id);
   const [edited, setEdited] = useState<Field | 'new' | null>(null);
   const [archived, setArchived] = useState<Field | null>(null);
@@ -47,7 +49,7 @@ export function Fields({ workspace }: { workspace: Workspace }) {
               <td>
                 <code>{field.name}</code>
               </td>
-              <td>{typeName(t, field.type)}</td>
+              <td>{typeText(field.type)}</td>
               <td>{field.options.join(', ') || <span className="soft">–</span>}</td>
               <td data-keep className="number">
                 {acts && (
@@ -72,16 +74,9 @@ export function Fields({ workspace }: { workspace: Workspace }) {
           close={() => setEdited(null)}
         />
       )}
-      {archived !== null && (
-        <Archive workspace={workspace} field={archived} close={() => setArchived(null)} />
-      )}
+      {archived !== null && <Archive field={archived} close={() => setArchived(null)} />}
     </>
   );
-}
-
-function typeName(t: ReturnType<typeof useTranslations<'settings.fields'>>, type: string): string {
-  const known = TYPES.find((one) => one === type);
-  return known === undefined ? type : t(`types.${known}`);
 }
 
 /** A field that is made, or has another name. Its type stays. */
@@ -153,15 +148,7 @@ function Edit({
   );
 }
 
-function Archive({
-  workspace,
-  field,
-  close,
-}: {
-  workspace: Workspace;
-  field: Field;
-  close: () => void;
-}) {
+function Archive({ field, close }: { field: Field; close: () => void }) {
   const t = useTranslations('settings.fields');
   const archive = useChange(
     ['/api/workspaces/{workspaceId}/fields'],
