@@ -35,6 +35,21 @@ test('one node that is known is enough to reach all of them', async () => {
   expect(await Promise.all(KEYS.map((key) => redis.get(key)))).toEqual(KEYS);
 });
 
+test.each(['producer', 'admin'] as const)(
+  'the first attempt of a connection succeeds, as %s, whichever node is known',
+  async (role) => {
+    for (const url of cluster.urls) {
+      const redis = connectRedis(url, { role, cluster: true });
+      connections.push(redis);
+      const again = vi.fn();
+      redis.on('reconnecting', again);
+      await awaitRedis(redis);
+      expect([url, again.mock.calls]).toEqual([url, []]);
+      expect(await redis.set('known', url)).toBe('OK');
+    }
+  },
+);
+
 test('every master is looked at, by its name', async () => {
   const nodes = await inspectRedis(await connect('admin'));
   expect(new Set(nodes.map(({ node }) => node)).size).toBe(3);

@@ -123,10 +123,16 @@ export function connectRedis(
     ...(address.tls && { dnsLookup: (name, callback) => callback(null, name) }),
   });
   givenNodes.set(redis, address.nodes);
-  // Masters connect with their first command otherwise, which a producer does not wait for.
+  // Masters connect with their first command otherwise, which a producer does not wait for. Once the Cluster is ready:
+  // before, it asks one of them whether it is, and would take one that is about to connect for one that is away.
+  const connectNode = (node: Redis): void => {
+    if (node.status === 'wait' && node.options.readOnly !== true)
+      node.connect().catch(() => undefined);
+  };
+  redis.on('ready', () => redis.nodes('master').forEach(connectNode));
   redis.on('+node', (node: Redis) => {
     keepAsking(node);
-    if (node.options.readOnly !== true) node.connect().catch(() => undefined);
+    if (redis.status === 'ready') connectNode(node);
   });
   logStateChanges(redis, facts, logger);
   logNodes(redis, facts, logger);
