@@ -36,14 +36,20 @@ export async function passwordErrors(password: string, name: string): Promise<Fi
   );
 }
 
-/** Its dictionary is large, and loaded only if a password is chosen. */
 async function guessability(password: string, name: string): Promise<number> {
+  zxcvbn ??= loadZxcvbn();
+  return (await zxcvbn).check(password, [name, ...name.split(/\s+/), 'leadgate']).score;
+}
+
+/** Its dictionary is large, and loaded once, if a password is chosen. */
+let zxcvbn: ReturnType<typeof loadZxcvbn> | undefined;
+
+async function loadZxcvbn() {
   const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
     import('@zxcvbn-ts/core'),
     import('@zxcvbn-ts/language-common'),
   ]);
-  const zxcvbn = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });
-  return zxcvbn.check(password, [name, ...name.split(/\s+/), 'leadgate']).score;
+  return new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });
 }
 
 /** N = 2^15, r = 8, p = 3: 32 MiB and about a tenth of a second (OWASP, Password Storage). */
