@@ -351,6 +351,17 @@ test('retention that goes further than a run may is shown by doctor, and allowed
   });
 });
 
+test('key rotate is on record once, and that ledger and series were looked at is not', async () => {
+  const [before] = await listAudit(store, { limit: 1 });
+  expect(await leadgate(['key', 'rotate'])).toMatchObject({ status: 0 });
+  for (const command of ['ledger', 'series'])
+    expect(await leadgate([command, '--workspace', workspace])).toMatchObject({ status: 0 });
+  expect(await listAudit(store, { limit: 2 })).toMatchObject([
+    { action: 'key.rotate', outcome: 'done' },
+    { id: before?.id },
+  ]);
+});
+
 test('a workspace says for how many days it keeps what, after it has seen what would go', async () => {
   const { workspaceId } = link;
   const erasable = openStore({

@@ -61,3 +61,15 @@ test('the port of metrics serves them and nothing else', async () => {
   expect((await get('/')).status).toBe(404);
   await server.close();
 });
+
+test('metrics that cannot be read are 503, and no page of them', async () => {
+  const text = () => Promise.reject(new Error('not to be told'));
+  const metrics = { ...createMetrics('test'), text };
+  const server = await serveMetrics(metrics, { host: '127.0.0.1', port: 0 });
+  const answer = await fetch(`http://127.0.0.1:${server.port}/metrics`);
+  expect([answer.status, await answer.json()]).toEqual([
+    503,
+    { error: 'it could not be looked up' },
+  ]);
+  await server.close();
+});
