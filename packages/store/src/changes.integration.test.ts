@@ -232,3 +232,18 @@ test('a cursor of another history of the database, or one that is too old, begin
   expect(await sweepChanges(store)).toBeGreaterThan(0);
   expect(await store.prisma.leadChange.count()).toBe(0);
 });
+
+test('a reader that is behind by more than is kept begins anew, however often it asks', async () => {
+  const [a, b] = [randomUUID(), randomUUID()];
+  const { cursor } = await readOn(null);
+  await post(a, { name: 'a' });
+  await post(b, { name: 'b' });
+  await horizonPassed();
+  await other.query(`UPDATE lead_change SET at = now() - interval '15 days 1 hour'`);
+  const page = await leadChanges(store, workspaceId, { after: cursor, limit: 1 });
+  expect(told(page)).toEqual([[a, 1, 'a']]);
+  await sweepChanges(store);
+  const next = await readOn(page.cursor);
+  expect(next).toMatchObject({ restarted: true });
+  expect(told(next).map(([id]) => id)).toContain(b);
+});

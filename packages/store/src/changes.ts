@@ -38,7 +38,7 @@ interface Place {
   workspaceId: string;
   /** Of which history of which database the transaction is: after a restore they may be given out anew. */
   history: string;
-  /** When it was read. Milliseconds since 1970, of Postgres. */
+  /** When the last change was written that was read, or its reader was at the end. Milliseconds since 1970, of Postgres. */
   at: number;
   xid: bigint;
   leadId: string;
@@ -70,12 +70,12 @@ export async function leadChanges(
   const { horizon, ...now } = await standing(store);
   const isGood = given !== null && given.history === now.history && now.at - given.at < CURSOR_MS;
   const from: Place = isGood
-    ? { ...given, at: now.at }
+    ? given
     : { ...{ workspaceId, ...now, xid: horizon - 1n }, leadId: LAST_UUID, allAfter: NIL_UUID };
   const restarted = given !== null && !isGood;
   const { ids, next, more } =
     from.allAfter === null
-      ? await changedIds(store, from, limit)
+      ? await changedIds(store, from, { limit, now: now.at })
       : await allIds(store, { ...from, allAfter: from.allAfter }, limit);
   const changes = await readChanges(store, workspaceId, ids);
   return { changes, cursor: writeCursor(next), more, restarted };
@@ -117,14 +117,18 @@ async function allIds(
   return { ids, next: { ...place, allAfter: isLast ? null : (ids.at(-1) ?? null) }, more: true };
 }
 
-async function changedIds(store: Store, place: Place, limit: number): Promise<Step> {
+async function changedIds(
+  store: Store,
+  place: Place,
+  { limit, now }: { limit: number; now: number },
+): Promise<Step> {
   const { workspaceId, xid, leadId } = place;
   // One statement: its rows and its horizon are of one snapshot.
   const [row] = await store.prisma.$queryRaw<
-    [{ horizon: bigint; found: { xid: string; id: string }[] }]
+    [{ horizon: bigint; found: { xid: string; id: string; at: number }[] }]
   >`
     WITH found AS (
-      SELECT c.xid, changed.id
+      SELECT c.xid, changed.id, floor(extract(epoch FROM c.at) * 1000) AS at
       FROM lead_change c CROSS JOIN LATERAL unnest(c.lead_ids) AS changed (id)
       WHERE c.workspace_id = ${workspaceId}::uuid AND c.xid >= ${xid}
         AND c.xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
@@ -132,14 +136,14 @@ async function changedIds(store: Store, place: Place, limit: number): Promise<St
       ORDER BY c.xid, changed.id LIMIT ${limit}::int
     )
     SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS horizon,
-           (SELECT coalesce(jsonb_agg(jsonb_build_object('xid', xid::text, 'id', id)
+           (SELECT coalesce(jsonb_agg(jsonb_build_object('xid', xid::text, 'id', id, 'at', at)
                                       ORDER BY xid, id), '[]') FROM found) AS found`;
   const last = row.found.at(-1);
   const isFull = row.found.length === limit;
   const reached =
     isFull && last !== undefined
-      ? { xid: BigInt(last.xid), leadId: last.id }
-      : { xid: row.horizon - 1n, leadId: LAST_UUID };
+      ? { xid: BigInt(last.xid), leadId: last.id, at: last.at }
+      : { xid: row.horizon - 1n, leadId: LAST_UUID, at: now };
   return { ids: row.found.map(({ id }) => id), next: { ...place, ...reached }, more: isFull };
 }
 
