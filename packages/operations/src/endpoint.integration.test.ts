@@ -222,6 +222,15 @@ test('HubSpot is called with a token, which is not shown; what belongs to anothe
     code: 'conflict',
   });
 
+  // Neither the token nor a header goes to another place than the one it was given for.
+  const url = 'https://api.hubapi.example';
+  expect(await run({ url: 'https://api.hubapi.com/v2' })).toMatchObject({ kind: 'hubspot' });
+  expect(await run({ url })).toMatchObject({ errors: [{ pointer: '/token', code: 'required' }] });
+  expect(await run({ url, token: 'pat-3', headers: { 'x-key': '1' } })).toMatchObject({ url });
+  expect(await run({ url: 'https://other.example', token: 'pat-4' })).toMatchObject({
+    errors: [{ pointer: '/headers', code: 'required' }],
+  });
+
   const wrong = await create({ token: 'pat-1', mapping: {} });
   expect(wrong).toMatchObject({ errors: [{ pointer: '/token' }, { pointer: '/mapping' }] });
   expect(await create({ url: undefined })).toMatchObject({ errors: [{ pointer: '/url' }] });

@@ -20,10 +20,8 @@ import {
   removeEndpoint,
   rotateEndpointSecret,
   setEndpointState,
-  setEndpointToken,
   updateEndpoint,
   type Endpoint,
-  type EndpointSettings,
 } from '@leadgate/store';
 import { Type, type Static } from 'typebox';
 import { TryView } from './delivery.ts';
@@ -205,7 +203,21 @@ const lowerCased = (headers: Record<string, string>): Record<string, string> =>
 
 type Settings = Partial<Static<ReturnType<typeof Type.Object<typeof input>>>>;
 
-function settingsOf({ headers, token: _, ...given }: Settings): Partial<EndpointSettings> {
+/** What is kept and never shown goes to the place that it was given for, and to no other. */
+function faultsOfMove(known: Endpoint, { url, token, headers }: Settings): FieldError[] {
+  if (url === undefined || new URL(url).origin === new URL(known.url).origin) return [];
+  const errors: FieldError[] = [];
+  const again = (name: string): void =>
+    void errors.push({
+      ...{ pointer: `/${name}`, code: 'required' },
+      detail: `It was given for ${new URL(known.url).host}: give it again for another place.`,
+    });
+  if (known.kind !== 'webhook' && token === undefined) again('token');
+  if (known.headers.length > 0 && headers === undefined) again('headers');
+  return errors;
+}
+
+function settingsOf({ headers, ...given }: Settings): Parameters<typeof updateEndpoint>[2] {
   return { ...given, ...(headers !== undefined && { headers: lowerCased(headers) }) };
 }
 
@@ -264,7 +276,7 @@ export const endpoint = {
       const keyring = await connections.keyring();
       if (keyring === null) return NO_KEY;
       const isWebhook = kind === 'webhook';
-      const { url = isWebhook ? null : HUBSPOT_URL, token } = given;
+      const { url = isWebhook ? null : HUBSPOT_URL, token, ...settings } = given;
       const errors = faultsOf(kind, given, await connections.deliveries());
       const required = (name: string, detail: string): void => {
         errors.push({ pointer: `/${name}`, code: 'required', detail });
@@ -280,7 +292,7 @@ export const endpoint = {
         {
           ...{ headers: {}, events: [...LEAD_EVENTS], linkIds: [], mapping: null },
           ...{ perSecond: isWebhook ? null : HUBSPOT_PER_SECOND, concurrency: CONCURRENCY },
-          ...settingsOf(given),
+          ...settingsOf(settings),
           ...{ name: given.name, url },
         },
         { kind, secret, keyring },
@@ -324,10 +336,9 @@ export const endpoint = {
       const known = await findEndpoint(store, endpointId);
       if (known === null) return UNKNOWN;
       const errors = faultsOf(known.kind, given, await connections.deliveries());
+      if (errors.length === 0) errors.push(...faultsOfMove(known, given));
       if (errors.length > 0) return invalid(errors);
       const changed = await updateEndpoint(store, endpointId, settingsOf(given), keyring);
-      if (changed.kind === 'done' && token !== undefined && keyring !== null)
-        await setEndpointToken(store, endpointId, token, keyring);
       return viewOf(changed, UNKNOWN, (one) => one);
     },
   }),

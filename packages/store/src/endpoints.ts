@@ -51,6 +51,9 @@ export interface EndpointSettings extends Pick<
   headers: Record<string, string>;
 }
 
+/** `token`: what a destination that is no webhook is called with. */
+type EndpointChanges = Partial<EndpointSettings> & { token?: string };
+
 type EndpointChange =
   | { kind: 'done'; endpoint: Endpoint }
   | { kind: 'unknown' }
@@ -86,11 +89,11 @@ export async function createEndpoint(
   });
 }
 
-/** Changes what is named; what is left out stays. */
+/** Changes what is named, at once; what is left out stays. */
 export async function updateEndpoint(
   store: Store,
   id: string,
-  changes: Partial<EndpointSettings>,
+  changes: EndpointChanges,
   keyring: Keyring | null,
 ): Promise<EndpointChange> {
   const known = await store.prisma.endpoint.findUnique({ where: { id } });
@@ -119,11 +122,11 @@ async function keepName(
 const found = (endpoint: Endpoint | null): EndpointChange =>
   endpoint === null ? { kind: 'unknown' } : { kind: 'done', endpoint };
 
-/** `keyring`: null if no headers are named. */
+/** `keyring`: null if no headers and no token are named. */
 function columnsOf(
-  { headers, name, mapping, ...settings }: Partial<EndpointSettings>,
+  { headers, name, mapping, token, ...settings }: EndpointChanges,
   keyring: Keyring | null,
-): Partial<Omit<Prisma.EndpointUncheckedCreateInput, 'id' | 'workspaceId' | 'secret'>> {
+): Partial<Omit<Prisma.EndpointUncheckedCreateInput, 'id' | 'workspaceId'>> {
   const names = Object.keys(headers ?? {});
   const sealed =
     names.length === 0 || keyring === null ? null : keyring.seal(JSON.stringify(headers));
@@ -132,6 +135,7 @@ function columnsOf(
     ...(mapping !== undefined && { mapping: mapping ?? Prisma.DbNull }),
     ...(name !== undefined && { name: displayText(name) }),
     ...(headers !== undefined && { headers: sealed, headerNames: names }),
+    ...(token !== undefined && keyring !== null && { secret: keyring.seal(token) }),
   };
 }
 
@@ -229,16 +233,6 @@ export async function rotateEndpointSecret(
       old_secret_until = now() + make_interval(secs => ${overlapSeconds}::float8)
     WHERE id = ${id}::uuid`;
   return findEndpoint(store, id);
-}
-
-/** Has an endpoint called with another token from now on. */
-export async function setEndpointToken(
-  store: Store,
-  id: string,
-  token: string,
-  keyring: Keyring,
-): Promise<void> {
-  await store.prisma.endpoint.updateMany({ where: { id }, data: { secret: keyring.seal(token) } });
 }
 
 /** Asks for a test, which a deliverer sends, whatever the endpoint's state. False if there is no endpoint. */

@@ -91,7 +91,6 @@ export {
   removeEndpoint,
   rotateEndpointSecret,
   setEndpointState,
-  setEndpointToken,
   updateEndpoint,
 } from './endpoints.ts';
 export { CursorError, leadChanges, sweepChanges } from './changes.ts';
