@@ -1,6 +1,12 @@
 import { openWorkspace } from '@leadgate/intake';
 import { queueCounts } from '@leadgate/queue';
-import { applyGroup, endpointBacklog, listEndpoints, recordTries } from '@leadgate/store';
+import {
+  applyGroup,
+  endpointBacklog,
+  listEndpoints,
+  recordTries,
+  takeLanes,
+} from '@leadgate/store';
 import { sampleSubmission } from '@leadgate/testkit';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -74,10 +80,12 @@ test.each(SIZES)(
       ...{ retryMs: 0, confirmMs: null },
     });
     const standing = { failures: 0, quietMs: null, disabled: null };
+    const owner = randomUUID();
+    await takeLanes(store, owner, { leaseMs: 60_000, limit: 1 });
     for (const outcome of ['answered', 'delivered'] as const)
       await recordTries(
         store,
-        endpoint.id,
+        { owner, endpointId: endpoint.id },
         people.map(({ leadId }, n) => tryOf(leadId, n, outcome)),
         standing,
         1e9,

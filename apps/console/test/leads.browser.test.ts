@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Keyring } from '@leadgate/boot';
 import { LEAD_EVENTS } from '@leadgate/contract';
 import { newSecret } from '@leadgate/delivery';
@@ -198,7 +199,8 @@ test.each(SIZES)(
       ...{ durationMs: 5, retryMs: 0, confirmMs: null, remoteId: null },
     };
     const standing = { failures: 0, quietMs: null, disabled: null };
-    await recordTries(store, made.endpoint.id, [sent], standing, 1e9);
+    const lane = { owner: randomUUID(), endpointId: made.endpoint.id };
+    await recordTries(store, lane, [sent], standing, 1e9);
     const { page, faults } = await pages.openAs('administrator', size);
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.goto(`/leads/${leadId}`);

@@ -12,6 +12,7 @@ import {
   listEndpoints,
   listLinks,
   recordTries,
+  takeLanes,
   rejectedCauses,
   saveHeld,
   saveRejected,
@@ -163,6 +164,8 @@ async function makeEndpoints(workspaceId: string): Promise<void> {
 
 async function deliver(workspaceId: string, people: readonly { leadId: string }[]): Promise<void> {
   const { store } = pages.console;
+  const owner = randomUUID();
+  await takeLanes(store, owner, { leaseMs: 60_000, limit: 100 });
   for (const { id, name } of await listEndpoints(store, workspaceId)) {
     if (name === 'WhatsApp') {
       await setEndpointState(store, id, 'paused');
@@ -173,7 +176,7 @@ async function deliver(workspaceId: string, people: readonly { leadId: string }[
       const delivered = !ill && n % 17 !== 3;
       await recordTries(
         store,
-        id,
+        { owner, endpointId: id },
         [
           {
             ...{ leadId, version: 1, resends: 0, event: 'lead.created', remoteId: null },

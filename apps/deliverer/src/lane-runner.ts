@@ -145,7 +145,8 @@ export class LaneRunner {
 
   /**
    * Starts nothing more, waits for what is under way, for so long, and writes what came of it. What hangs
-   * longer is sent again by the next owner, under the same id. Resolves with whether something did.
+   * longer, or is not written by then, is sent again by the next owner, under the same id. Resolves with whether
+   * something is.
    */
   async close(withinMs: number): Promise<boolean> {
     this.#closed = true;
@@ -153,10 +154,9 @@ export class LaneRunner {
     const late = delay(withinMs, undefined, { ref: false });
     await Promise.race([this.#waitForSends(), late]);
     this.#givenUp = true;
-    const isCut = this.#underWay > 0;
     await this.#sender.close();
     await Promise.race([this.#write(), delay(LAST_WRITE_MS, undefined, { ref: false })]);
-    return isCut;
+    return this.#inHand.size > 0;
   }
 
   /** Starts what can be started, until nothing is due or there is no room. One at a time. */
@@ -359,7 +359,7 @@ export class LaneRunner {
   }
 
   async #writeAll(): Promise<void> {
-    const { store } = this.#options;
+    const { store, owner } = this.#options;
     while (this.#outcomes.length > 0) {
       const apartMs = this.#wroteAt + WRITE_APART_MS - now();
       if (apartMs > 0 && this.#underWay > 0) await delay(apartMs);
@@ -373,7 +373,7 @@ export class LaneRunner {
       };
       try {
         const { endpointId } = this.#lane;
-        await recordTries(store, endpointId, batch, standing, DISABLED_AFTER_MS);
+        await recordTries(store, { owner, endpointId }, batch, standing, DISABLED_AFTER_MS);
       } catch (error) {
         this.#outcomes = [...batch, ...this.#outcomes];
         this.#noteFailure(error, 'could not write what came of sends');

@@ -131,7 +131,7 @@ test('a lead that changes while it is sent waits on, and is sent as an update', 
   await post(leadId, { name: 'a' });
   const [sent] = await due(id, owner);
   await post(leadId, { name: 'b' });
-  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [tried(sent ?? expect.fail())], WELL, 1_000);
   expect(await due(id, owner)).toMatchObject([
     { event: 'lead.updated', lead: { version: 2, name: 'b' } },
   ]);
@@ -144,11 +144,11 @@ test('failures are over once a message is taken, also of a lead that changes whi
   await post(leadId, { name: 'a' });
   const [sent] = await due(id, owner);
   const failed = tried(sent ?? expect.fail(), { outcome: 'timeout', status: null, retryMs: 0 });
-  await recordTries(store, id, [failed], { ...WELL, failures: 1 }, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [failed], { ...WELL, failures: 1 }, 1_000);
   expect(await rowOf(id, leadId)).toMatchObject({ attempts: 1 });
   const [again] = await due(id, owner);
   await post(leadId, { name: 'b' });
-  await recordTries(store, id, [tried(again ?? expect.fail())], WELL, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [tried(again ?? expect.fail())], WELL, 1_000);
   expect(await rowOf(id, leadId)).toMatchObject({ attempts: 0, deliveredVersion: 1, version: 2 });
 });
 
@@ -157,7 +157,7 @@ test('the same facts again are no change, and nothing waits', async () => {
   const [leadId, owner] = [randomUUID(), randomUUID()];
   await post(leadId, { name: 'a' });
   const [sent] = await due(id, owner);
-  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [tried(sent ?? expect.fail())], WELL, 1_000);
   await post(leadId, { name: 'a' });
   expect(await due(id, owner)).toEqual([]);
 });
@@ -171,7 +171,7 @@ test('an endpoint of some links knows a lead from a change by one of them on, an
   await post(leadId, { name: 'b' }, own);
   const [sent] = await due(id, owner);
   expect(sent).toMatchObject({ lead: { name: 'b' } });
-  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [tried(sent ?? expect.fail())], WELL, 1_000);
   await post(leadId, { name: 'c' }, other);
   expect(await due(id, owner)).toMatchObject([{ event: 'lead.updated', lead: { name: 'c' } }]);
 });
@@ -181,7 +181,7 @@ test('an endpoint is told of the events that it asks for', async () => {
   const [leadId, owner] = [randomUUID(), randomUUID()];
   await post(leadId, { name: 'a' });
   const [sent] = await due(id, owner);
-  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [tried(sent ?? expect.fail())], WELL, 1_000);
   await post(leadId, { name: 'b' });
   expect(await due(id, owner)).toEqual([]);
 });
@@ -197,7 +197,7 @@ test('a withdrawal is told, as consent stands then, with no words of it', async 
     await applyGroup(store, [{ ...item, replay: true }]);
     const [told = expect.fail(), ...others] = await due(id, owner);
     expect(others).toEqual([]);
-    await recordTries(store, id, [tried(told)], WELL, 1_000);
+    await recordTries(store, { owner, endpointId: id }, [tried(told)], WELL, 1_000);
     expect(await due(id, owner)).toEqual([]);
     return told;
   };
@@ -226,7 +226,7 @@ test('what an endpoint took is counted by the link of the change, each version o
   const send = async (endpointId: string, given: Partial<SentDelivery> = {}) => {
     const found = await due(endpointId, owner);
     const tries = found.map((delivery) => tried(delivery, given));
-    await recordTries(store, endpointId, tries, WELL, 1_000);
+    await recordTries(store, { owner, endpointId }, tries, WELL, 1_000);
     return found;
   };
   await store.prisma.tally.deleteMany();
@@ -294,7 +294,7 @@ test('a merge names the lead that ended, and what waited of it is told of the ot
     waiting: [{ endpointId: id, attempts: 0 }],
   });
   const [sent] = await due(id, owner);
-  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [tried(sent ?? expect.fail())], WELL, 1_000);
   const toldOf = async () => (await leadEvents(store, keep, 10))?.sent;
   const told = { endpointId: id, outcome: 'delivered' };
   expect(await toldOf()).toMatchObject([{ ...told, status: 200 }]);
@@ -309,7 +309,7 @@ test('a lead taken apart is told as what is left of it and as another, to whom k
   await post(ana, { email: 'ana@example.com', telephone: '5511999999999', name: 'Ana' }, own);
   await post(ana, { email: 'bia@example.com', telephone: '5511999999999', name: 'Bia' });
   const [sent] = await due(id, owner);
-  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [tried(sent ?? expect.fail())], WELL, 1_000);
   await splitLead(store, workspaceId, ana, []);
   const told = await due(id, owner);
   expect(told.map(({ event, lead }) => [event, lead?.name]).toSorted()).toEqual([
@@ -370,13 +370,59 @@ test('a lane that was given back is taken again after its time, and not before',
   expect(await takeLanes(store, second, LEASE)).toEqual([id]);
 });
 
+test('a deliverer that lost its lane writes what happened, and leaves what is next to the one who has it', async () => {
+  const { id } = await endpoint();
+  const [leadId, unsent] = [randomUUID(), randomUUID()];
+  const late = { owner: randomUUID(), endpointId: id };
+  const ofNext = { owner: randomUUID(), endpointId: id };
+  const confirmed = { confirmMs: 60_000 };
+  await post(leadId, { name: 'old' });
+  await post(unsent, { name: 'waits' });
+  const [first = expect.fail(), second = expect.fail()] = (await due(id, late.owner)).toSorted(
+    (a) => (a.leadId === leadId ? -1 : 1),
+  );
+  // It stands still, and its lease ends.
+  await store.prisma.endpoint.updateMany({ data: { laneUntil: new Date(0) } });
+  await post(first.leadId, { name: 'new' });
+  const again = (await due(id, ofNext.owner)).find((one) => one.leadId === leadId);
+  await recordTries(store, ofNext, [tried(again ?? expect.fail(), confirmed)], WELL, 1_000);
+  await store.prisma.delivery.updateMany({ where: { leadId }, data: { dueAt: null } });
+  const endpointBefore = await store.prisma.endpoint.findUniqueOrThrow({ where: { id } });
+  const before = await rowOf(id, first.leadId);
+  expect(before).toMatchObject({ deliveredVersion: 2, attempts: 0, dueAt: null });
+  const waiting = await rowOf(id, second.leadId);
+
+  const bad = { failures: 9, quietMs: 60_000, disabled: 'It answered 410: it is gone.' };
+  const failed = { outcome: 'timeout', status: null } as const;
+  await recordTries(store, late, [tried(first, failed), tried(second, failed)], bad, 0);
+  expect(await rowOf(id, first.leadId)).toEqual(before);
+  expect(await rowOf(id, second.leadId)).toEqual(waiting);
+  await recordTries(store, late, [tried(second)], WELL, 1_000);
+  expect(await rowOf(id, second.leadId)).toMatchObject({
+    ...{ deliveredVersion: 1, dueAt: waiting.dueAt, event: 'lead.updated' },
+  });
+  // A destination without versions may have the old one now: it is sent the new one again.
+  await recordTries(store, late, [tried(first, { ...confirmed, remoteId: '17' })], bad, 0);
+  const { dueAt, ...row } = await rowOf(id, first.leadId);
+  expect(row).toMatchObject({ deliveredVersion: 2, attempts: 0, remoteIds: ['17'] });
+  expect(dueAt?.getTime()).toBeGreaterThan(Date.now() + 30_000);
+  expect(await store.prisma.endpoint.findUniqueOrThrow({ where: { id } })).toEqual(endpointBefore);
+  expect(await listTries(store, id, { limit: 10 })).toHaveLength(5);
+});
+
 test('what was due when a deliverer died, or was cut off, is confirmed once after it was delivered; the rest is not', async () => {
   const { id } = await endpoint();
   const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
   const leadId = randomUUID();
   const deliver = async (owner: string) => {
     const [one] = await due(id, owner);
-    await recordTries(store, id, [tried(one ?? expect.fail(), { confirmMs: 60_000 })], WELL, 1_000);
+    await recordTries(
+      store,
+      { owner, endpointId: id },
+      [tried(one ?? expect.fail(), { confirmMs: 60_000 })],
+      WELL,
+      1_000,
+    );
     const { dueAt } = await rowOf(id, leadId);
     await store.prisma.delivery.updateMany({
       where: { dueAt: { not: null } },
@@ -412,14 +458,26 @@ test.each([
     const send = async (by: string, meanwhile = async () => {}) => {
       const [one] = await due(id, by);
       await meanwhile();
-      await recordTries(store, id, [tried(one ?? expect.fail(), { confirmMs: 60_000 })], WELL, 1);
+      await recordTries(
+        store,
+        { owner: by, endpointId: id },
+        [tried(one ?? expect.fail(), { confirmMs: 60_000 })],
+        WELL,
+        1,
+      );
       return (await rowOf(id, leadId)).dueAt ?? expect.fail();
     };
     await post(leadId, { name: 'a' });
     const [lost] = await due(id, owner);
     if (outcome !== null) {
       const failed = tried(lost ?? expect.fail(), { outcome, status: null, retryMs: 0 });
-      await recordTries(store, id, [failed], { ...WELL, failures: 1 }, 1_000);
+      await recordTries(
+        store,
+        { owner, endpointId: id },
+        [failed],
+        { ...WELL, failures: 1 },
+        1_000,
+      );
     }
     await store.prisma.endpoint.updateMany({
       data: { ...(outcome === null && { laneUntil: new Date(0) }), quietUntil: null },
@@ -437,7 +495,7 @@ test('what was asked for again before it was confirmed is confirmed all the same
   const send = async (given: Partial<SentDelivery> = {}) => {
     const [one] = await due(id, owner);
     const sent = tried(one ?? expect.fail(), { confirmMs: 60_000, ...given });
-    await recordTries(store, id, [sent], WELL, 1_000);
+    await recordTries(store, { owner, endpointId: id }, [sent], WELL, 1_000);
     return (await rowOf(id, leadId)).dueAt?.getTime() ?? 0;
   };
   const inAMinute = expect.closeTo(Date.now() + 60_000, -5) as number;
@@ -458,18 +516,18 @@ test('what failed waits; what failed for days at an endpoint that takes others i
   await post(leadId, { name: 'a' });
   const [sent] = await due(id, owner);
   const failed = tried(sent ?? expect.fail(), { outcome: 'answered', status: 422 });
-  await recordTries(store, id, [failed], { ...WELL, failures: 1 }, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [failed], { ...WELL, failures: 1 }, 1_000);
   expect(await due(id, owner)).toEqual([]);
   expect(await rowOf(id, leadId)).toMatchObject({ attempts: 1, failedAt: null });
 
   await store.prisma.delivery.updateMany({ data: { failingSince: new Date(0) } });
   // While the endpoint takes nothing, everything waits for it.
-  await recordTries(store, id, [failed], { ...WELL, failures: 2 }, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [failed], { ...WELL, failures: 2 }, 1_000);
   expect((await rowOf(id, leadId)).dueAt).not.toBeNull();
   await post(other, { name: 'b' });
   const [next] = await due(id, owner);
-  await recordTries(store, id, [tried(next ?? expect.fail())], WELL, 1_000);
-  await recordTries(store, id, [failed], { ...WELL, failures: 1 }, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [tried(next ?? expect.fail())], WELL, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [failed], { ...WELL, failures: 1 }, 1_000);
   expect(await rowOf(id, leadId)).toMatchObject({ dueAt: null });
   expect((await rowOf(id, leadId)).failedAt).not.toBeNull();
   expect(await deliveryFigures(store)).toMatchObject({ setAside: 1, waiting: 0, active: 1 });
@@ -484,7 +542,13 @@ test('a disabled endpoint keeps what waits, and is sent it when it is resumed', 
   await post(leadId, { name: 'a' });
   const [sent] = await due(id, owner);
   const gone = tried(sent ?? expect.fail(), { outcome: 'answered', status: 410, retryMs: 0 });
-  await recordTries(store, id, [gone], { failures: 1, quietMs: null, disabled: 'gone' }, 1_000);
+  await recordTries(
+    store,
+    { owner, endpointId: id },
+    [gone],
+    { failures: 1, quietMs: null, disabled: 'gone' },
+    1_000,
+  );
   expect(await findEndpoint(store, id)).toMatchObject({ state: 'disabled', reason: 'gone' });
   await post(leadId, { name: 'b' });
   expect(await due(id, owner)).toEqual([]);
@@ -546,11 +610,28 @@ test('what failed and waits for its next try is due when the endpoint is resumed
   await post(leadId, { name: 'a' });
   const [sent] = await due(id, owner);
   const failed = tried(sent ?? expect.fail(), { outcome: 'timeout', retryMs: 3_600_000 });
-  await recordTries(store, id, [failed], { ...WELL, failures: 1 }, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [failed], { ...WELL, failures: 1 }, 1_000);
   expect(await due(id, owner)).toEqual([]);
   await setEndpointState(store, id, 'paused');
   await setEndpointState(store, id, 'active');
   expect(await due(id, owner)).toMatchObject([{ leadId }]);
+});
+
+test('what failed while an endpoint took nothing for days is not set aside by one more failure once it is resumed', async () => {
+  const { id } = await endpoint();
+  const owner = randomUUID();
+  const lane = { owner, endpointId: id };
+  await post(randomUUID(), { name: 'a' });
+  await post(randomUUID(), { name: 'b' });
+  const [one = expect.fail(), two = expect.fail()] = await due(id, owner);
+  const failed = (sent: typeof one) => tried(sent, { outcome: 'timeout', retryMs: 0 });
+  await recordTries(store, lane, [failed(one), failed(two)], { ...WELL, failures: 1 }, 60_000);
+  await store.prisma.delivery.updateMany({ data: { failingSince: new Date(0) } });
+  await setEndpointState(store, id, 'paused');
+  await setEndpointState(store, id, 'active');
+  await recordTries(store, lane, [tried(one)], WELL, 60_000);
+  await recordTries(store, lane, [failed(two)], { ...WELL, failures: 1 }, 60_000);
+  expect(await rowOf(id, two.leadId)).toMatchObject({ attempts: 2, failedAt: null });
 });
 
 test('names are unique in a workspace, and links of another are refused', async () => {
@@ -578,7 +659,7 @@ test('a removed endpoint leaves nothing that waits, and old tries are swept', as
   const [leadId, owner] = [randomUUID(), randomUUID()];
   await post(leadId, { name: 'a' });
   const [sent] = await due(id, owner);
-  await recordTries(store, id, [tried(sent ?? expect.fail())], WELL, 1_000);
+  await recordTries(store, { owner, endpointId: id }, [tried(sent ?? expect.fail())], WELL, 1_000);
   await post(leadId, { name: 'b' });
   expect(await removeEndpoint(store, id)).toBe(true);
   expect(await removeEndpoint(store, id)).toBe(false);
@@ -632,7 +713,7 @@ test('what an endpoint was told of is told again, by lead, by time, and what was
     const waiting = await due(id, owner);
     await recordTries(
       store,
-      id,
+      { owner, endpointId: id },
       waiting.map((one) => tried(one)),
       WELL,
       1_000,

@@ -36,6 +36,12 @@ export interface Lane {
   testId: string | null;
 }
 
+/** A lane, and the deliverer that holds it, or held it. */
+interface HeldLane {
+  owner: string;
+  endpointId: string;
+}
+
 /**
  * Takes lanes that have something to send and that no deliverer holds, at most `limit` of them, and returns
  * the ids of their endpoints. Deliverers that ask at once never take the same one.
@@ -230,7 +236,7 @@ const alarmContent = Prisma.sql`
  */
 export async function dueDeliveries(
   store: Store,
-  lane: { owner: string; endpointId: string },
+  lane: HeldLane,
   { limit, except, freshFirst }: { limit: number; except: readonly string[]; freshFirst: boolean },
 ): Promise<DueDelivery[]> {
   const order = freshFirst ? Prisma.sql`attempts, due_at` : Prisma.sql`due_at`;
@@ -325,11 +331,14 @@ export interface EndpointStanding {
  * Writes what came of some tries: the log, what waits on, how the endpoint stands, and counts what it took. A lead that changed while
  * it was sent waits on. What failed for `setAsideMs` at an endpoint that took others meanwhile is set aside.
  *
+ * Of a lane that the owner lost meanwhile it writes what happened (the log, what was taken, and by which name), and
+ * leaves to the one who holds it what comes next and how the endpoint stands.
+ *
  * Rejects with a StoreError; the same again is harmless but for the log.
  */
 export async function recordTries(
   store: Store,
-  endpointId: string,
+  { owner, endpointId }: HeldLane,
   tries: readonly SentDelivery[],
   { failures, quietMs, disabled }: EndpointStanding,
   setAsideMs: number,
@@ -353,13 +362,15 @@ export async function recordTries(
       ), locked AS (
         -- In the order of group commits, which write the same rows.
         SELECT lead_id, delivered_version AS known, version AS latest, resends AS asked,
-          remote_ids AS names,
-          -- A try before this one may have had no answer.
-          attempts > 0 OR due_at <= (
-            SELECT lane_lost_at FROM endpoint WHERE id = ${endpointId}::uuid) AS unsure
+          remote_ids AS names, attempts, due_at
         FROM delivery
         WHERE endpoint_id = ${endpointId}::uuid AND lead_id = ANY (${leadIds}::uuid[])
         ORDER BY lead_id FOR UPDATE
+      ), lane AS (
+        -- As it is once those are locked, and until this is written.
+        SELECT lane_owner IS NOT DISTINCT FROM ${owner}::uuid AS held, lane_lost_at FROM endpoint
+        WHERE id = ${endpointId}::uuid AND (SELECT count(*) FROM locked) >= 0
+        FOR NO KEY UPDATE
       ), standing AS (
         UPDATE endpoint SET
           failures = ${failures}::int,
@@ -368,22 +379,25 @@ export async function recordTries(
           delivered_at = CASE WHEN ${anyDelivered} THEN now() ELSE delivered_at END,
           state = CASE WHEN ${disabled}::text IS NULL OR state = 'paused' THEN state ELSE 'disabled' END,
           reason = coalesce(${disabled}::text, reason)
-        WHERE id = ${endpointId}::uuid
+        WHERE id = ${endpointId}::uuid AND (SELECT held FROM lane)
           -- While all is well, not with every send.
           AND (failures > 0 OR ${failures}::int > 0 OR quiet_until IS NOT NULL
                OR ${quietMs}::float8 IS NOT NULL OR ${disabled}::text IS NOT NULL
                OR delivered_at IS NULL OR delivered_at < now() - interval '1 second')
       ), judged AS (
-        SELECT tried.*, outcome IN ('delivered', 'skipped') AS delivered,
-               locked.unsure AND "confirmMs" IS NOT NULL AS unsure,
+        SELECT tried.*, held, outcome IN ('delivered', 'skipped') AS delivered,
+               -- A try before this one may have had no answer.
+               (attempts > 0 OR due_at <= lane_lost_at) AND "confirmMs" IS NOT NULL AS unsure,
                -- It changed, or was asked for again, while it was sent; or there is one more to erase.
                latest > version OR asked > resends
                  OR tried.event = 'lead.erased' AND cardinality(names) > 1 AS "isBehind",
                outcome = 'delivered' AND version > known AS counts
-        FROM tried JOIN locked ON "leadId" = lead_id
+        FROM tried JOIN locked ON "leadId" = lead_id CROSS JOIN lane
       ), settled AS (
         UPDATE delivery d SET
           due_at = CASE
+            -- It may be what the destination has now, instead of what was sent by the next one.
+            WHEN NOT held THEN coalesce(d.due_at, now() + "confirmMs" * interval '1 millisecond')
             WHEN delivered AND NOT "isBehind"
               THEN CASE WHEN unsure THEN now() + "confirmMs" * interval '1 millisecond' END
             -- What is sent next is what has to be confirmed.
@@ -391,16 +405,23 @@ export async function recordTries(
             WHEN delivered THEN now()
             WHEN ${isSetAside(endpointId, setAsideMs)} THEN NULL
             ELSE now() + "retryMs" * interval '1 millisecond' END,
-          failed_at = CASE WHEN NOT delivered AND ${isSetAside(endpointId, setAsideMs)} THEN now() END,
+          failed_at = CASE
+            WHEN NOT held THEN d.failed_at
+            WHEN NOT delivered AND ${isSetAside(endpointId, setAsideMs)} THEN now() END,
           attempts = CASE
+            WHEN NOT held THEN d.attempts
             WHEN NOT delivered THEN d.attempts + 1
             WHEN unsure AND "isBehind" THEN d.attempts
             ELSE 0 END,
-          failing_since = CASE WHEN NOT delivered THEN coalesce(d.failing_since, now()) END,
-          delivered_version = CASE WHEN delivered THEN judged.version ELSE d.delivered_version END,
-          delivered_at = CASE WHEN delivered THEN now() ELSE d.delivered_at END,
+          failing_since = CASE
+            WHEN NOT held THEN d.failing_since
+            WHEN NOT delivered THEN coalesce(d.failing_since, now()) END,
+          delivered_version = CASE
+            WHEN delivered THEN greatest(judged.version, d.delivered_version)
+            ELSE d.delivered_version END,
+          delivered_at = CASE WHEN outcome = 'delivered' THEN now() ELSE d.delivered_at END,
           remote_ids = CASE
-            WHEN delivered AND judged.event = 'lead.erased' THEN d.remote_ids[2:]
+            WHEN held AND delivered AND judged.event = 'lead.erased' THEN d.remote_ids[2:]
             WHEN "remoteId" IS NULL OR "remoteId" = ANY (d.remote_ids) THEN d.remote_ids
             ELSE d.remote_ids || "remoteId" END,
           event = CASE WHEN delivered AND d.event = 'lead.created' THEN 'lead.updated' ELSE d.event END

@@ -203,15 +203,20 @@ export async function setEndpointState(
 
 const HASTENED_AT_ONCE = 5_000;
 
-/** What failed and waits for its next try is due now. In steps, so that group commits do not wait long. */
+/**
+ * What failed is due now, and since when it failed is forgotten: the endpoint took nothing while it was paused or
+ * disabled. In steps, so that group commits do not wait long.
+ */
 async function hasten(store: Store, id: string): Promise<void> {
   for (;;) {
     const [{ hastened }] = await store.prisma.$queryRaw<[{ hastened: number }]>`
       WITH late AS (
-        SELECT lead_id FROM delivery WHERE endpoint_id = ${id}::uuid AND due_at > now() AND attempts > 0
+        SELECT lead_id FROM delivery
+        WHERE endpoint_id = ${id}::uuid AND due_at IS NOT NULL AND attempts > 0
+          AND (due_at > now() OR failing_since IS NOT NULL)
         ORDER BY lead_id LIMIT ${HASTENED_AT_ONCE}::int FOR UPDATE
       ), hastened AS (
-        UPDATE delivery d SET due_at = now() FROM late
+        UPDATE delivery d SET due_at = least(d.due_at, now()), failing_since = NULL FROM late
         WHERE d.endpoint_id = ${id}::uuid AND d.lead_id = late.lead_id RETURNING 1
       )
       SELECT count(*)::float8 AS hastened,

@@ -113,7 +113,7 @@ async function send(
   if (fate !== 'crashed')
     await recordTries(
       store,
-      lane.endpointId,
+      lane,
       tries,
       { failures: 0, quietMs: null, disabled: null },
       86_400_000,
