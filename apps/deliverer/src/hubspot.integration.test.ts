@@ -8,13 +8,15 @@ import {
   createEndpoint,
   erasePerson,
   erasureKeyOf,
+  listDeliveries,
   mergeLeads,
   openStore,
+  splitLead,
   takeLanes,
   type EndpointSettings,
   type Store,
 } from '@leadgate/store';
-import { sampleSubmission, startFakeHubSpot, testDatabase } from '@leadgate/testkit';
+import { keysOf, sampleSubmission, startFakeHubSpot, testDatabase } from '@leadgate/testkit';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DelivererConfig } from './config.ts';
 import { startDeliverer } from './start-deliverer.ts';
@@ -72,10 +74,15 @@ async function deliverer(env: Record<string, string> = {}): Promise<void> {
 }
 
 let n = 0;
-async function post(leadId: string, lead: Lead): Promise<void> {
-  const order = 1_800_000_000_000_000 + (n += 1) * 1_000;
+async function post(
+  leadId: string,
+  { telephone, ...lead }: Lead,
+  order = 1_800_000_000_000_000 + (n += 1) * 1_000,
+): Promise<void> {
+  const identities = keysOf(lead).map((key) => ({ key, owner: leadId }));
   const submission = sampleSubmission(n, {
-    ...{ id: randomUUID(), workspaceId, leadId, order, stamp: order, identities: [], lead },
+    ...{ id: randomUUID(), workspaceId, leadId, order, stamp: order, identities },
+    lead: { ...lead, ...(telephone !== undefined && { telephone }) },
   });
   await applyGroup(store, [{ submission, replay: false }]);
 }
@@ -124,6 +131,8 @@ test('a lead is one contact by its email however often it changes, at the pace o
     expect(hub.times.filter((other) => other >= at && other < at + 1_000).length).toBeLessThan(6);
   const outcomes = (await tries()).map(({ outcome }) => outcome);
   expect(outcomes.filter((one) => one === 'skipped')).toHaveLength(1);
+  // Who asks is told whom a person was sent to.
+  expect(await store.prisma.delivery.count({ where: { deliveredAt: null } })).toBe(1);
 }, 30_000);
 
 test('the mapping says what is sent; an erased lead is deleted there; what is wrong is said in its words', async () => {
@@ -194,6 +203,95 @@ test('of a lead whose email changed each contact is deleted too', async () => {
   await nothingWaits();
   expect([hub.deleted.toSorted(), hub.properties()]).toEqual([contacts, []]);
   expect(await store.prisma.delivery.findMany()).toMatchObject([{ remoteIds: [] }]);
+}, 30_000);
+
+test.each(['before', 'after'])(
+  'what had no answer and is taken %s the person is erased does not stay',
+  async (when) => {
+    const hub = await fakeHubSpot();
+    const id = await endpoint(hub.url);
+    await deliverer({ DELIVERY_TIMEOUT_MS: '200' });
+    const leadId = randomUUID();
+    const late: (() => void)[] = [];
+    hub.holdWith((take) => void late.push(take));
+    await post(leadId, { email: 'ana@example.com', name: 'Ana' });
+    await vi.waitFor(async () => expect(await tries()).toMatchObject([{ outcome: 'timeout' }]));
+    hub.holdWith(null);
+    if (when === 'before') for (const take of late) take();
+    await store.prisma.endpoint.updateMany({ data: { state: 'paused' } });
+    await erase(leadId);
+    // Nothing of a person is shown in lists.
+    expect(await listDeliveries(store, id, { limit: 1 })).toMatchObject([{ remoteIds: [] }]);
+    await store.prisma.endpoint.updateMany({ data: { state: 'active' } });
+    await vi.waitFor(async () => expect(await tries()).toHaveLength(2), 10_000);
+    if (when === 'after') for (const take of late) take();
+    await dueNow();
+    await nothingWaits();
+    expect(hub.properties()).toEqual([]);
+    expect(await store.prisma.delivery.findMany()).toMatchObject([{ remoteIds: [] }]);
+  },
+  30_000,
+);
+
+test('what was on its way as its lead was merged into another does not stay when the person is erased', async () => {
+  const hub = await fakeHubSpot();
+  await endpoint(hub.url);
+  await deliverer({ DELIVERY_TIMEOUT_MS: '500' });
+  const [keep, other] = [randomUUID(), randomUUID()];
+  await post(keep, { email: 'ana@example.com', name: 'Ana' });
+  await nothingWaits();
+  const late: (() => void)[] = [];
+  hub.holdWith((take) => void late.push(take));
+  await post(other, { email: 'ana@work.example', name: 'Ana Lima' }, 1_700_000_000_000_000);
+  await vi.waitFor(() => expect(late).toHaveLength(1));
+  hub.holdWith(null);
+  await mergeLeads(store, workspaceId, keep, other);
+  for (const take of late) take();
+  // The other one may have been told something else of the same contact meanwhile.
+  await vi.waitFor(async () => expect(await tries()).toHaveLength(3), 10_000);
+  const [waiting] = await store.prisma.delivery.findMany();
+  expect(waiting?.dueAt?.getTime()).toBeGreaterThan(Date.now() + 30_000);
+  expect(hub.properties()).toHaveLength(2);
+  await erase(keep);
+  await dueNow();
+  await nothingWaits();
+  expect(hub.properties()).toEqual([]);
+}, 30_000);
+
+test('what a deliverer that died was sending does not stay when the person is erased before another one comes', async () => {
+  const hub = await fakeHubSpot();
+  await endpoint(hub.url);
+  const leadId = randomUUID();
+  await post(leadId, { email: 'ana@example.com', name: 'Ana' });
+  await takeLanes(store, randomUUID(), { leaseMs: 0, limit: 1 });
+  const properties = { email: 'ana@example.com', firstname: 'Ana' };
+  await fetch(`${hub.url}/crm/v3/objects/contacts/batch/upsert`, {
+    ...{ method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } },
+    body: JSON.stringify({ inputs: [{ idProperty: 'email', id: 'ana@example.com', properties }] }),
+  });
+  expect(hub.properties()).toHaveLength(1);
+  await erase(leadId);
+  await deliverer();
+  await vi.waitFor(async () => expect(await tries()).not.toHaveLength(0), 10_000);
+  await dueNow();
+  await nothingWaits();
+  expect(hub.properties()).toEqual([]);
+}, 30_000);
+
+test('a person who was taken for another one stays when that one is erased', async () => {
+  const hub = await fakeHubSpot();
+  await endpoint(hub.url);
+  await deliverer();
+  const leadId = randomUUID();
+  for (const email of ['ana@example.com', 'bia@example.com']) {
+    await post(leadId, { email, name: email });
+    await nothingWaits();
+  }
+  await splitLead(store, workspaceId, leadId, []);
+  await nothingWaits();
+  await erase(leadId);
+  await nothingWaits();
+  expect(hub.properties()).toEqual([{ email: 'bia@example.com', firstname: 'bia@example.com' }]);
 }, 30_000);
 
 test('what is taken late, after newer news, does not stay: the lead is sent once more', async () => {

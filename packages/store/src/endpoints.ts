@@ -361,7 +361,9 @@ export async function listDeliveries(
   return store.prisma.$queryRaw<ListedDelivery[]>`
     SELECT ${OF}, ${STATE} AS state, event, delivered_version AS "deliveredVersion",
       delivered_at AS "deliveredAt", due_at AS "dueAt", attempts, failing_since AS "failingSince",
-      failed_at AS "setAsideAt", remote_ids AS "remoteIds"
+      failed_at AS "setAsideAt",
+      -- Of an erased lead there are emails until they are erased.
+      ARRAY(SELECT name FROM unnest(remote_ids) AS name WHERE name NOT LIKE '%@%') AS "remoteIds"
     FROM delivery WHERE ${Prisma.join(fits, ' AND ')}
     ORDER BY lead_id LIMIT ${limit}::int`;
 }

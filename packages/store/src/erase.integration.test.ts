@@ -179,17 +179,19 @@ test('Postgres keeps no samples of what people sent, in a month that is made lat
 
 test('an endpoint that was sent the person, or may be at this moment, is told of the erasure, and another one nothing', async () => {
   const [leadId, alias] = [randomUUID(), randomUUID()];
-  const [knows, knewTheOther, tried, sends, waits, doesNotAsk] = Array.from({ length: 6 }, () =>
-    randomUUID(),
+  const [knows, knewTheOther, tried, sends, died, cut, waits, doesNotAsk] = Array.from(
+    { length: 8 },
+    () => randomUUID(),
   );
   const events = '{lead.created,lead.updated,lead.erased}';
-  for (const id of [knows, knewTheOther, tried, sends, waits, doesNotAsk])
+  for (const id of [knows, knewTheOther, tried, sends, died, cut, waits, doesNotAsk])
     await other.query(
-      `INSERT INTO endpoint (id, workspace_id, name, url, secret, events, concurrency, lane_until)
-       VALUES ($1, $2, $3, 'https://crm.example', '', $4, 1, $5)`,
+      `INSERT INTO endpoint (id, workspace_id, name, url, secret, events, concurrency, lane_owner, lane_until)
+       VALUES ($1, $2, $3, 'https://crm.example', '', $4, 1, $5, $6)`,
       [
         ...[id, workspaceId, id, id === doesNotAsk ? '{lead.created}' : events],
-        id === sends ? new Date(Date.now() + 60_000) : null,
+        id === sends || id === died ? randomUUID() : null,
+        id === sends ? new Date(Date.now() + 60_000) : new Date(0),
       ],
     );
   await apply(sample(leadId, marked));
@@ -204,6 +206,7 @@ test('an endpoint that was sent the person, or may be at this moment, is told of
   await sent(doesNotAsk, leadId);
   await sent(knewTheOther, alias);
   await other.query(`UPDATE delivery SET attempts = 1 WHERE endpoint_id = $1`, [tried]);
+  await other.query(`UPDATE endpoint SET lane_lost_at = now() WHERE id = $1`, [cut]);
   await other.query(
     `INSERT INTO delivery_attempt
        (endpoint_id, lead_id, version, event, message_id, outcome, detail, duration_ms)
@@ -218,7 +221,7 @@ test('an endpoint that was sent the person, or may be at this moment, is told of
   );
   const told = { event: 'lead.erased', root: true, version: 2, due: true };
   expect(rows.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual(
-    [knows, knewTheOther, tried, sends].toSorted().map((id) => ({ id, ...told })),
+    [knows, knewTheOther, tried, sends, died, cut].toSorted().map((id) => ({ id, ...told })),
   );
   expect(await found()).toEqual([]);
   await erase([leadId]);

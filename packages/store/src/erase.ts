@@ -1,10 +1,5 @@
 import { contactsIn } from '@leadgate/leads';
-import {
-  DELIVERIES_CHANNEL,
-  lockLeads,
-  noteChanges,
-  REMOTE_IDS_OF_BOTH,
-} from './apply/lead-rows.ts';
+import { DELIVERIES_CHANNEL, lockLeads, moveDeliveries, noteChanges } from './apply/lead-rows.ts';
 import { eraseConsents } from './consents.ts';
 import { withoutValues } from './failure-of.ts';
 import { Prisma } from './generated/client.ts';
@@ -144,7 +139,8 @@ async function eraseLead(
     keyCheck: keyCheckOf(key),
   };
   await writeTombstones(tx, erasure);
-  await tellEndpoints(tx, erasure);
+  const emails = known.flatMap((key) => (key.startsWith(EMAIL) ? key.slice(EMAIL.length) : []));
+  await tellEndpoints(tx, erasure, [...new Set(emails)]);
   return {
     erasure,
     counts: {
@@ -155,6 +151,9 @@ async function eraseLead(
     others: duplicates.others,
   };
 }
+
+/** Before what a key of `identity` is of. */
+const EMAIL = 'email:';
 
 /** The leads that the ids and identities of a request stand for. Makes a row if there is none. */
 async function rootsOf(
@@ -292,10 +291,14 @@ async function blankLeads(
 /**
  * An endpoint that was sent the lead, or may be sent it at this moment, is told that it is erased if it wants to
  * be; what another one was to be told is not sent any more. What an endpoint answered may quote what it was sent.
+ *
+ * One that keeps people by their emails is to erase those too, besides the names that it answered: it may have taken
+ * what it gave no answer to. They stay until it has.
  */
 async function tellEndpoints(
   tx: Statements,
   { workspaceId, leadId, aliases }: Erasure,
+  emails: readonly string[],
 ): Promise<void> {
   const ids = [leadId, ...aliases];
   await tx.$executeRaw`${noteChanges(
@@ -304,36 +307,25 @@ async function tellEndpoints(
   await tx.$executeRaw`
     UPDATE delivery_attempt SET detail = '' WHERE lead_id = ANY (${ids}::uuid[]) AND detail <> ''`;
   // What an endpoint was sent of a lead that is an alias now, it was sent of this one.
-  await tx.$executeRaw`
-    WITH gone AS (
-      DELETE FROM delivery
-      WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ANY (${aliases}::uuid[]) RETURNING *
-    )
-    INSERT INTO delivery
-      (endpoint_id, lead_id, workspace_id, event, version, attempts, delivered_at, remote_ids)
-    SELECT endpoint_id, ${leadId}::uuid, ${workspaceId}::uuid, 'lead.erased', 0, max(attempts),
-           max(delivered_at),
-           ARRAY(SELECT DISTINCT unnest(remote_ids) FROM gone one WHERE one.endpoint_id = gone.endpoint_id)
-    FROM gone GROUP BY endpoint_id ORDER BY endpoint_id
-    ON CONFLICT (endpoint_id, lead_id) DO UPDATE SET
-      attempts = greatest(delivery.attempts, excluded.attempts),
-      delivered_at = coalesce(delivery.delivered_at, excluded.delivered_at),
-      remote_ids = ${REMOTE_IDS_OF_BOTH}`;
+  for (const alias of aliases) await moveDeliveries(tx, workspaceId, alias, leadId);
   await tx.$executeRaw`
     DELETE FROM delivery d
     WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ${leadId}::uuid AND NOT EXISTS (
       SELECT FROM endpoint e
       WHERE e.id = d.endpoint_id AND 'lead.erased' = ANY (e.events)
-        -- A try that failed may have been read; a lane that is held may be sending.
-        AND (d.delivered_at IS NOT NULL OR d.attempts > 0 OR e.lane_until > clock_timestamp()))`;
+        -- A try that failed may have been read; a deliverer may be sending, or was when it died or was cut off.
+        AND (d.delivered_at IS NOT NULL OR d.attempts > 0 OR e.lane_owner IS NOT NULL
+             OR d.due_at <= e.lane_lost_at))`;
   await tx.$queryRaw`
     WITH told AS (
       UPDATE delivery SET
-        event = 'lead.erased', version = lead.version, due_at = now(), failed_at = NULL
-      FROM lead
+        event = 'lead.erased', version = lead.version, due_at = now(), failed_at = NULL,
+        remote_ids = remote_ids || CASE WHEN endpoint.kind <> 'webhook'
+          THEN ARRAY(SELECT unnest(${emails}::text[]) EXCEPT SELECT unnest(remote_ids)) END
+      FROM lead, endpoint
       WHERE lead.workspace_id = ${workspaceId}::uuid AND lead.id = ${leadId}::uuid
         AND delivery.workspace_id = lead.workspace_id AND delivery.lead_id = lead.id
-        AND delivery.delivered_version < lead.version
+        AND delivery.delivered_version < lead.version AND endpoint.id = delivery.endpoint_id
       RETURNING 1
     )
     SELECT count(pg_notify(${DELIVERIES_CHANNEL}, '')) FROM (SELECT FROM told LIMIT 1) AS one`;

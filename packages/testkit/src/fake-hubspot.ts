@@ -21,6 +21,8 @@ interface FakeHubSpot {
   contacts: Map<string, Contact>;
   /** Ids that were deleted for good. */
   deleted: string[];
+  /** Emails that were to be deleted for good: none of them is taken any more. */
+  blocked: Set<string>;
   /** When each request came, by performance.now(), and the status of each that was refused. */
   times: number[];
   refused: number[];
@@ -37,6 +39,8 @@ interface FakeHubSpot {
 export async function startFakeHubSpot(token: string): Promise<FakeHubSpot> {
   const contacts = new Map<string, Contact>();
   const deleted: string[] = [];
+  const blocked = new Set<string>();
+  let made = 0;
   const times: number[] = [];
   const refused: number[] = [];
   let hold: Parameters<FakeHubSpot['holdWith']>[0] = null;
@@ -56,6 +60,7 @@ export async function startFakeHubSpot(token: string): Promise<FakeHubSpot> {
       return answer(response, 400, failure('VALIDATION_ERROR', 'inputs: 1 to 100'));
     const faults = inputs.flatMap(({ id, idProperty, properties }) => [
       ...(idProperty === 'email' && /^[^\s@]+@[^\s@]+$/.test(id) ? [] : ['INVALID_EMAIL']),
+      ...(blocked.has(id.toLowerCase()) ? ['BLOCKED_EMAIL'] : []),
       ...Object.entries(properties).flatMap(([name, value]) =>
         PROPERTIES.includes(name)
           ? typeof value === 'string'
@@ -71,12 +76,13 @@ export async function startFakeHubSpot(token: string): Promise<FakeHubSpot> {
         failure('VALIDATION_ERROR', `Property values were not valid: ${faults.join()}`),
       );
     const take = () =>
-      inputs.map(({ id, properties }) => {
+      inputs.flatMap(({ id, properties }) => {
+        if (blocked.has(id.toLowerCase())) return [];
         const known = contacts.get(id.toLowerCase());
-        const contact = known ?? { id: String(1_000 + contacts.size), properties: {} };
+        const contact = known ?? { id: String(1_000 + made++), properties: {} };
         Object.assign(contact.properties, properties);
         contacts.set(id.toLowerCase(), contact);
-        return { ...contact, archived: false, new: known === undefined };
+        return [{ ...contact, archived: false, new: known === undefined }];
       });
     if (hold !== null) return hold(take);
     const at = new Date().toISOString();
@@ -104,9 +110,14 @@ export async function startFakeHubSpot(token: string): Promise<FakeHubSpot> {
         case 'POST /crm/v3/objects/contacts/search':
           return answer(response, 200, { total: 0, results: [] });
         case 'POST /crm/v3/objects/contacts/gdpr-delete': {
-          const { objectId } = body as { objectId: string };
-          for (const [email, { id }] of contacts) if (id === objectId) contacts.delete(email);
-          deleted.push(objectId);
+          const { objectId, idProperty } = body as { objectId: string; idProperty?: string };
+          const byEmail = idProperty === 'email';
+          if (byEmail) blocked.add(objectId);
+          for (const [email, { id }] of contacts)
+            if ((byEmail ? email : id) === objectId) {
+              contacts.delete(email);
+              deleted.push(id);
+            }
           return answer(response, 204, null);
         }
         default:
@@ -117,7 +128,7 @@ export async function startFakeHubSpot(token: string): Promise<FakeHubSpot> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
     ...{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, contacts, deleted },
-    ...{ times, refused },
+    ...{ blocked, times, refused },
     holdWith: (next) => (hold = next),
     properties: () => [...contacts.values()].map(({ properties }) => properties),
     close: () =>

@@ -16,7 +16,7 @@ export interface News {
 interface LeadNews extends News {
   leadId: string;
   version: number;
-  /** What the destination called the lead when it was told before: each name once. */
+  /** What the destination called the lead when it was told before: each name once. Of an erased one its emails too. */
   remoteIds: readonly string[];
 }
 

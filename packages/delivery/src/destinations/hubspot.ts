@@ -30,8 +30,9 @@ const CONFIRM_AFTER_MS = 60_000;
 /**
  * Contacts of HubSpot by its API, version 3: a batch of one is updated or created by its email
  * (developers.hubspot.com/docs/api-reference/legacy/crm/objects/contacts/batch/upsert-contacts), and the
- * contacts of an erased lead are deleted for good, one a delivery (…/contacts/gdpr-delete). What a lead does not have stays as
- * it is there. Limits: developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines.
+ * contacts of an erased lead are deleted for good, one a delivery (…/contacts/gdpr-delete): by the ids that were
+ * answered, then by its emails, which may have one whose answer was lost; an email that has none is refused there from
+ * then on, and so is what was sent of it and is taken late. What a lead does not have stays as it is there. Limits: developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines.
  */
 export function hubspot({
   url,
@@ -57,7 +58,11 @@ export function hubspot({
       if (event === 'lead.erased')
         return contact === undefined
           ? { kind: 'skip', detail: 'no contact of it is known' }
-          : request('gdpr-delete', { objectId: contact }, readErasure);
+          : request(
+              'gdpr-delete',
+              { objectId: contact, ...(contact.includes('@') && { idProperty: 'email' }) },
+              readErasure,
+            );
       const properties = Object.fromEntries(
         Object.entries(read(data)).map(([name, value]) => [name, textOf(value)]),
       );

@@ -192,10 +192,6 @@ export function noteChanges(leads: Prisma.Sql): Prisma.Sql {
       SET lead_ids = lead_change.lead_ids || excluded.lead_ids`;
 }
 
-/** Of two rows of `delivery` that become one, each once. */
-export const REMOTE_IDS_OF_BOTH = Prisma.sql`
-  ARRAY(SELECT DISTINCT unnest(delivery.remote_ids || excluded.remote_ids))`;
-
 /** What endpoints know of a lead that ended they know of the one that it is now. */
 export async function moveDeliveries(
   tx: Statements,
@@ -208,18 +204,26 @@ export async function moveDeliveries(
       DELETE FROM delivery USING endpoint
       WHERE endpoint.workspace_id = ${workspaceId}::uuid AND delivery.endpoint_id = endpoint.id
         AND delivery.lead_id = ${from}::uuid
-      RETURNING delivery.*
+      RETURNING delivery.*,
+        -- It may be on its way: what comes of it finds no row, as of a try without an answer.
+        (lane_owner IS NOT NULL AND due_at IS NOT NULL)::integer AS sending
     )
-    INSERT INTO delivery
-      (endpoint_id, lead_id, workspace_id, event, version, due_at, link_id, remote_ids)
-    SELECT endpoint_id, ${to}::uuid, workspace_id, event, 0, due_at, link_id, remote_ids FROM gone
+    INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, due_at, attempts,
+                          delivered_at, link_id, remote_ids)
+    SELECT endpoint_id, ${to}::uuid, workspace_id, event, 0, due_at, greatest(attempts, sending),
+           delivered_at, link_id, remote_ids FROM gone
     ORDER BY endpoint_id
     ON CONFLICT (endpoint_id, lead_id) DO UPDATE SET
       due_at = coalesce(delivery.due_at, excluded.due_at),
-      remote_ids = ${REMOTE_IDS_OF_BOTH}`;
+      attempts = greatest(delivery.attempts, excluded.attempts),
+      delivered_at = greatest(delivery.delivered_at, excluded.delivered_at),
+      remote_ids = ARRAY(SELECT DISTINCT unnest(delivery.remote_ids || excluded.remote_ids))`;
 }
 
-/** Who knows a lead knows the leads that it is taken apart into. */
+/**
+ * Who knows a lead knows the leads that it is taken apart into. Which of them its names there are of is not known:
+ * each says its own when it is sent.
+ */
 export async function shareDeliveries(
   tx: Statements,
   workspaceId: string,
@@ -227,6 +231,10 @@ export async function shareDeliveries(
   to: readonly string[],
 ): Promise<void> {
   await tx.$executeRaw`
+    WITH nameless AS (
+      UPDATE delivery SET remote_ids = '{}'
+      WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ${from}::uuid
+    )
     INSERT INTO delivery (endpoint_id, lead_id, workspace_id, event, version, link_id)
     SELECT endpoint.id, part.id, endpoint.workspace_id, 'lead.created', 0, delivery.link_id
     FROM endpoint
