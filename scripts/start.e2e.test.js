@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { CLI } from './launcher/apps.js';
 
 /**
  * @typedef {{ receiverUrl: string, captureUrl: string, demoUrl: string, databaseUrl: string, redisUrl: string,
@@ -12,7 +15,6 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
  */
 
 const start = fileURLToPath(new URL('start.js', import.meta.url));
-const leadgate = fileURLToPath(new URL('../apps/cli/bin/leadgate.js', import.meta.url));
 const READY = { timeout: 120_000, interval: 100 };
 
 /** @type {string} */
@@ -149,9 +151,7 @@ function launch(env, line = [process.execPath, start]) {
     output += String(chunk);
   });
   /** @type {Promise<number | null>} */
-  const ended = new Promise((resolve) => {
-    child.once('exit', resolve);
-  });
+  const ended = once(child, 'exit').then(([status]) => status);
   last = {
     ended,
     output: () => output,
@@ -218,16 +218,11 @@ async function leadIds(email) {
  * @returns {Promise<any>} what the command printed; null for nothing
  */
 async function leadgateJson(...args) {
-  const child = spawn(process.execPath, [leadgate, ...args, '--json'], {
+  const child = spawn(process.execPath, [CLI, ...args, '--json'], {
     env: { ...process.env, LEADGATE_HOME: home, DATABASE_URL: undefined, REDIS_URL: undefined },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  let out = '';
-  child.stdout.on('data', (chunk) => {
-    out += String(chunk);
-  });
-  await new Promise((resolve) => child.once('close', resolve));
-  return JSON.parse(out || 'null');
+  return JSON.parse((await text(child.stdout)) || 'null');
 }
 
 /** @param {Record<string, number>} pids */

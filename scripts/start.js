@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { accessSync, constants, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { leadgate, startApp } from './launcher/apps.js';
@@ -37,10 +38,7 @@ Ctrl-C stops all of it. Data, logs and run.json (where everything is) are in .le
 `;
 
 /** Of the ten seconds that a stop may take, what each stage has before it is killed. */
-const STOP_MS = { receiver: 3500, console: 3500, worker: 3500, deliverer: 3500, server: 2000 };
-
-/** Whoever tries it here reads errors by the lines of the source. */
-const READABLE = { flags: ['--enable-source-maps'] };
+const STOP_MS = { app: 3500, server: 2000 };
 
 /** How often it is looked whether npm is still there. */
 const PARENT_LOOK_MS = 500;
@@ -90,8 +88,9 @@ await runMain(async () => {
 async function launch({ home, ledger, stopping, undo }) {
   const runFile = join(home, 'run.json');
   rmSync(runFile, { force: true });
-  const receiver = await receiverAddress();
-  const operators = await consoleAddress();
+  const { RECEIVER_HOST, CONSOLE_HOST } = process.env;
+  const receiver = await addressOf('RECEIVER', { host: RECEIVER_HOST, usual: 3000, isKnown: true });
+  const operators = await addressOf('CONSOLE', { host: CONSOLE_HOST, usual: 3001 });
   await prepare(stopping);
   mkdirSync(join(home, 'logs'), { recursive: true, mode: 0o700 });
 
@@ -170,81 +169,56 @@ async function launch({ home, ledger, stopping, undo }) {
       stop: () => Promise.resolve(end()).then(() => true),
     });
   }
-  const startWorker = () =>
-    startApp({
-      ...READABLE,
-      app: 'worker',
-      address: worker,
-      log: logOf('worker'),
-      env: {
-        ...process.env,
-        ...servers,
-        SHUTDOWN_TIMEOUT_MS: process.env.SHUTDOWN_TIMEOUT_MS ?? '3000',
-        ...erasureSettings,
-      },
-      onProcess,
-    });
+  /**
+   * @param {'receiver' | 'worker' | 'deliverer' | 'console'} app
+   * @param {number} stage
+   * @param {import('./launcher/apps.js').Address} address
+   * @param {NodeJS.ProcessEnv} env besides this process's own
+   */
+  const keepApp = (app, stage, address, env) =>
+    keep(app, stage, STOP_MS.app, () =>
+      startApp({
+        ...{ app, address, log: logOf(app), onProcess, env: { ...process.env, ...env } },
+        // Whoever tries it here reads errors by the lines of the source.
+        flags: ['--enable-source-maps'],
+      }),
+    );
   /** @param {string | null} demoCode */
-  const startReceiver = (demoCode) =>
-    startApp({
-      ...READABLE,
-      app: 'receiver',
-      address: receiver,
-      log: logOf('receiver'),
-      env: {
-        ...process.env,
-        REDIS_URL: redisUrl,
-        // The public side is given no way to Postgres.
-        DATABASE_URL: undefined,
-        SPOOL_DIR: process.env.SPOOL_DIR?.trim() || join(home, 'spool'),
-        DEMO_LINK: demoCode ?? undefined,
-        CONSOLE_URL: operators.url,
-        CONSENT_KEY: secrets.consentKey,
-        SECRETS_KEY: secrets.secretsKey,
-      },
-      onProcess,
-    });
-  const startConsole = () =>
-    startApp({
-      ...READABLE,
-      app: 'console',
-      address: operators,
-      log: logOf('console'),
-      env: {
-        ...process.env,
-        ...servers,
-        CONSOLE_SECRET: keptSecret(home, 'CONSOLE_SECRET', 'console.json'),
-        CONSENT_KEY: secrets.consentKey,
-        ...erasureSettings,
-        ...deliverySettings,
-      },
-      onProcess,
-    });
-  const startDeliverer = () =>
-    startApp({
-      ...READABLE,
-      app: 'deliverer',
-      address: deliverer,
-      log: logOf('deliverer'),
-      env: {
-        ...process.env,
-        DATABASE_URL: databaseUrl,
-        SHUTDOWN_TIMEOUT_MS: process.env.SHUTDOWN_TIMEOUT_MS ?? '2000',
-        ...deliverySettings,
-      },
-      onProcess,
+  const keepReceiver = (demoCode) =>
+    keepApp('receiver', 2, receiver, {
+      REDIS_URL: redisUrl,
+      // The public side is given no way to Postgres.
+      DATABASE_URL: undefined,
+      SPOOL_DIR: process.env.SPOOL_DIR?.trim() || join(home, 'spool'),
+      DEMO_LINK: demoCode ?? undefined,
+      CONSOLE_URL: operators.url,
+      CONSENT_KEY: secrets.consentKey,
+      SECRETS_KEY: secrets.secretsKey,
     });
   // At once: the worker fills Redis with the links that the receiver waits for, and only the receiver
   // is told of the demo's.
   const [{ captureUrl, demoCode, isToFill }] = await allOrFirstError([
     openCaptureUrl(servers).then(async (opened) => {
-      if (!stopping.aborted)
-        await keep('receiver', 2, STOP_MS.receiver, () => startReceiver(opened.demoCode));
+      if (!stopping.aborted) await keepReceiver(opened.demoCode);
       return opened;
     }),
-    keep('worker', 1, STOP_MS.worker, startWorker),
-    keep('deliverer', 1, STOP_MS.deliverer, startDeliverer),
-    keep('console', 2, STOP_MS.console, startConsole),
+    keepApp('worker', 1, worker, {
+      ...servers,
+      SHUTDOWN_TIMEOUT_MS: process.env.SHUTDOWN_TIMEOUT_MS ?? '3000',
+      ...erasureSettings,
+    }),
+    keepApp('deliverer', 1, deliverer, {
+      DATABASE_URL: databaseUrl,
+      SHUTDOWN_TIMEOUT_MS: process.env.SHUTDOWN_TIMEOUT_MS ?? '2000',
+      ...deliverySettings,
+    }),
+    keepApp('console', 2, operators, {
+      ...servers,
+      CONSOLE_SECRET: keptSecret(home, 'CONSOLE_SECRET', 'console.json'),
+      CONSENT_KEY: secrets.consentKey,
+      ...erasureSettings,
+      ...deliverySettings,
+    }),
   ]);
   stopping.throwIfAborted();
 
@@ -276,29 +250,30 @@ function makeHome() {
   return home;
 }
 
-/** Where the receiver will listen. Throws a StartError when the port is taken. */
-async function receiverAddress() {
-  const host = process.env.RECEIVER_HOST?.trim() || '127.0.0.1';
-  const wanted = readPort('RECEIVER_PORT', 3000);
-  const port = wanted === 0 ? await choosePort(undefined) : wanted;
-  if (!(await isPortFree(port, host)))
+/**
+ * Where an app will listen: at the port that it was given, else at its usual one, else at a free one. Throws a
+ * StartError when one is taken that no other can stand for.
+ * @param {'RECEIVER' | 'CONSOLE' | 'WORKER' | 'DELIVERER'} app
+ * @param {{ host?: string | undefined, usual?: number, isKnown?: boolean, before?: number | undefined }} [options]
+ *   `isKnown`: its usual port is what others are told
+ * @returns {Promise<import('./launcher/apps.js').Address>}
+ */
+async function addressOf(app, { host: given, usual = 0, isKnown = false, before } = {}) {
+  const host = given?.trim() || '127.0.0.1';
+  const variable = `${app}_PORT`;
+  const asked = readPort(variable);
+  const wanted = asked ?? usual;
+  const isFree = wanted !== 0 && (await isPortFree(wanted, host));
+  if (wanted !== 0 && !isFree && (isKnown || asked !== undefined))
     throw new StartError(
-      `port ${port.toString()} is taken: stop what listens there, or choose another one, ` +
-        `like RECEIVER_PORT=${(port + 10).toString()} npm start`,
+      `port ${wanted.toString()} is taken: stop what listens there, or choose another one, ` +
+        `like ${variable}=${(wanted + 10).toString()} npm start`,
     );
-  return { host, port, url: urlOf(host, port) };
-}
-
-/** Where the console will listen: another port is as good, unless somebody asked for one. */
-async function consoleAddress() {
-  const host = process.env.CONSOLE_HOST?.trim() || '127.0.0.1';
-  const asked = Boolean(process.env.CONSOLE_PORT?.trim());
-  const wanted = readPort('CONSOLE_PORT', 3001);
-  const free = wanted !== 0 && (await isPortFree(wanted, host));
-  if (asked && wanted !== 0 && !free)
-    throw new StartError(`port ${wanted.toString()} is taken: choose another CONSOLE_PORT`);
-  const port = free ? wanted : await choosePort(undefined);
-  return { host, port, url: urlOf(host, port) };
+  const port = isFree ? wanted : await choosePort(before);
+  // Of every interface, the one that is always there.
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  const name = reachable.includes(':') ? `[${reachable}]` : reachable;
+  return { host, port, url: `http://${name}:${port.toString()}` };
 }
 
 /**
@@ -326,40 +301,26 @@ function allowedNetworks() {
 }
 
 /**
- * @param {string} host
- * @param {number} port
- */
-function urlOf(host, port) {
-  // Of every interface, the one that is always there.
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port.toString()}`;
-}
-
-/**
  * Where an app without a public side tells how it is: for this launcher only.
  * @param {string} home
  * @param {'worker' | 'deliverer'} name
  */
 async function innerAddress(home, name) {
-  const host = '127.0.0.1';
   const file = join(home, `${name}.json`);
   const known = /** @type {{ port?: number } | null} */ (readJson(file));
-  const variable = `${name.toUpperCase()}_PORT`;
-  const wanted = readPort(variable, 0);
-  if (wanted !== 0 && !(await isPortFree(wanted, host)))
-    throw new StartError(`port ${wanted.toString()} is taken: choose another ${variable}`);
-  const port = wanted === 0 ? await choosePort(known?.port) : wanted;
-  writePrivateJson(file, { port });
-  return { host, port, url: `http://${host}:${port.toString()}` };
+  const app = name === 'worker' ? 'WORKER' : 'DELIVERER';
+  const address = await addressOf(app, { before: known?.port });
+  writePrivateJson(file, { port: address.port });
+  return address;
 }
 
 /**
+ * Undefined if it is not set.
  * @param {string} variable
- * @param {number} otherwise
  */
-function readPort(variable, otherwise) {
+function readPort(variable) {
   const text = process.env[variable]?.trim();
-  if (!text) return otherwise;
+  if (!text) return undefined;
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new StartError(`${variable} is "${text}", which is no port: give a number up to 65535`);
@@ -418,15 +379,11 @@ function stopOnSignals(ledger) {
 }
 
 /** @param {AbortSignal} signal */
-function aborted(signal) {
+async function aborted(signal) {
   // The timer keeps the process alive when nothing else does (servers are given, children unheard).
   const alive = setInterval(() => undefined, 60_000);
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', resolve, { once: true });
-  }).finally(() => {
-    clearInterval(alive);
-  });
+  if (!signal.aborted) await once(signal, 'abort');
+  clearInterval(alive);
 }
 
 /** @param {Undo[]} undo */

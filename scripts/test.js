@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { delimiter, dirname, join } from 'node:path';
 import { ROOT, prepare } from './prepare.js';
 import { beginToFetchHelm } from './helm.js';
@@ -67,10 +68,7 @@ const SUITES = {
   },
   lts: async () => {
     const node = await ltsNode();
-    return {
-      node,
-      env: { PATH: [dirname(node), process.env.PATH].join(delimiter) },
-    };
+    return { node, env: { PATH: [dirname(node), process.env.PATH].join(delimiter) } };
   },
   pgbouncer: () => {
     requireProgram('pgbouncer', 'pgbouncer', 'to run the store’s tests through');
@@ -117,7 +115,7 @@ await runMain(async () => {
  *   runs it, and its environment besides this process's own
  * @returns {Promise<number>}
  */
-function runVitest(args, { node = process.execPath, env = {} }) {
+async function runVitest(args, { node = process.execPath, env = {} }) {
   const vitest = spawn(node, ['node_modules/vitest/vitest.mjs', 'run', ...args], {
     cwd: ROOT,
     stdio: 'inherit',
@@ -127,9 +125,6 @@ function runVitest(args, { node = process.execPath, env = {} }) {
   // A terminal sends Ctrl-C to both; vitest ends its servers, and this waits for it.
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
     process.on(signal, () => signal !== 'SIGINT' && vitest.kill(signal));
-  return new Promise((resolve) => {
-    vitest.once('exit', (code) => {
-      resolve(code ?? 1);
-    });
-  });
+  const [code] = await once(vitest, 'exit');
+  return code ?? 1;
 }

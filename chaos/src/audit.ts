@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Submission } from '@leadgate/contract';
 import { applySubmissions, emptyLead } from '@leadgate/leads';
-import pg from 'pg';
+import { withPostgres } from '../../scripts/servers/session.js';
 import type { Accepted } from './ledger.ts';
 import { markIn, markOf } from './people.ts';
 import { readStored, type Stored } from './stored.ts';
@@ -42,33 +42,18 @@ export async function audit(
   databaseUrl: string,
   ledger: readonly Accepted[],
   sent: Traffic['sent'],
-  thrownAway: ThrownAway = {
-    restores: 0,
-    submissions: new Set(),
-    marks: new Set(),
-  },
+  thrownAway: ThrownAway = { restores: 0, submissions: new Set(), marks: new Set() },
 ): Promise<Audit> {
   const result: Audit = {
-    accepted: 0,
-    applied: 0,
-    lost: 0,
-    doubled: 0,
-    violations: [],
-    thrownAway: 0,
-    submissions: 0,
-    leads: 0,
-    aliases: 0,
+    ...{ accepted: 0, applied: 0, lost: 0, doubled: 0, violations: [], thrownAway: 0 },
+    ...{ submissions: 0, leads: 0, aliases: 0 },
   };
   const byWorkspace = groupBy(ledger, ({ workspaceId }) => workspaceId);
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
+  await withPostgres(databaseUrl, async (client) => {
     const { rows } = await client.query<{ id: string }>('SELECT id FROM workspace');
     for (const { id } of rows)
       compare(result, await readStored(client, id), byWorkspace.get(id) ?? [], sent, thrownAway);
-  } finally {
-    await client.end();
-  }
+  });
   return result;
 }
 
@@ -92,17 +77,13 @@ function compare(
     (key !== null && thrownAway.marks.has(markOf(post)));
   const stands = ({ post, key, submissionId }: Accepted): boolean =>
     key === null ? ids.has(submissionId) : byMark.has(markOf(post));
+  const kept = ledger.filter((one) => !wasThrown(one));
   const promised = ledger.filter((one) => stands(one) || !wasThrown(one));
   result.thrownAway += ledger.length - promised.length;
   countLost(result, ids, byMark, promised);
   countDoubled(result, byMark, sent, thrownAway.restores);
   result.violations.push(
-    ...strayAnswers(
-      stored,
-      byMark,
-      ledger.filter((one) => !wasThrown(one)),
-      resolve,
-    ),
+    ...strayAnswers(stored, byMark, kept, resolve),
     ...unlikeTheModel(stored, resolve),
     ...strayIdentities(stored, resolve, thrownAway.restores > 0),
   );
@@ -138,7 +119,9 @@ function countDoubled(
   restores: number,
 ): void {
   for (const { post, times } of sent.values()) {
-    const found = byMark.get(markOf(post.post))?.filter(isOf(post.target.workspaceId)) ?? [];
+    const { workspaceId } = post.target;
+    const marked = byMark.get(markOf(post.post)) ?? [];
+    const found = marked.filter((submission) => submission.workspaceId === workspaceId);
     // An older Redis does not know the key: a repeat is another submission, of the same lead.
     const allowed = post.key === null ? times : Math.min(times, 1 + restores);
     if (found.length <= allowed) continue;
@@ -148,9 +131,6 @@ function countDoubled(
     );
   }
 }
-
-const isOf = (workspaceId: string) => (submission: Submission) =>
-  submission.workspaceId === workspaceId;
 
 /** Every lead id that was answered stands for the lead that the submission is in. */
 function strayAnswers(

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import pg from 'pg';
+import { promisify } from 'node:util';
+import { CLI } from '../../scripts/launcher/apps.js';
+import { waitUntil } from '../../scripts/servers/process.js';
+import { withPostgres } from '../../scripts/servers/session.js';
 import type { System } from './system.ts';
 
 /** What the service's own ledger said once the faults were over. */
@@ -18,59 +18,48 @@ interface Answer {
   links: { waiting: number; submissions: string[] }[];
 }
 
-const CLI = fileURLToPath(new URL('../../apps/cli/bin/leadgate.js', import.meta.url));
 const CLOSE_WITHIN_MS = 60_000;
 const FIND_WITHIN_MS = 60_000;
+const LOOK_MS = 500;
 
 /** Asks `leadgate ledger` whether the books close, and whether it misses a row that goes. */
 export async function closeBooks(system: System): Promise<Books> {
   const workspaces = [...new Set(system.targets.map(({ workspaceId }) => workspaceId))];
   const ask = () => Promise.all(workspaces.map((id) => askLedger(system, id)));
-  const sumOf = (answers: Answer[]) => answers.reduce((sum, { difference }) => sum + difference, 0);
-  let answers = await ask();
-  const isOpen = () =>
-    answers.some(({ links }) => links.some(({ waiting }) => waiting > 0)) || sumOf(answers) > 0;
-  for (const until = Date.now() + CLOSE_WITHIN_MS; isOpen() && Date.now() < until;) {
-    await delay(500);
-    answers = await ask();
-  }
-  const difference = sumOf(answers);
-  const deleted = await deleteNewest(system.postgres.url);
-  const start = Date.now();
-  while (Date.now() < start + FIND_WITHIN_MS) {
-    const named = (await ask()).flatMap(({ links }) => links.flatMap((link) => link.submissions));
-    if (named.includes(deleted)) return { difference, foundAfterMs: Date.now() - start };
-    await delay(500);
-  }
-  return { difference, foundAfterMs: null };
-}
-
-function askLedger(system: System, workspaceId: string): Promise<Answer> {
-  const env = { ...process.env, DATABASE_URL: system.postgres.url, REDIS_URL: system.redis.url };
-  return new Promise((resolve, reject) => {
-    execFile(
-      process.execPath,
-      [CLI, 'ledger', '--workspace', workspaceId, '--json'],
-      { env, cwd: join(system.folder) },
-      // It ends with 1 if there is a difference.
-      (error, stdout) => {
-        if (stdout === '') reject(error ?? new Error('the ledger said nothing'));
-        else resolve(JSON.parse(stdout) as Answer);
-      },
+  let difference = NaN;
+  const areClosed = async () => {
+    const answers = await ask();
+    difference = answers.reduce((sum, answer) => sum + answer.difference, 0);
+    return (
+      difference <= 0 && answers.every(({ links }) => links.every(({ waiting }) => waiting <= 0))
     );
-  });
+  };
+  await waitUntil(areClosed, CLOSE_WITHIN_MS, LOOK_MS);
+  const deleted = await deleteNewest(system.postgres.url);
+  const isMissed = async () =>
+    (await ask()).some(({ links }) => links.some((link) => link.submissions.includes(deleted)));
+  const start = Date.now();
+  const isFound = await waitUntil(isMissed, FIND_WITHIN_MS, LOOK_MS);
+  return { difference, foundAfterMs: isFound ? Date.now() - start : null };
 }
 
-async function deleteNewest(databaseUrl: string): Promise<string> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
+async function askLedger(
+  { folder, postgres, redis }: System,
+  workspaceId: string,
+): Promise<Answer> {
+  const env = { ...process.env, DATABASE_URL: postgres.url, REDIS_URL: redis.url };
+  const ledger = [CLI, 'ledger', '--workspace', workspaceId, '--json'];
+  const { stdout } = await promisify(execFile)(process.execPath, ledger, { env, cwd: folder })
+    // It ends with 1 if there is a difference.
+    .catch((error: Error & { stdout: string }) => error);
+  return JSON.parse(stdout) as Answer;
+}
+
+const deleteNewest = (databaseUrl: string): Promise<string> =>
+  withPostgres(databaseUrl, async (client) => {
     const { rows } = await client.query<{ id: string }>(
       `DELETE FROM submission WHERE id = (SELECT id FROM submission ORDER BY id DESC LIMIT 1)
        RETURNING id`,
     );
     return rows[0]?.id ?? '';
-  } finally {
-    await client.end();
-  }
-}
+  });

@@ -5,8 +5,8 @@ import { Keyring } from '@leadgate/boot';
 import { LEAD_EVENTS } from '@leadgate/contract';
 import { newSecret } from '@leadgate/delivery';
 import { createEndpoint, openStore, setEndpointState, type Store } from '@leadgate/store';
-import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
+import { withPostgres } from '../../scripts/servers/session.js';
 
 /** What deliverers open the endpoints' secrets with. */
 export const SECRETS_KEY = 'a key of thirty-two characters or more';
@@ -179,9 +179,7 @@ export async function auditDeliveries(
   endpoints: readonly Received[],
 ): Promise<DeliveryAudit> {
   const result: DeliveryAudit = { messages: 0, undelivered: 0, staleWins: 0, violations: [] };
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
+  await withPostgres(databaseUrl, async (client) => {
     for (const { workspaceId, known, ended, messages, faults } of endpoints) {
       result.messages += messages;
       result.violations.push(...faults);
@@ -207,8 +205,6 @@ export async function auditDeliveries(
         if (!stands.has(id) && (ended.get(id) ?? 0) <= version)
           result.violations.push(`an endpoint still has lead ${id}, which ended`);
     }
-  } finally {
-    await client.end();
-  }
+  });
   return result;
 }

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import pg from 'pg';
 import type { OwnServer } from '../../scripts/servers/own-server.js';
-import type { Network } from '../../scripts/servers/silent-proxy.js';
 import { send } from '../../scripts/servers/process.js';
+import { withPostgres, withRedis } from '../../scripts/servers/session.js';
+import type { Network } from '../../scripts/servers/silent-proxy.js';
 import { startAgain, type System } from './system.ts';
 import type { Member } from './member.ts';
-import type { Fault, FaultKind } from './plan.ts';
+import type { Fault } from './plan.ts';
 
 /** What a stop by SIGTERM came to: it should end with 0, in a bounded time. */
 export interface Stop {
@@ -50,7 +50,8 @@ export async function inflict(
     const over = free.then(async () => {
       onFault(fault);
       const from = Date.now();
-      await FAULTS[fault.kind](system, fault, stops);
+      const act: Inflict = FAULTS[fault.kind];
+      await act(system, fault, stops);
       // For a later restore; one of a Cluster that is not whole yet is left out.
       if (targets.includes('redis')) await system.older.backUp().catch(() => undefined);
       spans.push({ what: nameOf(fault, targets), from, to: Date.now() });
@@ -66,17 +67,20 @@ const nameOf = ({ kind }: Fault, targets: string[]): string =>
   targets.length > 1 ? kind : `${kind.split(' ')[0]} ${targets[0]}`;
 
 /** The names of what a fault has to itself. */
-function targetsOf(
-  { kind, nth }: Fault,
-  { receivers, workers, deliverers, endpoints }: System,
-): string[] {
-  if (kind === 'roll receivers') return receivers.map(({ name }) => name);
-  if (kind === 'roll workers') return workers.map(({ name }) => name);
-  if (kind.endsWith('receiver')) return [pickOf(receivers, nth).name];
-  if (kind.endsWith('worker')) return [pickOf(workers, nth).name];
-  if (kind.endsWith('deliverer')) return [pickOf(deliverers, nth).name];
-  if (kind.endsWith('endpoint')) return [pickOf(endpoints, nth).name];
-  return [kind.endsWith('redis') ? 'redis' : 'postgres'];
+function targetsOf({ kind, nth }: Fault, system: System): string[] {
+  const what = kind.split(' ').at(-1);
+  switch (what) {
+    case 'receivers':
+    case 'workers':
+      return system[what].map(({ name }) => name);
+    case 'receiver':
+    case 'worker':
+    case 'deliverer':
+    case 'endpoint':
+      return [pickOf<{ name: string }>(system[`${what}s`], nth).name];
+    default:
+      return [what ?? ''];
+  }
 }
 
 function pickOf<One>(ones: readonly One[], nth: number): One {
@@ -87,22 +91,28 @@ function pickOf<One>(ones: readonly One[], nth: number): One {
 
 type Inflict = (system: System, fault: Fault, stops: Stop[]) => Promise<void>;
 
-const FAULTS: Record<FaultKind, Inflict> = {
-  'kill receiver': ({ receivers }, { nth, forMs }) => kill(pickOf(receivers, nth), forMs),
-  'stop receiver': ({ receivers }, { nth, forMs }, stops) =>
-    stop(pickOf(receivers, nth), forMs, stops),
-  'freeze receiver': ({ receivers }, { nth, forMs }) => freeze(pickOf(receivers, nth), forMs),
+function toOne(
+  members: 'receivers' | 'workers' | 'deliverers',
+  act: (member: Member, forMs: number, stops: Stop[]) => Promise<void>,
+): Inflict {
+  return (system, { nth, forMs }, stops) => act(pickOf(system[members], nth), forMs, stops);
+}
+
+/** What is done to a process or a server, and to which. */
+const FAULTS = {
+  'kill receiver': toOne('receivers', kill),
+  'stop receiver': toOne('receivers', stop),
+  'freeze receiver': toOne('receivers', freeze),
   'roll receivers': ({ receivers }, { forMs }, stops) => roll(receivers, forMs, stops),
 
-  'kill worker': ({ workers }, { nth, forMs }) => kill(pickOf(workers, nth), forMs),
-  'stop worker': ({ workers }, { nth, forMs }, stops) => stop(pickOf(workers, nth), forMs, stops),
-  'freeze worker': ({ workers }, { nth, forMs }) => freeze(pickOf(workers, nth), forMs),
+  'kill worker': toOne('workers', kill),
+  'stop worker': toOne('workers', stop),
+  'freeze worker': toOne('workers', freeze),
   'roll workers': ({ workers }, { forMs }, stops) => roll(workers, forMs, stops),
 
-  'kill deliverer': ({ deliverers }, { nth, forMs }) => kill(pickOf(deliverers, nth), forMs),
-  'stop deliverer': ({ deliverers }, { nth, forMs }, stops) =>
-    stop(pickOf(deliverers, nth), forMs, stops),
-  'freeze deliverer': ({ deliverers }, { nth, forMs }) => freeze(pickOf(deliverers, nth), forMs),
+  'kill deliverer': toOne('deliverers', kill),
+  'stop deliverer': toOne('deliverers', stop),
+  'freeze deliverer': toOne('deliverers', freeze),
   'break endpoint': ({ endpoints }, { nth, forMs }) =>
     pickOf(endpoints, nth).breakFor(Math.floor(nth / endpoints.length), forMs),
 
@@ -142,7 +152,7 @@ const FAULTS: Record<FaultKind, Inflict> = {
   'crowd postgres': async ({ postgres: { url } }, { forMs }) => {
     const crowd: pg.Client[] = [];
     const until = Date.now() + forMs;
-    await withPostgres(url, async (admin) => {
+    await asAdmin(url, async (admin) => {
       while (Date.now() < until) {
         await admin.query(CUT);
         while (await join(crowd, url));
@@ -153,7 +163,7 @@ const FAULTS: Record<FaultKind, Inflict> = {
   },
   'cut postgres': async ({ postgres: { url } }, { forMs }) => {
     const until = Date.now() + forMs;
-    await withPostgres(url, async (admin) => {
+    await asAdmin(url, async (admin) => {
       while (Date.now() < until) {
         await admin.query(CUT);
         await delay(forMs / 10);
@@ -161,21 +171,24 @@ const FAULTS: Record<FaultKind, Inflict> = {
     });
   },
   'lock postgres': ({ postgres: { url } }, { forMs }) =>
-    withPostgres(url, async (admin) => {
+    asAdmin(url, async (admin) => {
       await admin.query('BEGIN');
       await admin.query('LOCK TABLE lead IN EXCLUSIVE MODE');
       await delay(forMs);
       await admin.query('ROLLBACK');
     }),
   'read-only postgres': ({ postgres: { url } }, { forMs }) =>
-    withPostgres(url, async (admin) => {
+    asAdmin(url, async (admin) => {
       await admin.query('ALTER SYSTEM SET default_transaction_read_only = on');
       await admin.query('SELECT pg_reload_conf()');
       await delay(forMs);
       await admin.query('ALTER SYSTEM RESET default_transaction_read_only');
       await admin.query('SELECT pg_reload_conf()');
     }),
-};
+} satisfies Record<string, Inflict>;
+
+export type FaultKind = keyof typeof FAULTS;
+export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
 
 const CUT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leadgate'`;
 
@@ -240,31 +253,12 @@ async function join(crowd: pg.Client[], url: string): Promise<boolean> {
   }
 }
 
-async function withRedis(url: string, use: (redis: Redis) => Promise<unknown>): Promise<void> {
-  const redis = new Redis(url);
-  redis.on('error', () => undefined);
-  try {
-    await use(redis);
-  } finally {
-    redis.disconnect();
-  }
-}
-
-/** A session that may write while others may not. */
-async function withPostgres(url: string, use: (admin: pg.Client) => Promise<void>): Promise<void> {
-  const admin = new pg.Client({
-    connectionString: url,
+/** In a session that may write while others may not. */
+const asAdmin = (url: string, use: (admin: pg.Client) => Promise<void>): Promise<void> =>
+  withPostgres(url, use, {
     application_name: 'chaos',
     options: '-c default_transaction_read_only=off',
   });
-  admin.on('error', () => undefined);
-  await admin.connect();
-  try {
-    await use(admin);
-  } finally {
-    await admin.end();
-  }
-}
 
 /** To a process and its children: those of Postgres are one server. */
 export function signalAll(pid: number, signal: NodeJS.Signals): void {

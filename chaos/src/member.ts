@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { answersOk, freeAddress, launchApp, type AppOptions } from '../../scripts/launcher/apps.js';
-import { endOf, send, type RunningProcess } from '../../scripts/servers/process.js';
+import { endOf, send, waitUntil, type RunningProcess } from '../../scripts/servers/process.js';
 
 export interface Ending {
   name: string;
@@ -59,14 +59,7 @@ export async function startMember({ onCrash, ...app }: MemberOptions): Promise<M
     name,
     url: address.url,
     begin,
-    ready: async (timeoutMs) => {
-      const deadline = Date.now() + timeoutMs;
-      while (!(await answersOk(`${address.url}/ready`))) {
-        if (Date.now() > deadline) return false;
-        await delay(100);
-      }
-      return true;
-    },
+    ready: (timeoutMs) => waitUntil(() => answersOk(`${address.url}/ready`), timeoutMs, 100),
     signal: (signal) => send(running.pid, signal),
     end: async (signal) => {
       wanted = false;

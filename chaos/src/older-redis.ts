@@ -2,13 +2,14 @@ import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readJob, unpackJob, type Submission } from '@leadgate/contract';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { startOwnRedis, type OwnServer } from '../../scripts/servers/own-server.js';
+import { withRedis } from '../../scripts/servers/session.js';
 import type { ThrownAway } from './audit.ts';
 import { markIn } from './people.ts';
 
 /** Where Redis keeps what it appends, below its folder. */
-const FILES = 'appendonlydir';
+export const FILES = 'appendonlydir';
 
 /** The nodes that hold the same data, the one that takes writes first. */
 export type Shard = readonly [OwnServer, ...OwnServer[]];
@@ -53,7 +54,7 @@ export function createOlderRedis(
       await mkdir(chosen);
       await cp(placeOf(nth % backups, n), join(chosen, FILES), { recursive: true });
       // Every other one is hours old by its orders, which is what tells a Redis that it is.
-      if (nth % 2 === 0) await age(chosen);
+      if (nth % 2 === 0) await withOwnRedis(chosen, (redis) => turnClocks(redis, -HOURS_OLD));
       for (const place of folders) {
         await rm(join(place, FILES), { recursive: true });
         await cp(join(chosen, FILES), join(place, FILES), { recursive: true });
@@ -73,24 +74,16 @@ export function createOlderRedis(
   };
 }
 
-async function folderOf({ url }: OwnServer): Promise<string> {
-  const admin = new Redis(url);
-  try {
-    const [, folder = ''] = await admin.config('GET', 'dir');
-    return folder;
-  } finally {
-    admin.disconnect();
-  }
-}
+/** Where the files of a Redis are. */
+export const folderOf = ({ url }: { url: string }): Promise<string> =>
+  withRedis(url, async (admin) => (await admin.config('GET', 'dir'))[1] ?? '');
 
 const HOURS_OLD = 6;
 
-/** Sets the clocks of orders in the files of a Redis back, by one that is started for it. */
-async function age(place: string): Promise<void> {
-  await withOwnRedis(place, async (redis) => {
-    for (const key of await redis.keys('leadgate:{*}:state'))
-      await redis.hincrby(key, 'clock', -HOURS_OLD * 3_600_000_000);
-  });
+/** Turns the clock of each workspace's orders by hours. */
+export async function turnClocks(redis: Redis, hours: number): Promise<void> {
+  for (const key of await redis.keys('leadgate:{*}:state'))
+    await redis.hincrby(key, 'clock', hours * 3_600_000_000);
 }
 
 /** The submissions of all jobs in the files of a Redis, read by one that is started for it. */
@@ -111,11 +104,5 @@ async function waitingIn(place: string): Promise<Submission[]> {
 
 async function withOwnRedis(place: string, use: (redis: Redis) => Promise<void>): Promise<void> {
   const server = await startOwnRedis({ dir: place });
-  const redis = new Redis(server.url);
-  try {
-    await use(redis);
-  } finally {
-    redis.disconnect();
-    await server.stop();
-  }
+  await withRedis(server.url, use).finally(server.stop);
 }

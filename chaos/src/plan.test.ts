@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { FAULT_KINDS, planFaults } from './plan.ts';
+import { FAULT_KINDS } from './faults.ts';
+import { planFaults } from './plan.ts';
 import { createRandom } from './random.ts';
 
 const plan = (seed: number, lengthMs = 600_000) =>

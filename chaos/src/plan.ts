@@ -1,36 +1,5 @@
+import { FAULT_KINDS, type FaultKind } from './faults.ts';
 import type { Random } from './random.ts';
-
-/** What is done to a process or a server, and to which. */
-export const FAULT_KINDS = [
-  'kill receiver',
-  'stop receiver',
-  'freeze receiver',
-  'roll receivers',
-  'kill worker',
-  'stop worker',
-  'freeze worker',
-  'roll workers',
-  'kill deliverer',
-  'stop deliverer',
-  'freeze deliverer',
-  'break endpoint',
-  'kill redis',
-  'stop redis',
-  'freeze redis',
-  'silence redis',
-  'fill redis',
-  'restore redis',
-  'fail over redis',
-  'kill postgres',
-  'stop postgres',
-  'freeze postgres',
-  'silence postgres',
-  'crowd postgres',
-  'cut postgres',
-  'lock postgres',
-  'read-only postgres',
-] as const;
-export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export interface Fault {
   kind: FaultKind;

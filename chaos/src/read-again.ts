@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { ADDRESS_FIELDS, LEAD_FIELDS } from '@leadgate/contract';
+import { leadgate } from '../../scripts/launcher/apps.js';
 import type { System } from './system.ts';
 import type { Random } from './random.ts';
 
-const CLI = fileURLToPath(new URL('../../apps/cli/bin/leadgate.js', import.meta.url));
 const FINISH_WITHIN_MS = 300_000;
 
 const FIELDS = [
@@ -48,17 +46,11 @@ export function startReadingAgain(
     return isDone;
   }
 
-  function run(args: string[], timeout: number, urls: Urls): Promise<boolean> {
-    const env = { ...process.env, ...urls };
-    return new Promise((resolve) => {
-      execFile(
-        process.execPath,
-        [CLI, ...args],
-        { env, cwd: system.folder, timeout, killSignal: 'SIGKILL' },
-        (error) => resolve(error === null),
-      );
-    });
-  }
+  const run = (args: string[], timeout: number, urls: Urls): Promise<boolean> =>
+    leadgate(urls, args, { cwd: system.folder, timeout, killSignal: 'SIGKILL' }).then(
+      () => true,
+      () => false,
+    );
 
   const throughFaults = {
     DATABASE_URL: system.networkOfPostgres.url,

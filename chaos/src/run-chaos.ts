@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { audit, type Audit } from './audit.ts';
 import { type Books, closeBooks } from './books.ts';
 import { inflict, type Span, type Stop } from './faults.ts';
-import { startSystem } from './system.ts';
+import { startSystem, type SystemOptions } from './system.ts';
 import { auditDeliveries, type DeliveryAudit } from './endpoints.ts';
 import { openLedger, readLedger } from './ledger.ts';
 import type { Crash } from './member.ts';
@@ -11,19 +11,13 @@ import { createRandom } from './random.ts';
 import { startReadingAgain } from './read-again.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 
-export interface ChaosOptions {
+export interface ChaosOptions extends SystemOptions {
   lengthMs: number;
   seed: number;
-  receivers: number;
-  workers: number;
-  /** On a Redis Cluster of three masters and three replicas, with three shards. */
-  cluster?: boolean;
   /** Posts a second. */
   rate: number;
   /** Milliseconds from one fault to the next, on average. */
   everyMs: number;
-  /** Milliseconds that a worker which went away keeps its jobs. */
-  jobLockMs: number;
   /** Told of what happens, a line each. */
   say: (line: string) => void;
 }
@@ -54,26 +48,8 @@ const SETTLE_WITHIN_MS = 180_000;
 
 /** The real processes under faults from a seed, and what came of what they had accepted. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const {
-    seed,
-    lengthMs,
-    receivers,
-    workers,
-    cluster = false,
-    rate,
-    everyMs,
-    jobLockMs,
-    say,
-  } = options;
-  const system = await startSystem({
-    receivers,
-    workers,
-    cluster,
-    workspaces: 2,
-    jobLockMs,
-    // The least there is: to be filled.
-    spoolMaxBytes: 2 ** 20,
-  });
+  const { seed, lengthMs, receivers, workers, cluster, rate, everyMs, say } = options;
+  const system = await startSystem(options);
   say(
     `seed ${seed}; ${receivers} receivers, ${workers} workers${cluster ? ', a Redis Cluster' : ''}; logs and ledger in ${system.folder}`,
   );
@@ -102,13 +78,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const settled = quiet && (await system.settle(SETTLE_WITHIN_MS));
     const drainMs = settled ? Date.now() - healed : null;
     await ledger.close();
+    const accepted = await readLedger(path);
     const thrownAway = await system.older.thrownAway();
-    const found = await audit(
-      system.postgres.url,
-      await readLedger(path),
-      traffic.sent,
-      thrownAway,
-    );
+    const found = await audit(system.postgres.url, accepted, traffic.sent, thrownAway);
     if (readAgain.left > 0)
       found.violations.push(`posts of ${readAgain.left} links were not read again to the end`);
     const attemptsSpent = await system.attemptsSpent();
@@ -126,19 +98,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       found.violations.push('the ledger did not miss a row that was deleted');
     clean = settled && found.violations.length === 0;
     return {
-      seed,
-      lengthMs,
-      faults,
-      stops,
-      spans,
-      crashes: system.crashes,
-      traffic,
-      drainMs,
-      audit: found,
-      books,
-      readAgain,
-      deliveries,
-      folder: clean ? null : system.folder,
+      ...{ seed, lengthMs, faults, stops, spans, crashes: system.crashes, traffic, drainMs },
+      ...{ audit: found, books, readAgain, deliveries, folder: clean ? null : system.folder },
     };
   } finally {
     await system.close({ keep: !clean });

@@ -1,11 +1,5 @@
-import {
-  ADDRESS_FIELDS,
-  LEAD_FIELDS,
-  type CustomField,
-  type Lead,
-  type Submission,
-} from '@leadgate/contract';
-import type { LeadState, Provenance, TouchOfSubmission } from '@leadgate/leads';
+import { ADDRESS_FIELDS, LEAD_FIELDS, type CustomField, type Submission } from '@leadgate/contract';
+import type { LeadState, Provenance } from '@leadgate/leads';
 import type pg from 'pg';
 
 /** A workspace as it stands in Postgres. */
@@ -33,11 +27,14 @@ export async function readStored(client: pg.Client, workspaceId: string): Promis
     'SELECT id, name, label, type, options FROM custom_field WHERE workspace_id = $1',
   );
   const submissions = await rowsOf<SubmissionRow>(
-    `SELECT id, lead_id, "order"::float8, stamp::float8, identities, lead, link_id, body
+    `SELECT id, workspace_id AS "workspaceId", link_id AS "linkId", lead_id AS "leadId", identities,
+       "order"::float8, stamp::float8, lead, body
      FROM submission WHERE workspace_id = $1`,
   );
   const leads = await rowsOf<LeadRow>(
-    `SELECT *, to_char(birthday, 'YYYY-MM-DD') AS birthday, creator_order::float8 AS creator_order
+    `SELECT *, to_char(birthday, 'YYYY-MM-DD') AS birthday, merged_into AS "mergedInto",
+       telephone_e164 AS "telephoneE164", first_touch AS "firstTouch", last_touch AS "lastTouch",
+       creator_id AS "creatorId", creator_order::float8 AS "creatorOrder", custom_fields AS "customFields"
      FROM lead WHERE workspace_id = $1`,
   );
   const identities = await rowsOf<{ key: string; lead_id: string }>(
@@ -48,54 +45,31 @@ export async function readStored(client: pg.Client, workspaceId: string): Promis
   );
   return {
     fields: fields.map((field) => ({ ...field, workspaceId, archived: false })),
-    submissions: submissions.map((row) => readSubmission(row, workspaceId)),
-    leads: new Map(
-      leads.map((row) => [row.id, { mergedInto: row.merged_into, state: state(row) }]),
-    ),
+    submissions: submissions.map(({ identities, ...row }) => ({
+      ...row,
+      identities: identities.map(([key, owner]) => ({ key, owner })),
+      ...{ source: 'post', notes: [], bodyType: 'json' },
+    })),
+    leads: new Map(leads.map((row) => [row.id, { mergedInto: row.mergedInto, state: state(row) }])),
     owners: new Map(identities.map(({ key, lead_id }) => [key, lead_id])),
     possibleDuplicates: new Set(pairs.map(({ lead_a, lead_b }) => `${lead_a} ${lead_b}`)),
   };
 }
 
-interface SubmissionRow {
-  id: string;
-  link_id: string;
-  lead_id: string;
-  order: number;
-  stamp: number;
-  identities: [string, string | null][];
-  lead: Lead;
-  body: string;
+interface SubmissionRow extends Omit<Submission, 'identities' | 'source' | 'notes' | 'bodyType'> {
+  identities: [key: string, owner: string | null][];
 }
 
-function readSubmission(row: SubmissionRow, workspaceId: string): Submission {
-  return {
-    id: row.id,
-    workspaceId,
-    linkId: row.link_id,
-    leadId: row.lead_id,
-    identities: row.identities.map(([key, owner]) => ({ key, owner })),
-    order: row.order,
-    stamp: row.stamp,
-    source: 'post',
-    lead: row.lead,
-    notes: [],
-    body: row.body,
-    bodyType: 'json',
-  };
-}
-
-interface LeadRow extends Record<(typeof LEAD_FIELDS)[number], string | null> {
+interface LeadRow
+  extends
+    Record<(typeof LEAD_FIELDS)[number], string | null>,
+    Pick<LeadState, 'telephoneE164' | 'firstTouch' | 'lastTouch' | 'customFields'> {
   id: string;
-  merged_into: string | null;
-  telephone_e164: string | null;
+  mergedInto: string | null;
   address: Record<string, string>;
   provenance: [submissionId: string, stamp: number, order: number, ...paths: string[]][];
-  first_touch: TouchOfSubmission | null;
-  last_touch: TouchOfSubmission | null;
-  creator_id: string | null;
-  creator_order: number | null;
-  custom_fields: LeadState['customFields'];
+  creatorId: string | null;
+  creatorOrder: number | null;
 }
 
 function state(row: LeadRow): LeadState {
@@ -108,17 +82,10 @@ function state(row: LeadRow): LeadState {
   const provenance: Record<string, Provenance> = {};
   for (const [submissionId, stamp, order, ...paths] of row.provenance)
     for (const path of paths) provenance[path] = { submissionId, stamp, order };
+  const { telephoneE164, firstTouch, lastTouch, creatorId, creatorOrder, customFields } = row;
   const creator =
-    row.creator_id === null || row.creator_order === null
+    creatorId === null || creatorOrder === null
       ? null
-      : { submissionId: row.creator_id, order: row.creator_order };
-  return {
-    values,
-    provenance,
-    telephoneE164: row.telephone_e164,
-    firstTouch: row.first_touch,
-    lastTouch: row.last_touch,
-    creator,
-    customFields: row.custom_fields,
-  };
+      : { submissionId: creatorId, order: creatorOrder };
+  return { values, provenance, telephoneE164, firstTouch, lastTouch, creator, customFields };
 }

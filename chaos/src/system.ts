@@ -16,7 +16,6 @@ import {
   openStore,
   type Store,
 } from '@leadgate/store';
-import pg from 'pg';
 import { startOwnCluster } from '../../scripts/servers/own-cluster.js';
 import {
   startOwnPostgres,
@@ -24,8 +23,13 @@ import {
   type OwnServer,
 } from '../../scripts/servers/own-server.js';
 import { endLeftoverServers, makeHome, processLedger } from '../../scripts/servers/private-home.js';
-import { openSilentProxy } from '../../scripts/servers/silent-proxy.js';
-import type { Network, SilentProxy } from '../../scripts/servers/silent-proxy.js';
+import { waitUntil } from '../../scripts/servers/process.js';
+import { withPostgres } from '../../scripts/servers/session.js';
+import {
+  openSilentProxy,
+  type Network,
+  type SilentProxy,
+} from '../../scripts/servers/silent-proxy.js';
 import { SECRETS_KEY, openEndpoint, type Endpoint } from './endpoints.ts';
 import { createOlderRedis, type OlderRedis, type Shard } from './older-redis.ts';
 import { startMember, type Crash, type Member } from './member.ts';
@@ -83,14 +87,15 @@ export interface Redises {
 }
 
 export interface SystemOptions {
-  cluster: boolean;
+  /** On a Redis Cluster of three masters and three replicas, with three shards. */
+  cluster?: boolean;
   receivers: number;
   workers: number;
-  workspaces: number;
   /** Milliseconds that a worker which went away keeps its jobs. */
   jobLockMs: number;
-  spoolMaxBytes: number;
 }
+
+const WORKSPACES = 2;
 
 /** Few enough to use up, more than the workers need. */
 const MAX_CONNECTIONS = 48;
@@ -106,83 +111,67 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     startOwnPostgres({ max_connections: MAX_CONNECTIONS.toString() }),
   ]);
   await migrate(postgres.url, { directory: join(ROOT, 'prisma/migrations') });
-  const targets = await makeTargets(options.workspaces, {
-    redis: redis.url,
-    postgres: postgres.url,
-  });
-
+  const targets = await makeTargets(redis.url, postgres.url);
   const networkOfPostgres = await openSilentProxy(postgres.url);
   const crashes: Crash[] = [];
   const start = (
+    many: number,
     app: 'receiver' | 'worker' | 'deliverer',
-    n: number,
-    env: Record<string, string>,
-  ) =>
-    startMember({
-      app,
-      name: `${app} ${n + 1}`,
-      env: {
-        PATH: process.env.PATH,
-        REDIS_URL: redis.urlOfProcesses,
-        LOG_LEVEL: 'info',
-        ...env,
-      },
-      log: logOf(home.path, `${app} ${n + 1}`),
-      onCrash: (ending) => void crashes.push(ending),
-      onProcess: ledger.add,
-    });
+    own: Record<string, string>,
+  ): Promise<Member[]> => {
+    const env = {
+      PATH: process.env.PATH,
+      REDIS_URL: redis.urlOfProcesses,
+      LOG_LEVEL: 'info',
+      ...own,
+    };
+    return Promise.all(
+      Array.from({ length: many }, (_, n) => {
+        const name = `${app} ${n + 1}`;
+        return startMember({
+          ...{ app, name, env, log: logOf(home.path, name), onProcess: ledger.add },
+          onCrash: (ending) => void crashes.push(ending),
+        });
+      }),
+    );
+  };
   const spools = join(home.path, 'spool');
   mkdirSync(spools);
-  const startAll = (many: number, one: (n: number) => Promise<Member>): Promise<Member[]> =>
-    Promise.all(Array.from({ length: many }, (_, n) => one(n)));
-  const workers = await startAll(options.workers, (n) =>
-    start('worker', n, {
-      DATABASE_URL: networkOfPostgres.url,
-      JOB_LOCK_MS: options.jobLockMs.toString(),
-    }),
-  );
-  const receivers = await startAll(options.receivers, (n) =>
-    start('receiver', n, {
-      SPOOL_DIR: spools,
-      ...(options.cluster && { QUEUE_SHARDS: '3', REDIS_WAIT_REPLICAS: '1' }),
-      SPOOL_MAX_BYTES: options.spoolMaxBytes.toString(),
-      // All senders have one address here.
-      RATE_LIMIT_ADDRESS: '10000000',
-      RATE_LIMIT_LINK: '10000000',
-    }),
-  );
+  const workers = await start(options.workers, 'worker', {
+    DATABASE_URL: networkOfPostgres.url,
+    JOB_LOCK_MS: options.jobLockMs.toString(),
+  });
+  const receivers = await start(options.receivers, 'receiver', {
+    SPOOL_DIR: spools,
+    ...(options.cluster && { QUEUE_SHARDS: '3', REDIS_WAIT_REPLICAS: '1' }),
+    // The least there is: to be filled.
+    SPOOL_MAX_BYTES: (2 ** 20).toString(),
+    // All senders have one address here.
+    RATE_LIMIT_ADDRESS: '10000000',
+    RATE_LIMIT_LINK: '10000000',
+  });
 
   const endpoints = await Promise.all(
     [...new Set(targets.map(({ workspaceId }) => workspaceId))].map((workspaceId, n) =>
       openEndpoint(`endpoint ${n + 1}`, workspaceId, postgres.url),
     ),
   );
-  const deliverers = await startAll(DELIVERERS, (n) =>
-    start('deliverer', n, {
-      DATABASE_URL: networkOfPostgres.url,
-      DATABASE_POOL_SIZE: '2',
-      SECRETS_KEY,
-      DELIVERY_ALLOW_NETWORKS: '127.0.0.0/8',
-      DELIVERY_TIMEOUT_MS: '1000',
-      LANE_LEASE_MS: '2000',
-    }),
-  );
+  const deliverers = await start(DELIVERERS, 'deliverer', {
+    DATABASE_URL: networkOfPostgres.url,
+    DATABASE_POOL_SIZE: '2',
+    SECRETS_KEY,
+    DELIVERY_ALLOW_NETWORKS: '127.0.0.0/8',
+    DELIVERY_TIMEOUT_MS: '1000',
+    LANE_LEASE_MS: '2000',
+  });
 
   const members = [...receivers, ...workers, ...deliverers];
   return {
-    older: createOlderRedis(home.path, redis.shards, startAgain),
-    folder: home.path,
-    redis,
-    postgres,
-    networkOfPostgres,
-    receivers,
-    workers,
-    deliverers,
-    endpoints,
-    targets,
+    ...{ older: createOlderRedis(home.path, redis.shards, startAgain), folder: home.path },
+    ...{ redis, postgres, networkOfPostgres, receivers, workers, deliverers, endpoints, targets },
     crashes,
     attemptsSpent: () => attemptsSpent(home.path, workers),
-    settle: (timeoutMs) => settle(members, { redis: redis.url, postgres: postgres.url }, timeoutMs),
+    settle: (timeoutMs) => settle(members, redis.url, postgres.url, timeoutMs),
     close: async ({ keep }) => {
       await Promise.all(members.map((member) => member.end('SIGKILL')));
       await Promise.all(endpoints.map((endpoint) => endpoint.close()));
@@ -214,21 +203,21 @@ async function startSingle(): Promise<Redises> {
 }
 
 async function startCluster(): Promise<Redises> {
-  const { urls, nodes, masterOf, replicasOf, networksOf, stop } = await startOwnCluster({
-    networks: true,
-  });
-  const url = urls.join(',');
+  const cluster = await startOwnCluster({ networks: true });
+  const { nodes } = cluster;
+  const url = cluster.urls.join(',');
   const shards = () =>
     Promise.all(
       FIRST_SLOTS.map(async (slot): Promise<Shard> => [
-        await masterOf(slot),
-        ...(await replicasOf(slot)),
+        await cluster.masterOf(slot),
+        ...(await cluster.replicasOf(slot)),
       ]),
     );
   const networks = (nth: number) => {
     const node = nodes[nth % nodes.length];
-    return node === undefined ? [] : networksOf(node);
+    return node === undefined ? [] : cluster.networksOf(node);
   };
+  const stop = () => cluster.stop();
   return { url, urlOfProcesses: url, nodes, networks, shards, stop };
 }
 
@@ -253,16 +242,13 @@ const logOf = (folder: string, name: string): string =>
   join(folder, `${name.replace(' ', '-')}.log`);
 
 /** Workspaces with two custom fields and a link each. */
-async function makeTargets(
-  workspaces: number,
-  urls: { redis: string; postgres: string },
-): Promise<Target[]> {
-  const store = openStore({ url: urls.postgres, poolSize: 2 });
-  const redis = connectRedis(urls.redis, { role: 'admin' });
+async function makeTargets(redisUrl: string, databaseUrl: string): Promise<Target[]> {
+  const store = openStore({ url: databaseUrl, poolSize: 2 });
+  const redis = connectRedis(redisUrl, { role: 'admin' });
   await awaitRedis(redis);
   try {
     const targets: Target[] = [];
-    for (let n = 0; n < workspaces; n++) targets.push(...(await openTargets(store, redis, n)));
+    for (let n = 0; n < WORKSPACES; n++) targets.push(...(await openTargets(store, redis, n)));
     return targets;
   } finally {
     await store.close();
@@ -297,20 +283,13 @@ async function openTargets(store: Store, redis: RedisConnection, n: number): Pro
 
 async function settle(
   members: Member[],
-  urls: { redis: string; postgres: string },
+  redisUrl: string,
+  databaseUrl: string,
   timeoutMs: number,
 ): Promise<boolean> {
-  const redis = connectRedis(urls.redis, { role: 'admin' });
-  const deadline = Date.now() + timeoutMs;
-  try {
-    for (;;) {
-      if (await isQuiet(members, redis, urls.postgres).catch(() => false)) return true;
-      if (Date.now() > deadline) return false;
-      await delay(100);
-    }
-  } finally {
-    redis.disconnect();
-  }
+  const redis = connectRedis(redisUrl, { role: 'admin' });
+  const isQuietNow = () => isQuiet(members, redis, databaseUrl).catch(() => false);
+  return waitUntil(isQuietNow, timeoutMs, 100).finally(() => redis.disconnect());
 }
 
 async function isQuiet(
@@ -324,18 +303,13 @@ async function isQuiet(
   return waiting + active + delayed === 0 && (await deliveriesWait(databaseUrl)) === 0;
 }
 
-async function deliveriesWait(databaseUrl: string): Promise<number> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
+const deliveriesWait = (databaseUrl: string): Promise<number> =>
+  withPostgres(databaseUrl, async (client) => {
     const { rows } = await client.query<{ n: number }>(
       'SELECT count(*)::float8 AS n FROM delivery WHERE due_at IS NOT NULL',
     );
     return rows[0]?.n ?? 0;
-  } finally {
-    await client.end();
-  }
-}
+  });
 
 /** A receiver whose spool is not empty says so among its warnings. */
 async function isReady({ url }: Member): Promise<boolean> {

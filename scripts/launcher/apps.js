@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { ROOT } from '../prepare.js';
 import { NODE_OPTIONS } from './node-options.js';
 import {
@@ -71,39 +73,31 @@ export async function launchApp({ app, name = app, log, env, flags = [], from = 
   return { url, process, stop: (timeoutMs) => stopProcess(process, { timeoutMs }) };
 }
 
+/** The command line. */
+export const CLI = join(ROOT, 'apps/cli/bin/leadgate.js');
+
 /**
  * Runs a command of the CLI and returns what it printed as JSON. Its sentence is ours when it fails.
  * @param {NodeJS.ProcessEnv} env besides this process's own
  * @param {string[]} args
- * @param {AbortSignal} [signal] ends it
+ * @param {Pick<import('node:child_process').SpawnOptions, 'cwd' | 'signal' | 'timeout' | 'killSignal'>} [options] what
+ *   ends it, and where it runs if not in the folder of the repository
  * @returns {Promise<unknown>}
  */
-export function leadgate(env, args, signal) {
-  const child = spawn(
-    process.execPath,
-    [join(ROOT, 'apps/cli/bin/leadgate.js'), ...args, '--json'],
-    {
-      cwd: ROOT,
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      ...(signal && { signal }),
-    },
-  );
-  let out = '';
-  let err = '';
-  child.stdout.on('data', (chunk) => {
-    out += String(chunk);
+export async function leadgate(env, args, options) {
+  const child = spawn(process.execPath, [CLI, ...args, '--json'], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...options,
   });
-  child.stderr.on('data', (chunk) => {
-    err += String(chunk);
-  });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (status) => {
-      if (status === 0) resolve(JSON.parse(out));
-      else reject(new StartError(`leadgate ${args.join(' ')} failed: ${err.trim()}`));
-    });
-  });
+  const [out, err, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  if (status === 0) return JSON.parse(out);
+  throw new StartError(`leadgate ${args.join(' ')} failed: ${err.trim()}`);
 }
 
 /** @returns {Promise<Address>} */

@@ -59,7 +59,7 @@ export async function fillDemo(env, endpointUrl, stopping) {
   if (isOff()) return;
   const seed = ['demo', 'seed', '--if-fresh', '--endpoint', endpointUrl];
   try {
-    await leadgate(env, seed, stopping);
+    await leadgate(env, seed, { signal: stopping });
     say('The demo workspace has two weeks of invented leads: npx leadgate demo remove');
   } catch (error) {
     if (stopping.aborted) return;

@@ -33,11 +33,7 @@ export async function openLedger(path, say) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   await endLeftovers(path, say);
   /** @type {Ledger} */
-  const ledger = {
-    owner: recordOf(process.pid),
-    processes: [],
-    folders: [],
-  };
+  const ledger = { owner: recordOf(process.pid), processes: [], folders: [] };
   // Exclusive: of two that start in the same moment, one is told.
   try {
     writeFileSync(path, JSON.stringify(ledger), { mode: 0o600, flag: 'wx' });
@@ -63,9 +59,7 @@ export async function openLedger(path, say) {
     killAll: () => {
       for (const one of ledger.processes) if (isRunning(one)) send(one.pid, 'SIGKILL');
     },
-    close: () => {
-      rmSync(path, { force: true });
-    },
+    close: () => rmSync(path, { force: true }),
   };
 }
 

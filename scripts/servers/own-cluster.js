@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { startOwnRedis } from './own-server.js';
+import { waitUntil } from './process.js';
 import { CLUSTER_BUS } from './redis.js';
 import { openSilentProxy } from './silent-proxy.js';
 
@@ -9,131 +9,184 @@ import { openSilentProxy } from './silent-proxy.js';
 /** @typedef {import('./silent-proxy.js').SilentProxy} SilentProxy */
 /** @typedef {import('./silent-proxy.js').Network} Network */
 
-/**
- * A Redis Cluster of one's own on the loopback interface: to kill, freeze and reshard. It does not
- * outlive the process that started it.
- * @typedef {object} OwnCluster
- * @property {readonly OwnServer[]} nodes masters first, as they were at the start
- * @property {readonly string[]} urls of all nodes, with their password
- * @property {(place: string | number) => Promise<OwnServer>} masterOf who serves a key or slot now, as
- *   the nodes that answer see it
- * @property {(place: string | number) => Promise<OwnServer[]>} replicasOf the other nodes with its data
- * @property {(place: string | number) => Promise<number>} slotOf of a key
- * @property {(slots: readonly number[], to: OwnServer) => Promise<number>} moveSlots moves slots with
- *   their keys to a master, while they are in use; resolves to the number of keys
- * @property {() => Promise<void>} settle waits until every node that runs sees every slot served, and
- *   every replica has what its master has
- * @property {() => Promise<void>} flush removes all keys
- * @property {(node: OwnServer) => readonly Network[]} networksOf what stands between a node and all
- *   others, clients and nodes, and what it fetches from others itself, if it was asked for
- * @property {() => Promise<void>} stop
- */
-
 const SLOTS = 16_384;
 const WITHIN_MS = 30_000;
 const KEYS_AT_ONCE = 100;
+/** Fewer elect none. */
+const MASTERS = 3;
+const REPLICAS = 3;
 
 /**
- * Starts a cluster as in production: AOF always and noeviction, by default three masters with a
- * replica each, and Redis's own rule that all slots are down while one is. It notices a node that is
- * gone after a second, while Redis's default is fifteen.
+ * Starts a cluster as in production: AOF always and noeviction, three masters with a replica each, and
+ * Redis's own rule that all slots are down while one is. It notices a node that is gone after a second,
+ * while Redis's default is fifteen.
  * @param {object} [options]
- * @param {number} [options.masters] three at least: fewer elect nobody
- * @param {number} [options.replicas] in all, dealt out to the masters
  * @param {number} [options.nodeTimeoutMs]
- * @param {Record<string, string>} [options.settings] of redis.conf, over ours
  * @param {boolean} [options.networks] whether each node is reached through networks that can fall silent
- * @returns {Promise<OwnCluster>}
  */
-export async function startOwnCluster({
-  masters = 3,
-  replicas = 3,
-  nodeTimeoutMs = 1_000,
-  settings = {},
-  networks = false,
-} = {}) {
+export async function startOwnCluster({ nodeTimeoutMs = 1_000, networks = false } = {}) {
   const password = randomBytes(18).toString('hex');
   /** @type {Node[]} */
   const nodes = [];
-  const stop = async () => {
-    for (const { admin } of nodes) admin.disconnect();
-    await Promise.all(nodes.map(({ server }) => server.stop()));
-    await Promise.all(nodes.flatMap((node) => node.networks.map((network) => network.close())));
-  };
+  const cluster = new OwnCluster(nodes, password);
   try {
     // One after the other, as each looks for ports that are free.
-    for (let n = 0; n < masters + replicas; n++) nodes.push(await startNode(n));
-    await join(nodes, masters);
+    for (let n = 0; n < MASTERS + REPLICAS; n++)
+      nodes.push(await startNode(n, { password, nodeTimeoutMs, networks }));
+    await join(nodes);
+    await cluster.settle();
+    return cluster;
   } catch (error) {
-    await stop();
+    await cluster.stop();
     throw error;
   }
-  return {
-    nodes: nodes.map(({ server }) => server),
-    urls: nodes.map((node) => node.networks[0]?.url ?? node.server.url),
-    masterOf: async (place) => (await servingOf(nodes, await slotOf(nodes, place))).master,
-    replicasOf: async (place) => (await servingOf(nodes, await slotOf(nodes, place))).replicas,
-    slotOf: (place) => slotOf(nodes, place),
-    moveSlots: async (slots, to) => {
-      let keys = 0;
-      for (const slot of slots) keys += await moveSlot(nodes, slot, to, password);
-      return keys;
-    },
-    settle: () => settle(nodes),
-    networksOf: (server) =>
-      nodes.flatMap(({ server: other, networks: before }) => {
-        const address = addressOf(nodes.findIndex((node) => node.server === server));
-        return before.map((network) => (other === server ? network : network.from(address)));
-      }),
-    flush: async () => {
-      for (const { admin } of await masterNodes(nodes)) await admin.flushall();
-    },
-    stop,
-  };
+}
 
-  /** @param {number} n */
-  async function startNode(n) {
-    /** @type {Record<string, string>} */
-    const own = {
-      // What it connects to tells it from the others by that.
-      ...(networks && { 'bind-source-addr': addressOf(n) }),
-      requirepass: password,
-      masterauth: password,
-      'cluster-enabled': 'yes',
-      'cluster-node-timeout': nodeTimeoutMs.toString(),
-      'repl-timeout': '10',
-      'repl-ping-replica-period': '2',
-      // Who replicates whom stays as it is dealt out.
-      'cluster-allow-replica-migration': 'no',
-      'repl-diskless-sync-delay': '0',
-      ...settings,
-    };
-    const server = await startOwnRedis(own);
-    const admin = new Redis(server.url, {
-      commandTimeout: 2_000,
-      maxRetriesPerRequest: 1,
-      retryStrategy: () => 50,
-      // Its own idea of ready is that of a cluster that is whole.
-      enableReadyCheck: false,
+/**
+ * A Redis Cluster of one's own on the loopback interface: to kill, freeze and reshard. It does not
+ * outlive the process that started it.
+ */
+export class OwnCluster {
+  #nodes;
+  #password;
+
+  /** @param {Node[]} nodes @param {string} password */
+  constructor(nodes, password) {
+    this.#nodes = nodes;
+    this.#password = password;
+  }
+
+  /** Masters first, as they were at the start. */
+  get nodes() {
+    return this.#nodes.map(({ server }) => server);
+  }
+
+  /** Of all nodes, with their password. */
+  get urls() {
+    return this.#nodes.map((node) => node.networks[0]?.url ?? node.server.url);
+  }
+
+  /** Who serves a key or slot now, as the nodes that answer see it. @param {string | number} place */
+  async masterOf(place) {
+    return (await this.#servingOf(place)).master;
+  }
+
+  /** The other nodes with its data. @param {string | number} place */
+  async replicasOf(place) {
+    return (await this.#servingOf(place)).replicas;
+  }
+
+  /** Of a key. @param {string | number} place */
+  async slotOf(place) {
+    if (typeof place === 'number') return place;
+    const [node] = await answering(this.#nodes);
+    return Number(await node?.admin.cluster('KEYSLOT', place));
+  }
+
+  /**
+   * Moves slots with their keys to a master, while they are in use; resolves to the number of keys.
+   * @param {readonly number[]} slots
+   * @param {OwnServer} to
+   */
+  async moveSlots(slots, to) {
+    let keys = 0;
+    for (const slot of slots) keys += await this.#moveSlot(slot, to);
+    return keys;
+  }
+
+  /** Waits until every node that runs sees every slot served, and every replica has what its master has. */
+  async settle() {
+    await eventually('the cluster is whole', async () => {
+      const running = await answering(this.#nodes);
+      const views = await Promise.all(running.map(({ admin }) => viewOf(admin)));
+      const links = await Promise.all(running.map(({ admin }) => replicationInfo(admin)));
+      const [view] = views;
+      return (
+        views.every(({ isOk }) => isOk) &&
+        new Set(views.map(({ shares }) => JSON.stringify(shares))).size === 1 &&
+        new Set(view?.shares.flatMap(({ ports }) => ports)).size === running.length &&
+        links.every(
+          (info) => info.get('role') === 'master' || info.get('master_link_status') === 'up',
+        )
+      );
     });
-    admin.on('error', () => undefined);
-    return { server, admin, networks: networks ? await putNetworksBefore(server, own) : [] };
+  }
 
-    /**
-     * The node says from now on that it is to be found there, after a start as well.
-     * @param {OwnServer} server
-     * @param {Record<string, string>} own
-     */
-    async function putNetworksBefore(server, own) {
-      const bus = new URL(server.url);
-      bus.port = (server.port + CLUSTER_BUS).toString();
-      const both = await Promise.all([openSilentProxy(server.url), openSilentProxy(bus.href)]);
-      for (const [n, name] of ['cluster-announce-port', 'cluster-announce-bus-port'].entries()) {
-        own[name] = String(both[n]?.port);
-        await admin.config('SET', name, own[name]);
-      }
-      return both;
+  /** Removes all keys. */
+  async flush() {
+    for (const { admin } of await masterNodes(this.#nodes)) await admin.flushall();
+  }
+
+  /**
+   * What stands between a node and all others, clients and nodes, and what it fetches from others itself, if it
+   * was asked for.
+   * @param {OwnServer} server
+   * @returns {readonly Network[]}
+   */
+  networksOf(server) {
+    const address = addressOf(this.#nodes.findIndex((node) => node.server === server));
+    return this.#nodes.flatMap(({ server: other, networks }) =>
+      networks.map((network) => (other === server ? network : network.from(address))),
+    );
+  }
+
+  async stop() {
+    for (const { admin } of this.#nodes) admin.disconnect();
+    await Promise.all(this.#nodes.map(({ server }) => server.stop()));
+    await Promise.all(this.#nodes.flatMap(({ networks }) => networks.map((one) => one.close())));
+  }
+
+  /** By the node that has heard of the latest change. @param {string | number} place */
+  async #servingOf(place) {
+    const slot = await this.slotOf(place);
+    const running = await answering(this.#nodes);
+    const views = await Promise.all(running.map(({ admin }) => viewOf(admin)));
+    views.sort((a, b) => b.epoch - a.epoch);
+    const ports = views[0]?.shares.find(({ from, to }) => from <= slot && slot <= to)?.ports ?? [];
+    const [master, ...replicas] = ports.map((port) => {
+      const node = this.#nodes.find((one) => portOf(one) === port);
+      if (node === undefined)
+        throw new Error(`no node of this cluster has port ${port.toString()}`);
+      return node.server;
+    });
+    if (master === undefined) throw new Error(`nobody serves slot ${slot.toString()}`);
+    return { master, replicas };
+  }
+
+  /**
+   * As redis-cli does it: senders are redirected key by key while they move.
+   * @param {number} slot
+   * @param {OwnServer} to
+   */
+  async #moveSlot(slot, to) {
+    const target = this.#nodes.find(({ server }) => server === to);
+    if (target === undefined) throw new Error('it is no node of this cluster');
+    const { master } = await this.#servingOf(slot);
+    const source = this.#nodes.find(({ server }) => server === master) ?? target;
+    if (source === target) return 0;
+    const [sourceId, targetId] = await Promise.all([
+      source.admin.cluster('MYID'),
+      target.admin.cluster('MYID'),
+    ]);
+    await target.admin.cluster('SETSLOT', slot, 'IMPORTING', String(sourceId));
+    await source.admin.cluster('SETSLOT', slot, 'MIGRATING', String(targetId));
+    let moved = 0;
+    for (;;) {
+      const keys = /** @type {string[]} */ (
+        await source.admin.cluster('GETKEYSINSLOT', slot, KEYS_AT_ONCE)
+      );
+      if (keys.length === 0) break;
+      await source.admin.call(
+        ...['MIGRATE', '127.0.0.1', to.port.toString(), '', '0', '2000'],
+        ...['AUTH', this.#password, 'KEYS', ...keys],
+      );
+      moved += keys.length;
     }
+    await target.admin.cluster('SETSLOT', slot, 'NODE', String(targetId));
+    await source.admin.cluster('SETSLOT', slot, 'NODE', String(targetId));
+    for (const { admin } of await masterNodes(this.#nodes))
+      await admin.cluster('SETSLOT', slot, 'NODE', String(targetId));
+    return moved;
   }
 }
 
@@ -146,15 +199,53 @@ const addressOf = (n) => `127.0.1.${(n + 1).toString()}`;
 const portOf = ({ server, networks }) => networks[0]?.port ?? server.port;
 
 /**
- * @param {Node[]} nodes
- * @param {number} masters
+ * @param {number} n
+ * @param {{ password: string, nodeTimeoutMs: number, networks: boolean }} options
+ * @returns {Promise<Node>}
  */
-async function join(nodes, masters) {
+async function startNode(n, { password, nodeTimeoutMs, networks }) {
+  /** @type {Record<string, string>} */
+  const settings = {
+    // What it connects to tells it from the others by that.
+    ...(networks && { 'bind-source-addr': addressOf(n) }),
+    requirepass: password,
+    masterauth: password,
+    'cluster-enabled': 'yes',
+    'cluster-node-timeout': nodeTimeoutMs.toString(),
+    'repl-timeout': '10',
+    'repl-ping-replica-period': '2',
+    // Who replicates whom stays as it is dealt out.
+    'cluster-allow-replica-migration': 'no',
+    'repl-diskless-sync-delay': '0',
+  };
+  const server = await startOwnRedis(settings);
+  const admin = new Redis(server.url, {
+    commandTimeout: 2_000,
+    maxRetriesPerRequest: 1,
+    retryStrategy: () => 50,
+    // Its own idea of ready is that of a cluster that is whole.
+    enableReadyCheck: false,
+  });
+  admin.on('error', () => undefined);
+  if (!networks) return { server, admin, networks: [] };
+  const bus = new URL(server.url);
+  bus.port = (server.port + CLUSTER_BUS).toString();
+  const both = await Promise.all([openSilentProxy(server.url), openSilentProxy(bus.href)]);
+  // It says from now on that it is to be found there, after a start as well.
+  for (const [at, name] of ['cluster-announce-port', 'cluster-announce-bus-port'].entries()) {
+    settings[name] = String(both[at]?.port);
+    await admin.config('SET', name, settings[name]);
+  }
+  return { server, admin, networks: both };
+}
+
+/** @param {Node[]} nodes */
+async function join(nodes) {
   const [first, ...others] = nodes;
   if (first === undefined) return;
   for (const [n, { admin }] of nodes.entries()) {
     await admin.call('CLUSTER', 'SET-CONFIG-EPOCH', (n + 1).toString());
-    if (n < masters) await admin.cluster('ADDSLOTS', ...shareOf(n, masters));
+    if (n < MASTERS) await admin.cluster('ADDSLOTS', ...shareOf(n));
   }
   for (const node of others)
     await first.admin.call(
@@ -165,45 +256,20 @@ async function join(nodes, masters) {
     const known = await Promise.all(nodes.map(({ admin }) => clusterInfo(admin)));
     return known.every((info) => info.get('cluster_known_nodes') === nodes.length.toString());
   });
-  for (const [n, { admin }] of nodes.slice(masters).entries()) {
-    const master = await nodes[n % masters]?.admin.cluster('MYID');
+  for (const [n, { admin }] of nodes.slice(MASTERS).entries()) {
+    const master = await nodes[n]?.admin.cluster('MYID');
     // Gossip may bring the node without its role yet.
     await eventually('a replica finds its master', () =>
-      admin.cluster('REPLICATE', String(master)).then(
-        () => true,
-        () => false,
-      ),
+      admin.cluster('REPLICATE', String(master)).then(() => true),
     );
   }
-  await settle(nodes);
 }
 
-/**
- * @param {number} n
- * @param {number} masters
- */
-function shareOf(n, masters) {
-  const from = Math.floor((n * SLOTS) / masters);
-  const below = Math.floor(((n + 1) * SLOTS) / masters);
+/** @param {number} n of a master */
+function shareOf(n) {
+  const from = Math.floor((n * SLOTS) / MASTERS);
+  const below = Math.floor(((n + 1) * SLOTS) / MASTERS);
   return Array.from({ length: below - from }, (_, i) => from + i);
-}
-
-/** @param {Node[]} nodes */
-async function settle(nodes) {
-  await eventually('the cluster is whole', async () => {
-    const running = await answering(nodes);
-    const views = await Promise.all(running.map(({ admin }) => viewOf(admin)));
-    const links = await Promise.all(running.map(({ admin }) => replicationInfo(admin)));
-    const [view] = views;
-    return (
-      views.every(({ isOk }) => isOk) &&
-      new Set(views.map(({ shares }) => JSON.stringify(shares))).size === 1 &&
-      new Set(view?.shares.flatMap(({ ports }) => ports)).size === running.length &&
-      links.every(
-        (info) => info.get('role') === 'master' || info.get('master_link_status') === 'up',
-      )
-    );
-  });
 }
 
 /**
@@ -225,87 +291,11 @@ async function viewOf(admin) {
   };
 }
 
-/**
- * @param {Node[]} nodes
- * @param {string | number} place
- */
-async function slotOf(nodes, place) {
-  if (typeof place === 'number') return place;
-  const [node] = await answering(nodes);
-  return Number(await node?.admin.cluster('KEYSLOT', place));
-}
-
-/**
- * By the node that has heard of the latest change.
- * @param {Node[]} nodes
- * @param {number} slot
- */
-async function servingOf(nodes, slot) {
-  const views = await Promise.all((await answering(nodes)).map(({ admin }) => viewOf(admin)));
-  views.sort((a, b) => b.epoch - a.epoch);
-  const ports = views[0]?.shares.find(({ from, to }) => from <= slot && slot <= to)?.ports ?? [];
-  const [master, ...replicas] = ports.map((port) => nodeAt(nodes, port).server);
-  if (master === undefined) throw new Error(`nobody serves slot ${slot.toString()}`);
-  return { master, replicas };
-}
-
-/**
- * @param {Node[]} nodes
- * @param {number} port
- */
-function nodeAt(nodes, port) {
-  const node = nodes.find((one) => portOf(one) === port);
-  if (node === undefined) throw new Error(`no node of this cluster has port ${port.toString()}`);
-  return node;
-}
-
 /** @param {Node[]} nodes */
 async function masterNodes(nodes) {
-  const infos = await Promise.all(
-    (await answering(nodes)).map(async (node) => ({
-      node,
-      role: (await replicationInfo(node.admin)).get('role'),
-    })),
-  );
-  return infos.filter(({ role }) => role === 'master').map(({ node }) => node);
-}
-
-/**
- * As redis-cli does it: senders are redirected key by key while they move.
- * @param {Node[]} nodes
- * @param {number} slot
- * @param {OwnServer} to
- * @param {string} password
- */
-async function moveSlot(nodes, slot, to, password) {
-  const target = nodes.find(({ server }) => server === to);
-  if (target === undefined) throw new Error('it is no node of this cluster');
-  const { master } = await servingOf(nodes, slot);
-  const source = nodes.find(({ server }) => server === master) ?? target;
-  if (source === target) return 0;
-  const [sourceId, targetId] = await Promise.all([
-    source.admin.cluster('MYID'),
-    target.admin.cluster('MYID'),
-  ]);
-  await target.admin.cluster('SETSLOT', slot, 'IMPORTING', String(sourceId));
-  await source.admin.cluster('SETSLOT', slot, 'MIGRATING', String(targetId));
-  let moved = 0;
-  for (;;) {
-    const keys = /** @type {string[]} */ (
-      await source.admin.cluster('GETKEYSINSLOT', slot, KEYS_AT_ONCE)
-    );
-    if (keys.length === 0) break;
-    await source.admin.call(
-      ...['MIGRATE', '127.0.0.1', to.port.toString(), '', '0', '2000'],
-      ...['AUTH', password, 'KEYS', ...keys],
-    );
-    moved += keys.length;
-  }
-  await target.admin.cluster('SETSLOT', slot, 'NODE', String(targetId));
-  await source.admin.cluster('SETSLOT', slot, 'NODE', String(targetId));
-  for (const { admin } of await masterNodes(nodes))
-    await admin.cluster('SETSLOT', slot, 'NODE', String(targetId));
-  return moved;
+  const running = await answering(nodes);
+  const infos = await Promise.all(running.map(({ admin }) => replicationInfo(admin)));
+  return running.filter((_, n) => infos[n]?.get('role') === 'master');
 }
 
 /**
@@ -338,10 +328,6 @@ function fieldsOf(text) {
  * @param {() => Promise<boolean>} condition
  */
 async function eventually(what, condition) {
-  const deadline = Date.now() + WITHIN_MS;
-  while (!(await condition().catch(() => false))) {
-    if (Date.now() > deadline)
-      throw new Error(`waited ${(WITHIN_MS / 1_000).toString()} s in vain until ${what}`);
-    await delay(50);
-  }
+  if (!(await waitUntil(() => condition().catch(() => false), WITHIN_MS)))
+    throw new Error(`waited ${(WITHIN_MS / 1_000).toString()} s in vain until ${what}`);
 }

@@ -49,17 +49,9 @@ export function startOwnPostgres(settings = {}, place) {
  * @returns {Promise<OwnServer>}
  */
 async function startOwnServer(start, settings, place) {
-  const home = await makeHome(place);
-  const ledger = await processLedger();
-  const run = () =>
-    start({
-      home: home.path,
-      log: home.log,
-      programs: home.programs,
-      say,
-      settings,
-      onProcess: ledger.add,
-    });
+  const { path, log, programs, remove } = await makeHome(place);
+  const { add: onProcess } = await processLedger();
+  const run = () => start({ home: path, log, programs, say, settings, onProcess });
   let server = await run();
   return {
     get url() {
@@ -84,7 +76,7 @@ async function startOwnServer(start, settings, place) {
       await server.stop();
       // Gone, and not only a zombie.
       await server.process.exited;
-      home.remove();
+      remove();
     },
   };
 }

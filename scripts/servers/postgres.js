@@ -18,19 +18,23 @@ import { StartError, choosePort, startProcess, stopProcess, waitReady } from './
  * @property {(timeoutMs?: number) => Promise<boolean>} stop whether it stopped by itself in time
  */
 
+/**
+ * @typedef {object} ServerOptions
+ * @property {string} home where its data is
+ * @property {string} log
+ * @property {(line: string) => void} say
+ * @property {string} [programs] where fetched or copied programs are kept, when not in the home
+ * @property {Record<string, string>} [settings] of its configuration file, over ours
+ * @property {(process: RunningProcess) => void} [onProcess] called as soon as there is a process
+ */
+
 const DATABASE = 'leadgate';
 const USER = 'leadgate';
 
 /**
  * Starts the Postgres whose data is in the home, making it at the first start: loopback only, a
  * random password (kept in the home, mode 0600), a port that is kept as long as it is free.
- * @param {object} options
- * @param {string} options.home
- * @param {string} options.log
- * @param {(line: string) => void} options.say
- * @param {string} [options.programs] where copied programs are kept, when not in the home
- * @param {Record<string, string>} [options.settings] of postgresql.conf
- * @param {(process: RunningProcess) => void} [options.onProcess] called as soon as there is a process
+ * @param {ServerOptions} options
  * @returns {Promise<PrivateServer>}
  */
 export async function startPostgres({ home, log, say, programs = home, settings = {}, onProcess }) {
@@ -41,12 +45,7 @@ export async function startPostgres({ home, log, say, programs = home, settings 
   const access = rememberedAccess(home);
   if (!existsSync(join(data, 'PG_VERSION')))
     initialise({
-      binaries,
-      place,
-      data,
-      user,
-      password: access.password,
-      log,
+      ...{ binaries, place, data, user, log, password: access.password },
       sync: settings.fsync !== 'off',
     });
   checkVersion(data, binaries.major);

@@ -50,9 +50,7 @@ export async function startProcess({ name, command, args, log, env, cwd, user })
     });
     /** @type {RunningProcess['exited']} */
     const exited = new Promise((resolve) => {
-      child.once('exit', (code, signal) => {
-        resolve({ code, signal });
-      });
+      child.once('exit', (code, signal) => resolve({ code, signal }));
     });
     await new Promise((resolve, reject) => {
       child.once('spawn', resolve);
@@ -80,11 +78,19 @@ export const recordOf = (pid) => ({ pid, startedAt: startOf(pid) ?? '' });
  */
 function startOf(pid) {
   if (process.platform !== 'linux') return startByPs(pid);
+  const fields = statOf(pid);
+  // A zombie is gone.
+  return fields === null || fields[0] === 'Z' ? null : (fields[19] ?? null);
+}
+
+/**
+ * The fields of /proc/<pid>/stat behind the name, which may hold anything; null when there is no such process.
+ * @param {number} pid
+ */
+export function statOf(pid) {
   try {
     const stat = readFileSync(`/proc/${pid.toString()}/stat`, 'utf8');
-    // The name, in parentheses, may hold anything; fields count from behind it. A zombie is gone.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? null : (fields[19] ?? null);
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
     return null;
   }
@@ -138,13 +144,14 @@ export function send(pid, signal) {
 /**
  * @param {() => boolean | Promise<boolean>} condition
  * @param {number} timeoutMs
+ * @param {number} [everyMs]
  * @returns {Promise<boolean>} false when the time is over
  */
-async function waitUntil(condition, timeoutMs) {
+export async function waitUntil(condition, timeoutMs, everyMs = 25) {
   const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {
     if (Date.now() > deadline) return false;
-    await delay(25);
+    await delay(everyMs);
   }
   return true;
 }
@@ -190,14 +197,8 @@ export function endOf(log, lines = 8) {
 export function isPortFree(port, host = '127.0.0.1') {
   return new Promise((resolve) => {
     const probe = createServer();
-    probe.once('error', () => {
-      resolve(false);
-    });
-    probe.listen({ port, host, exclusive: true }, () => {
-      probe.close(() => {
-        resolve(true);
-      });
-    });
+    probe.once('error', () => resolve(false));
+    probe.listen({ port, host, exclusive: true }, () => probe.close(() => resolve(true)));
   });
 }
 

@@ -7,7 +7,6 @@ import { readJson, writePrivateJson } from './place.js';
 import { StartError, choosePort, startProcess, stopProcess, waitReady } from './process.js';
 import { redisProgram } from './redis-program.js';
 
-/** @typedef {import('./process.js').RunningProcess} RunningProcess */
 /** @typedef {import('./postgres.js').PrivateServer} PrivateServer */
 /** @typedef {import('./redis-program.js').RedisProgram} RedisProgram */
 
@@ -18,13 +17,7 @@ export const CLUSTER_BUS = 10_000;
  * Starts the Redis whose data is in the home: every write on disk before it is answered, nothing
  * ever evicted, loopback only, a random password (kept in the home, mode 0600), a port that is kept
  * as long as it is free.
- * @param {object} options
- * @param {string} options.home
- * @param {string} options.log
- * @param {(line: string) => void} options.say
- * @param {string} [options.programs] where a fetched Redis is kept, when not in the home
- * @param {Record<string, string>} [options.settings] of redis.conf, over ours
- * @param {(process: RunningProcess) => void} [options.onProcess] called as soon as there is a process
+ * @param {import('./postgres.js').ServerOptions} options
  * @returns {Promise<PrivateServer>}
  */
 export async function startRedis({ home, log, say, programs = home, settings = {}, onProcess }) {
@@ -93,18 +86,15 @@ function configText(settings) {
  * @param {{ data: string, port: number, home: string }} place
  */
 function containerArguments({ engine, image }, { data, port, home }) {
+  // The files in the home stay ours.
+  const user = `${String(process.getuid?.() ?? 0)}:${String(process.getgid?.() ?? 0)}`;
   const name = `leadgate-redis-${port.toString()}-${basename(home).replace(/[^\w]/g, '')}`;
   spawnSync(engine, ['rm', '--force', name], { stdio: 'ignore' });
   return [
-    ...['run', '--rm', '--name', name, '--user', `${uid()}`],
+    ...['run', '--rm', '--name', name, '--user', user],
     ...['--publish', `127.0.0.1:${port.toString()}:6379`, '--volume', `${data}:/data`],
     ...[image, 'redis-server', '/data/redis.conf'],
   ];
-}
-
-/** The files in the home stay ours. */
-function uid() {
-  return `${String(process.getuid?.() ?? 0)}:${String(process.getgid?.() ?? 0)}`;
 }
 
 /**
@@ -122,15 +112,9 @@ function answers(port, password) {
       socket.destroy();
       resolve(ready);
     };
-    socket.setTimeout(1000, () => {
-      done(false);
-    });
-    socket.once('error', () => {
-      done(false);
-    });
-    socket.once('close', () => {
-      done(false);
-    });
+    socket.setTimeout(1000, () => done(false));
+    socket.once('error', () => done(false));
+    socket.once('close', () => done(false));
     socket.once('connect', () => socket.write(`AUTH ${password}\r\nPING\r\n`));
     socket.on('data', (chunk) => {
       answer += chunk.toString();
