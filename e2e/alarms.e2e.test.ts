@@ -1,13 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { ALARM_KINDS } from '@leadgate/store';
-import { startPostgresServer, startRecordingEndpoint } from '@leadgate/testkit';
-import { afterEach, expect, test, vi } from 'vitest';
+import { forTest, startPostgresServer, startRecordingEndpoint } from '@leadgate/testkit';
+import { expect, test, vi } from 'vitest';
+import { post } from './leads.ts';
 import { startSystem, type System } from './system.ts';
-
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 60_000);
 
 /** An alarm is looked for every 20 seconds, from what was counted a few seconds ago. */
 const SOON = { timeout: 60_000, interval: 500 };
@@ -23,25 +19,21 @@ const sorted = (kinds: Iterable<string>) => [...new Set(kinds)].toSorted();
 const EVERY_KIND = sorted(ALARM_KINDS);
 
 test('an alarm of every kind is at every door while its cause lasts, and at none after', async () => {
-  const postgres = await startPostgresServer();
-  closers.push(() => postgres.stop());
-  const system = await startSystem({ postgres });
-  closers.push(() => system.stop());
+  const postgres = await forTest(startPostgresServer());
+  const system = await forTest(startSystem({ postgres }));
   const { workspace, code: silent, linkId: silentId } = await system.openLink({ label: 'Silent' });
   const more = (label: string) => makeLink(system, workspace, label);
   const drifting = await more('Drifting');
   const refusing = await more('Refusing');
   const missing = await more('Missing');
 
-  const told = await startRecordingEndpoint<{ type: string; data: { kind: string } }>();
-  closers.push(() => told.close());
+  const told = await forTest(startRecordingEndpoint<{ type: string; data: { kind: string } }>());
   const alarmEvents = ['--event', 'alarm.opened', '--event', 'alarm.closed'];
   await system.cli('endpoint', 'create', workspace, 'on-call', told.url, ...alarmEvents);
   let isGone = true;
-  const crm = await startRecordingEndpoint((response) => {
-    response.writeHead(isGone ? 410 : 204).end();
-  });
-  closers.push(() => crm.close());
+  const crm = await forTest(
+    startRecordingEndpoint((response) => response.writeHead(isGone ? 410 : 204).end()),
+  );
   await system.cli('endpoint', 'create', workspace, 'crm', crm.url);
   await system.startDeliverer();
   const console_ = await system.startConsole();
@@ -53,18 +45,16 @@ test('an alarm of every kind is at every door while its cause lasts, and at none
 
   let person = 0;
   /** One by one: a receiver that is asked for more at once than it can do says so. */
-  const post = async (to: string, count: number, change: (body: Body) => object = (one) => one) => {
+  const postMany = async (
+    to: string,
+    count: number,
+    change: (body: Body) => object = (one) => one,
+  ) => {
     const answers = new Set<number>();
     for (let i = 0; i < count; i++) {
       const n = ++person;
       const body = change({ email: `p${n}@x.example`, name: `Person ${n}`, city: 'Recife' });
-      const answer = await fetch(`${system.receivers[0]?.url}/ingest/${to}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      await answer.arrayBuffer();
-      answers.add(answer.status);
+      answers.add((await post(system.receivers[0], to, body)).status);
     }
     return [...answers];
   };
@@ -78,9 +68,9 @@ test('an alarm of every kind is at every door while its cause lasts, and at none
     );
 
   // What each link has had for four weeks; the silent one has had nothing for half an hour.
-  expect(await post(drifting.code, 120)).toEqual([202]);
-  await post(refusing.code, 1);
-  await post(missing.code, 1);
+  expect(await postMany(drifting.code, 120)).toEqual([202]);
+  await postMany(refusing.code, 1);
+  await postMany(missing.code, 1);
   const counted = async (linkId: string) => {
     const [row] = await system.query<{ n: number }>(
       `SELECT coalesce(sum(n), 0)::integer AS n FROM series_minute
@@ -106,15 +96,15 @@ test('an alarm of every kind is at every door while its cause lasts, and at none
   );
 
   // The causes: posts that came, an endpoint that is gone, a row deleted by hand, a queue that stands still.
-  await post(drifting.code, 40, ({ email, ...rest }) => ({ ...rest, e_mail: email }));
-  expect(await post(refusing.code, 25, () => [])).toEqual([422]);
+  await postMany(drifting.code, 40, ({ email, ...rest }) => ({ ...rest, e_mail: email }));
+  expect(await postMany(refusing.code, 25, () => [])).toEqual([422]);
   await system.settle();
   await system.query(
     `CREATE TABLE kept AS SELECT * FROM submission WHERE link_id = '${missing.linkId}'`,
   );
   await system.query(`DELETE FROM submission WHERE link_id = $1`, [missing.linkId]);
   await system.cli('queue', 'pause');
-  await post(missing.code, 1);
+  await postMany(missing.code, 1);
   await ageWaiting(system, 6 * 60_000);
 
   const doors = {
@@ -154,9 +144,9 @@ test('an alarm of every kind is at every door while its cause lasts, and at none
   await system.cli('queue', 'resume');
   isGone = false;
   await system.cli('endpoint', 'resume', 'crm');
-  await post(silent, 1);
-  await post(drifting.code, 60);
-  await post(refusing.code, 60);
+  await postMany(silent, 1);
+  await postMany(drifting.code, 60);
+  await postMany(refusing.code, 60);
   await system.query('INSERT INTO submission SELECT * FROM kept');
   await vi.waitFor(async () => expect(await doors['GET /api/alarms']()).toEqual([]), SOON);
   expect(await atDoors()).toEqual(everywhere([]));
@@ -165,11 +155,11 @@ test('an alarm of every kind is at every door while its cause lasts, and at none
 
   // Without Postgres the log tells what Redis alone does.
   await system.cli('queue', 'pause');
-  await post(missing.code, 1);
+  await postMany(missing.code, 1);
   await postgres.kill();
   const before = system.workers.map((worker) => worker.output().length);
   await ageWaiting(system, 6 * 60_000);
-  await post(refusing.code, 200, () => []);
+  await postMany(refusing.code, 200, () => []);
   const opened = () =>
     system.workers.flatMap((worker, i) =>
       worker

@@ -1,55 +1,22 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pg from 'pg';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { queueCounts } from '@leadgate/queue';
+import { folderForTest, forTest } from '@leadgate/testkit';
+import { lockLeads, post, spoolWarnings, untilKept } from './leads.ts';
 import { openRedisGate, type RedisGate } from './redis-gate.ts';
 import { startSystem, type System, type SystemOptions } from './system.ts';
 
 /** Each test kills in one of the windows of docs/architecture.md, at its very moment. */
 
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 90_000);
+const start = (options: SystemOptions): Promise<System> => forTest(startSystem(options));
 
-async function start(options: SystemOptions): Promise<System> {
-  const system = await startSystem(options);
-  closers.push(() => system.stop());
-  return system;
-}
-
-async function gateOf(system: System): Promise<RedisGate> {
-  const gate = await openRedisGate(system.redisUrl);
-  closers.push(() => gate.close());
-  return gate;
-}
+const gateOf = (system: System): Promise<RedisGate> => forTest(openRedisGate(system.redisUrl));
 
 /** What the queue's keys have in common, and no reservation has. */
 const QUEUE = '{leads-0}';
 const COMPLETION = '{leads-0}:completed';
 
+const KEY = { 'idempotency-key': 'key-1' };
 const ANA = { email: 'ana@example.com', telephone: '11 98765-4321', name: 'Ana' };
-
-async function post(
-  receiver: { url: string } | undefined,
-  code: string,
-  lead: object,
-  key?: string,
-): Promise<{ status: number; leadId: string; submissionId: string | null }> {
-  const response = await fetch(`${receiver?.url}/ingest/${code}`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(key !== undefined && { 'idempotency-key': key }),
-    },
-    body: JSON.stringify(lead),
-    signal: AbortSignal.timeout(10_000),
-  });
-  const { leadId = '' } = (await response.json()) as { leadId?: string };
-  return { status: response.status, leadId, submissionId: response.headers.get('submission-id') };
-}
 
 const stored = async (system: System) => ({
   submissions: await system.query<{ id: string; lead_id: string }>(
@@ -67,7 +34,7 @@ describe('the receiver killed between', () => {
     const gate = await gateOf(system);
     const { url, member } = await system.startReceiver({ REDIS_URL: gate.url });
     const held = gate.holdCommand(QUEUE);
-    const first = post({ url }, code, ANA, 'key-1').catch(() => null);
+    const first = post({ url }, code, ANA, KEY).catch(() => null);
     await held;
     await member.stop('SIGKILL');
     expect(await first).toBeNull();
@@ -76,7 +43,7 @@ describe('the receiver killed between', () => {
 
     const next = await system.startReceiver();
     const other = await post(next, code, { email: ANA.email, city: 'Recife' });
-    const again = await post(next, code, ANA, 'key-1');
+    const again = await post(next, code, ANA, KEY);
     expect([other.status, again.status]).toEqual([202, 202]);
     expect(again.leadId).toBe(other.leadId);
     await system.settle();
@@ -92,14 +59,14 @@ describe('the receiver killed between', () => {
     const gate = await gateOf(system);
     const { url, member } = await system.startReceiver({ REDIS_URL: gate.url });
     const held = gate.holdAnswer(QUEUE);
-    const first = post({ url }, code, ANA, 'key-1').catch(() => null);
+    const first = post({ url }, code, ANA, KEY).catch(() => null);
     await held;
     await expect.poll(async () => (await stored(system)).submissions.length).toBe(1);
     await member.stop('SIGKILL');
     expect(await first).toBeNull();
 
     const next = await system.startReceiver();
-    const again = await post(next, code, ANA, 'key-1');
+    const again = await post(next, code, ANA, KEY);
     expect(again.status).toBe(202);
     await system.settle();
     const { submissions, leads } = await stored(system);
@@ -117,8 +84,8 @@ describe('under its key a post stays what it was judged to be first', () => {
     const system = await start({});
     const { code } = await system.openLink({ guard });
     const [receiver] = system.receivers;
-    const held = await post(receiver, code, QUICK, 'key-1');
-    const again = await post(receiver, code, SLOW, 'key-1');
+    const held = await post(receiver, code, QUICK, KEY);
+    const again = await post(receiver, code, SLOW, KEY);
     expect(again).toEqual(held);
     const taken = await post(receiver, code, SLOW);
     const next = await post(receiver, code, SLOW);
@@ -138,12 +105,12 @@ describe('under its key a post stays what it was judged to be first', () => {
     const gate = await gateOf(system);
     const { url, member } = await system.startReceiver({ REDIS_URL: gate.url });
     const held = gate.holdCommand(QUEUE);
-    const first = post({ url }, code, SLOW, 'key-1').catch(() => null);
+    const first = post({ url }, code, SLOW, KEY).catch(() => null);
     await held;
     await member.stop('SIGKILL');
     await first;
 
-    const again = await post(await system.startReceiver(), code, QUICK, 'key-1');
+    const again = await post(await system.startReceiver(), code, QUICK, KEY);
     await system.settle();
     const { submissions, leads } = await stored(system);
     expect(submissions).toEqual([{ id: again.submissionId, lead_id: again.leadId }]);
@@ -158,13 +125,13 @@ test('a timeout whose command runs after all: the sender hears 503, tries again,
   const gate = await gateOf(system);
   const receiver = await system.startReceiver({ REDIS_URL: gate.url });
   const held = gate.holdCommand(QUEUE);
-  const first = await post(receiver, code, ANA, 'key-1');
+  const first = await post(receiver, code, ANA, KEY);
   expect(first.status).toBe(503);
   (await held).release();
   await expect.poll(async () => (await stored(system)).submissions.length).toBe(1);
 
   await expect
-    .poll(async () => (await post(receiver, code, ANA, 'key-1')).status, { timeout: 10_000 })
+    .poll(async () => (await post(receiver, code, ANA, KEY)).status, { timeout: 10_000 })
     .toBe(202);
   const other = await post(receiver, code, { email: ANA.email });
   await system.settle();
@@ -177,30 +144,20 @@ test('a timeout whose command runs after all, with a spool: 202 at once, and one
   const system = await start({ receivers: 0 });
   const { code } = await system.openLink();
   const gate = await gateOf(system);
-  const spools = await mkdtemp(join(tmpdir(), 'leadgate-test-spool-'));
-  closers.push(() => rm(spools, { recursive: true }));
+  const spools = folderForTest();
   const receiver = await system.startReceiver({ REDIS_URL: gate.url, SPOOL_DIR: spools });
-  await expect
-    .poll(() => readFile(join(spools, 'links.ndjson'), 'utf8').catch(() => ''))
-    .toContain(code);
+  await untilKept(code, spools);
   const held = gate.holdCommand(QUEUE);
-  const first = await post(receiver, code, ANA, 'key-1');
+  const first = await post(receiver, code, ANA, KEY);
   expect(first.status).toBe(202);
   expect((await stored(system)).submissions).toEqual([]);
   (await held).release();
-  await expect.poll(() => isDrained(receiver), { timeout: 15_000 }).toBe(true);
+  await expect.poll(() => spoolWarnings(receiver), { timeout: 15_000 }).toEqual([]);
   await system.settle();
   const { submissions, leads } = await stored(system);
   expect(submissions).toEqual([{ id: first.submissionId, lead_id: first.leadId }]);
   expect(leads).toMatchObject([{ id: first.leadId, name: 'Ana' }]);
 }, 90_000);
-
-async function isDrained(receiver: { url: string }): Promise<boolean> {
-  const { warnings } = (await (await fetch(`${receiver.url}/ready`)).json()) as {
-    warnings: string[];
-  };
-  return !warnings.some((warning) => warning.includes('in the spool'));
-}
 
 describe('the worker killed', () => {
   test('between commit and completion: the job runs again and changes nothing', async () => {
@@ -227,7 +184,7 @@ describe('the worker killed', () => {
     const env = { JOB_LOCK_MS: '1000' };
     const system = await start({ workerEnv: env });
     const { code } = await system.openLink();
-    const blocker = await block(system);
+    const unlock = await lockLeads(system.databaseUrl);
     const { leadId, submissionId } = await post(system.receivers[0], code, ANA);
     for (let kills = 0; kills < 3; kills++) {
       await expect
@@ -238,7 +195,7 @@ describe('the worker killed', () => {
       await system.workers.at(-1)?.stop('SIGKILL');
       await system.startWorker();
     }
-    await blocker.query('ROLLBACK');
+    await unlock();
     await system.settle();
     const { submissions } = await stored(system);
     expect(submissions).toEqual([{ id: submissionId, lead_id: leadId }]);
@@ -252,7 +209,7 @@ describe('the worker killed', () => {
 test('a worker that stalls while another takes its job: both run it, and it is applied once', async () => {
   const system = await start({ workerEnv: { JOB_LOCK_MS: '1000', LOG_LEVEL: 'debug' } });
   const { code } = await system.openLink();
-  const blocker = await block(system);
+  const unlock = await lockLeads(system.databaseUrl);
   const { leadId, submissionId } = await post(system.receivers[0], code, ANA);
   await expect.poll(() => waitingForLock(system), { timeout: 10_000 }).toBe(1);
   const [stalled] = system.workers;
@@ -264,7 +221,7 @@ test('a worker that stalls while another takes its job: both run it, and it is a
         timeout: 15_000,
       })
       .toEqual([1, 1]);
-    await blocker.query('ROLLBACK');
+    await unlock();
     stalled?.send('SIGCONT');
     await system.settle();
     await expect
@@ -284,13 +241,13 @@ describe('the worker stopped by SIGTERM', () => {
   test('while a group runs: takes no other job, commits that one, and ends with 0', async () => {
     const system = await start({ workerEnv: { WORKER_CONCURRENCY: '1' } });
     const { code } = await system.openLink();
-    const blocker = await block(system);
+    const unlock = await lockLeads(system.databaseUrl);
     const running = await post(system.receivers[0], code, ANA);
     await expect.poll(() => waitingForLock(system), { timeout: 10_000 }).toBe(1);
     await post(system.receivers[0], code, { email: 'later@example.com' });
     const stopped = system.workers[0]?.stop('SIGTERM');
     await expect.poll(() => system.workers[0]?.output()).toContain('stopping');
-    await blocker.query('ROLLBACK');
+    await unlock();
     expect(await stopped).toBe(0);
     expect((await stored(system)).submissions.map(({ id }) => id)).toEqual([running.submissionId]);
     expect(await queueCounts(system.redis)).toMatchObject({ waiting: 1, active: 0, failed: 0 });
@@ -299,7 +256,7 @@ describe('the worker stopped by SIGTERM', () => {
   test('twice: ends at once, not with 0, and another worker applies what it had', async () => {
     const system = await start({ workerEnv: { JOB_LOCK_MS: '1000' } });
     const { code } = await system.openLink();
-    const blocker = await block(system);
+    const unlock = await lockLeads(system.databaseUrl);
     const answer = await post(system.receivers[0], code, ANA);
     await expect.poll(() => waitingForLock(system), { timeout: 10_000 }).toBe(1);
     const [worker] = system.workers;
@@ -307,27 +264,16 @@ describe('the worker stopped by SIGTERM', () => {
     await expect.poll(() => worker?.output()).toContain('stopping');
     worker?.send('SIGTERM');
     expect(await stopped).toBe(1);
-    await blocker.query('ROLLBACK');
+    await unlock();
     await system.startWorker();
     await system.settle();
     expect((await stored(system)).submissions.map(({ id }) => id)).toEqual([answer.submissionId]);
   }, 90_000);
 });
 
-/** Leads cannot be written until it is rolled back. */
-async function block(system: System): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: system.databaseUrl, application_name: 'test' });
-  await client.connect();
-  closers.push(() => client.end());
-  await client.query('BEGIN');
-  await client.query('LOCK TABLE lead IN EXCLUSIVE MODE');
-  return client;
-}
-
 const activeJobs = async (system: System) => (await queueCounts(system.redis)).active;
 
-/** How often BullMQ has found the job's worker gone. */
-/** Of the job that a worker has. */
+/** How often BullMQ has found the worker of the job that is active gone. */
 async function stallsOf({ redis }: System): Promise<number> {
   const jobId = await redis.lindex(`leadgate:${QUEUE}:active`, 0);
   return Number(await redis.hget(`leadgate:${QUEUE}:${jobId ?? ''}`, 'stc'));

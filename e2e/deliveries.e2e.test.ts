@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startFakeHubSpot, startRecordingEndpoint } from '@leadgate/testkit';
+import {
+  folderForTest,
+  forTest,
+  startFakeHubSpot,
+  startRecordingEndpoint,
+} from '@leadgate/testkit';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { post } from './leads.ts';
 import { startSystem, type System, type SystemOptions } from './system.ts';
-
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 30_000);
 
 interface Content {
   type: string;
@@ -20,8 +20,7 @@ interface Content {
 /** An endpoint that verifies all that it is sent. */
 async function openEndpoint() {
   let answer: (response: ServerResponse) => void = (response) => response.end();
-  const endpoint = await startRecordingEndpoint<Content>((response) => answer(response));
-  closers.push(() => endpoint.close());
+  const endpoint = await forTest(startRecordingEndpoint<Content>((response) => answer(response)));
   return {
     ...endpoint,
     answerWith: (next: typeof answer) => (answer = next),
@@ -32,20 +31,12 @@ async function openEndpoint() {
   };
 }
 
-const started = async (options: SystemOptions = {}): Promise<System> => {
-  const system = await startSystem(options);
-  closers.push(() => system.stop());
-  return system;
-};
+const started = (options: SystemOptions = {}): Promise<System> => forTest(startSystem(options));
 
-async function post(system: System, code: string, body: object): Promise<string> {
-  const response = await fetch(`${system.receivers[0]?.url}/ingest/${code}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  expect(response.status).toBe(202);
-  return ((await response.json()) as { leadId: string }).leadId;
+async function submit(system: System, code: string, body: object): Promise<string> {
+  const { status, leadId } = await post(system.receivers[0], code, body);
+  expect(status).toBe(202);
+  return leadId;
 }
 
 interface Created {
@@ -64,7 +55,7 @@ test('a posted lead reaches an endpoint, signed; one that was down or whose deli
   expect(await system.cli('endpoint', 'test', name)).toMatchObject({
     ...{ outcome: 'delivered', status: 200 },
   });
-  const leadId = await post(system, code, { email: 'ana@example.com', name: 'Ana' });
+  const leadId = await submit(system, code, { email: 'ana@example.com', name: 'Ana' });
   await vi.waitFor(() => expect(endpoint.messages).toHaveLength(2), 10_000);
   expect(endpoint.messages.map(({ content }) => content.type)).toEqual([
     'endpoint.test',
@@ -74,7 +65,7 @@ test('a posted lead reaches an endpoint, signed; one that was down or whose deli
 
   // Killed before the answer.
   endpoint.answerWith(() => undefined);
-  await post(system, code, { email: 'ana@example.com', name: 'Ana Maria' });
+  await submit(system, code, { email: 'ana@example.com', name: 'Ana Maria' });
   await vi.waitFor(() => expect(endpoint.messages).toHaveLength(3), 10_000);
   await deliverer.stop('SIGKILL');
   endpoint.answerWith((response) => response.end());
@@ -86,7 +77,7 @@ test('a posted lead reaches an endpoint, signed; one that was down or whose deli
 
   // Down, then up.
   await endpoint.close();
-  await post(system, code, { email: 'ana@example.com', name: 'Ana Clara' });
+  await submit(system, code, { email: 'ana@example.com', name: 'Ana Clara' });
   await vi.waitFor(
     async () =>
       expect(
@@ -144,8 +135,8 @@ test('a lead that two requests change at once is told as it stands, a merge name
   );
   await system.startDeliverer();
   const [ana, bia] = await Promise.all([
-    post(system, code, { email: 'ana@example.com', name: 'Ana' }),
-    post(system, code, { email: 'bia@example.com', name: 'Bia' }),
+    submit(system, code, { email: 'ana@example.com', name: 'Ana' }),
+    submit(system, code, { email: 'bia@example.com', name: 'Bia' }),
   ]);
   await system.settle();
   await vi.waitFor(() => expect(endpoint.messages.length).toBeGreaterThanOrEqual(2), 10_000);
@@ -173,12 +164,10 @@ test('a lead that two requests change at once is told as it stands, a merge name
 
 test('whenever a deliverer to HubSpot is killed, each person is one contact in the end, as the lead stands, though what was cut is taken late', async () => {
   const token = 'pat-na1-token-of-the-tests';
-  const folder = mkdtempSync(join(tmpdir(), 'leadgate-token-'));
-  closers.push(async () => rmSync(folder, { recursive: true }));
+  const folder = folderForTest();
   const tokenFile = join(folder, 'token');
   writeFileSync(tokenFile, token);
-  const hub = await startFakeHubSpot(token);
-  closers.push(() => hub.close());
+  const hub = await forTest(startFakeHubSpot(token));
   const system = await started();
   const { workspace, code } = await system.openLink();
   const hubspot = ['--kind', 'hubspot', '--token-file', tokenFile];
@@ -187,7 +176,7 @@ test('whenever a deliverer to HubSpot is killed, each person is one contact in t
 
   const people = Array.from({ length: 6 }, (_, at) => `p${at}@example.com`);
   const tell = async (name: string, whom = people) => {
-    for (const email of whom) await post(system, code, { email, name });
+    for (const email of whom) await submit(system, code, { email, name });
     await system.settle();
   };
   const names = () => hub.properties().map(({ firstname }) => firstname);

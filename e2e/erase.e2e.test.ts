@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readJobData } from '@leadgate/queue';
-import { startRedisServer } from '@leadgate/testkit';
-import { Redis } from 'ioredis';
-import { afterEach, expect, test } from 'vitest';
-import { type Member, startSystem, type System } from './system.ts';
+import { folderForTest, forTest, startRedisServer } from '@leadgate/testkit';
+import type { Redis } from 'ioredis';
+import { expect, test } from 'vitest';
+import { FILES, folderOf } from '../chaos/src/older-redis.ts';
+import { withRedis } from '../scripts/servers/session.js';
+import { post } from './leads.ts';
+import { type Member, type Receiver, startSystem, type System } from './system.ts';
 
 /** In everything that the person sends: nothing else in the world says it. */
 const MARK = 'zqxmarked';
@@ -19,38 +21,12 @@ const CONSENT_KEY = 'a key of the tests, long enough to sign with';
 /** Leads of an export that does not end before it is read: more than sockets hold. */
 const OTHERS = 20_000;
 
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 60_000);
-
 const marked = { email: EMAIL, telephone: PHONE, name: `${MARK} Silva`, city: MARK };
 
-interface Posted {
-  status: number;
-  leadId: string;
-  submissionId: string;
-}
-
-async function post(
-  url: string,
-  body: object | URLSearchParams,
-  headers: Record<string, string> = {},
-): Promise<Posted> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      ...(!(body instanceof URLSearchParams) && { 'content-type': 'application/json' }),
-      referer: `https://lp.example/?email=${EMAIL}`,
-      'user-agent': `${MARK} agent`,
-      ...headers,
-    },
-    body: body instanceof URLSearchParams ? body : JSON.stringify(body),
-  });
-  const { leadId = '' } = (await response.json()) as { leadId?: string };
-  const submissionId = response.headers.get('submission-id') ?? '';
-  return { status: response.status, leadId, submissionId };
-}
+const HEADERS = {
+  referer: `https://lp.example/?email=${EMAIL}`,
+  'user-agent': `${MARK} agent`,
+};
 
 /** What is looked through beside Postgres, and what the console is asked about. */
 interface Where {
@@ -93,8 +69,7 @@ async function search(
   );
   await lookThrough(place?.folder ?? '', look);
 
-  const redis = new Redis(redisUrl);
-  try {
+  await withRedis(redisUrl, async (redis) => {
     for (const key of await redis.keys('*')) {
       look(`key ${key}`, key);
       look(`value of ${key}`, JSON.stringify(await valueOf(redis, key)));
@@ -104,11 +79,8 @@ async function search(
     await expect.poll(rewrites, { timeout: 20_000, interval: 50 }).toBe(false);
     await redis.bgrewriteaof();
     await expect.poll(rewrites, { timeout: 20_000, interval: 50 }).toBe(false);
-    const [, directory = ''] = await redis.config('GET', 'dir');
-    await lookThrough(join(directory, 'appendonlydir'), look);
-  } finally {
-    redis.disconnect();
-  }
+  });
+  await lookThrough(join(await folderOf({ url: redisUrl }), FILES), look);
   for (const folder of folders) await lookThrough(folder, look);
   const { member: console, headers } = console_;
   for (const path of await addressesOf(console_, ids)) {
@@ -172,38 +144,40 @@ async function valueOf(redis: Redis, key: string): Promise<unknown> {
 }
 
 test('a person who came in every way is erased from every store, and nothing brings them back', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'leadgate-test-erase-'));
-  closers.push(() => rm(folder, { recursive: true }));
+  const folder = folderForTest();
   const spools = join(folder, 'spools');
   const ledger = join(folder, 'erasures.jsonl');
   const file = join(folder, 'people.csv');
-  const redis = await startRedisServer({ settings: { rdbcompression: 'no' } });
-  closers.push(() => redis.stop());
+  const redis = await forTest(startRedisServer({ settings: { rdbcompression: 'no' } }));
   const erasures = { ERASURE_KEY, ERASURE_LEDGER: ledger };
-  const system = await startSystem({
-    redis,
-    receiverEnv: { SPOOL_DIR: spools, CONSENT_KEY, QUEUE_SHARDS: '3' },
-    workerEnv: erasures,
-    cliEnv: { ...erasures, CONSENT_KEY, LEADGATE_OPERATOR: 'tests', RECEIVER_URL: 'http://r' },
-  });
-  closers.push(() => system.stop());
+  const system = await forTest(
+    startSystem({
+      redis,
+      receiverEnv: { SPOOL_DIR: spools, CONSENT_KEY, QUEUE_SHARDS: '3' },
+      workerEnv: erasures,
+      cliEnv: { ...erasures, CONSENT_KEY, LEADGATE_OPERATOR: 'tests', RECEIVER_URL: 'http://r' },
+    }),
+  );
   const [receiver] = system.receivers;
   if (receiver === undefined) throw new Error('a receiver was asked for');
   const { code, workspace, workspaceId, linkId } = await system.openLink();
   const guarded = await system.cli<{ codes: { code: string }[] }>(
     ...['link', 'create', workspace, '--label', 'guarded', '--honeypot', 'website'],
   );
-  const link = `${receiver.url}/ingest/${code}`;
-  const key = { 'idempotency-key': 'of the person' };
+  const send = (
+    lead: object,
+    { to = receiver, link = code, key }: { to?: Receiver; link?: string; key?: string } = {},
+  ) => post(to, link, lead, { ...HEADERS, ...(key !== undefined && { 'idempotency-key': key }) });
+  const key = 'of the person';
 
   // Taken, from a form, merged, held, refused.
-  const first = await post(link, { ...marked, consent: { given: true, text: 'Aceito.' } }, key);
-  const form = await post(link, new URLSearchParams({ email: EMAIL, name: `${MARK} form` }));
-  const other = await post(link, { name: MARK, email: `other-${EMAIL}` });
+  const first = await send({ ...marked, consent: { given: true, text: 'Aceito.' } }, { key });
+  const form = await send(new URLSearchParams({ email: EMAIL, name: `${MARK} form` }));
+  const other = await send({ name: MARK, email: `other-${EMAIL}` });
   expect([first.status, form.status, other.status]).toEqual([202, 202, 202]);
   const held = { ...marked, website: 'https://spam.example' };
-  expect((await post(`${receiver.url}/ingest/${guarded.codes[0]?.code}`, held)).status).toBe(202);
-  expect((await post(link, { ...marked, birthday: 'no day' })).status).toBe(422);
+  expect((await send(held, { link: guarded.codes[0]?.code ?? '' })).status).toBe(202);
+  expect((await send({ ...marked, birthday: 'no day' })).status).toBe(422);
   await system.settle();
   await system.cli('lead', 'merge', first.leadId, other.leadId);
   await writeFile(file, `email,name,time\n${EMAIL},${MARK} import,2026-01-02T03:04:05Z\n`);
@@ -224,7 +198,7 @@ test('a person who came in every way is erased from every store, and nothing bri
     `ALTER TABLE lead ADD CONSTRAINT no_poison CHECK (profession IS DISTINCT FROM '${MARK} poison')`,
   );
   const poisons = await Promise.all(
-    [1, 2].map(() => post(link, { ...marked, profession: `${MARK} poison` })),
+    [1, 2].map(() => send({ ...marked, profession: `${MARK} poison` })),
   );
   await expect
     .poll(async () => (await system.cli<unknown[]>('failed', 'list')).length, { timeout: 60_000 })
@@ -234,7 +208,7 @@ test('a person who came in every way is erased from every store, and nothing bri
 
   // In a spool that nobody drains for now.
   await redis.kill('SIGKILL');
-  const spooled = await post(link, { ...marked, city: `${MARK} spooled` });
+  const spooled = await send({ ...marked, city: `${MARK} spooled` });
   expect(spooled.status).toBe(202);
   expect((await withdraw()).status).toBe(200);
   await receiver.member.stop('SIGKILL');
@@ -244,7 +218,7 @@ test('a person who came in every way is erased from every store, and nothing bri
 
   // Waiting, under what nobody knew of the person.
   await system.cli('queue', 'pause');
-  const waits = await post(`${away.url}/ingest/${code}`, { ...marked, email: `new-${EMAIL}` });
+  const waits = await send({ ...marked, email: `new-${EMAIL}` }, { to: away });
   expect(waits.leadId).toBe(first.leadId);
   const { secret } = await system.cli<{ secret: string }>(
     ...['token', 'create', 'tests', '--role', 'administrator'],
@@ -323,10 +297,9 @@ test('a person who came in every way is erased from every store, and nothing bri
   await writeFile(file, `email,name,time\n${EMAIL},${MARK} import,2026-01-02T03:04:05Z\n`);
   await system.cli(...imports);
   await system.cli('replay', '--workspace', workspace);
-  const again = await post(
-    `${old.url}/ingest/${code}`,
+  const again = await send(
     { ...marked, consent: { given: true, text: 'Aceito.' } },
-    key,
+    { to: old, key },
   );
   expect(again).toMatchObject({ status: 202, leadId: first.leadId });
   await system.settle();
@@ -347,7 +320,7 @@ test('a person who came in every way is erased from every store, and nothing bri
   ]);
 
   // And the person may come back.
-  const back = await post(`${old.url}/ingest/${code}`, marked);
+  const back = await send(marked, { to: old });
   await system.settle();
   expect(back.status).toBe(202);
   expect([first, form, other, spooled, waits].map(({ leadId }) => leadId)).not.toContain(

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setLinkState, updateLink, type Store } from '@leadgate/store';
+import { type Answer, post as postTo } from './leads.ts';
 import { startSystem, type System } from './system.ts';
 
 let system: System;
@@ -9,31 +10,14 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => system?.stop());
 
-interface Answer {
-  status: number;
-  leadId: string | undefined;
-  submissionId: string | null;
-}
-
 /** To one of the receivers, in turn. */
-async function post(turn: number, code: string, lead: object, key?: string): Promise<Answer> {
-  const { url } = system.receivers[turn % system.receivers.length] ?? { url: '' };
-  const response = await fetch(`${url}/ingest/${code}`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(key !== undefined && { 'idempotency-key': key }),
-    },
-    body: JSON.stringify(lead),
-  });
-  const { leadId } = (await response.json()) as { leadId?: string };
-  return { status: response.status, leadId, submissionId: response.headers.get('submission-id') };
-}
+const post = (turn: number, code: string, lead: object, headers?: Record<string, string>) =>
+  postTo(system.receivers[turn % system.receivers.length], code, lead, headers);
 
 /** As senders do it: with a key, and again after a 503, which a busy machine is enough for. */
 async function postKeyed(turn: number, code: string, lead: object, key: string): Promise<Answer> {
   for (;;) {
-    const answer = await post(turn, code, lead, key);
+    const answer = await post(turn, code, lead, { 'idempotency-key': key });
     if (answer.status !== 503) return answer;
     await delay(200);
   }

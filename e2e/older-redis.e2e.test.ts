@@ -1,15 +1,12 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startRedisServer } from '@leadgate/testkit';
+import { folderForTest, forTest, startRedisServer } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { FILES, folderOf, turnClocks } from '../chaos/src/older-redis.ts';
+import { withRedis } from '../scripts/servers/session.js';
+import { post as postTo } from './leads.ts';
 import { startSystem, type System } from './system.ts';
-
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 60_000);
 
 /** An operator's ways back to an older state: the files of a backup, or every key of a dump. */
 const WAYS = {
@@ -17,12 +14,8 @@ const WAYS = {
     url: string,
     restart: (between: () => Promise<void>) => Promise<void>,
   ) => {
-    const folder = await mkdtemp(join(tmpdir(), 'leadgate-backup-'));
-    closers.push(() => rm(folder, { recursive: true }));
-    const admin = new Redis(url);
-    const [, directory = ''] = await admin.config('GET', 'dir');
-    admin.disconnect();
-    const [files, backup] = [join(directory, 'appendonlydir'), join(folder, 'backup')];
+    const folder = folderForTest();
+    const [files, backup] = [join(await folderOf({ url }), FILES), join(folder, 'backup')];
     await cp(files, backup, { recursive: true });
     return () =>
       restart(async () => {
@@ -32,7 +25,7 @@ const WAYS = {
   },
   'its keys were put back while it ran': async (url: string) => {
     const admin = new Redis(url);
-    closers.push(() => admin.disconnect());
+    onTestFinished(() => admin.disconnect());
     const dump = await Promise.all(
       (await admin.keys('*')).map(async (key) => [key, await admin.dumpBuffer(key)] as const),
     );
@@ -45,26 +38,13 @@ const WAYS = {
 };
 
 async function post(url: string, code: string, lead: object): Promise<string | null> {
-  const response = await fetch(`${url}/ingest/${code}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(lead),
-  });
-  const { leadId } = (await response.json()) as { leadId?: string };
-  return response.status === 202 ? (leadId ?? null) : null;
+  const { status, leadId } = await postTo({ url }, code, lead);
+  return status === 202 ? leadId : null;
 }
 
 const HOURS_OLD = 6;
 const PEOPLE = 1_000;
 const AT_ONCE = 20;
-
-/** Turns the clock of each workspace's orders by hours. */
-async function turnClocks(url: string, hours: number): Promise<void> {
-  const admin = new Redis(url);
-  for (const key of await admin.keys('leadgate:{*}:state'))
-    await admin.hincrby(key, 'clock', hours * 3_600_000_000);
-  admin.disconnect();
-}
 
 /** The ids of many people, posted to one receiver and the other. */
 async function postPeople(urls: readonly string[], code: string): Promise<string[]> {
@@ -97,11 +77,8 @@ async function startOnOwnRedis(): Promise<{
   system: System;
   redis: Awaited<ReturnType<typeof startRedisServer>>;
 }> {
-  const redis = await startRedisServer();
-  closers.push(redis.stop);
-  const system = await startSystem({ redis, receivers: 2 });
-  closers.push(system.stop);
-  return { system, redis };
+  const redis = await forTest(startRedisServer());
+  return { redis, system: await forTest(startSystem({ redis, receivers: 2 })) };
 }
 
 describe.each(Object.entries(WAYS))('an older Redis: %s', (_way, backUp) => {
@@ -113,13 +90,13 @@ describe.each(Object.entries(WAYS))('an older Redis: %s', (_way, backUp) => {
     await post(second, code, { email: 'bob@example.com' });
     await system.settle();
     // Hours old by the clock of orders, and by thousands of them.
-    await turnClocks(redis.url, -HOURS_OLD);
+    await withRedis(redis.url, (admin) => turnClocks(admin, -HOURS_OLD));
     const bringBack = await backUp(redis.url, async (between) => {
       await redis.kill('SIGTERM');
       await between();
       await redis.restart();
     });
-    await turnClocks(redis.url, HOURS_OLD);
+    await withRedis(redis.url, (admin) => turnClocks(admin, HOURS_OLD));
     const ana = await post(first, code, { email: 'ana@example.com', name: 'Ana' });
     const people = await postPeople([first, second], code);
     await system.settle();

@@ -1,48 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
-import { afterEach, describe, expect, test } from 'vitest';
-import { startPostgresServer, startRedisServer } from '@leadgate/testkit';
+import { describe, expect, test } from 'vitest';
+import { forTest, startPostgresServer, startRedisServer } from '@leadgate/testkit';
 import { queueCounts } from '@leadgate/queue';
+import { lockLeads, post as postTo, storedLeads } from './leads.ts';
 import { startSystem, type System, type SystemOptions } from './system.ts';
 
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 60_000);
+const start = (options: SystemOptions): Promise<System> => forTest(startSystem(options));
 
-async function start(options: SystemOptions): Promise<System> {
-  const system = await startSystem(options);
-  closers.push(() => system.stop());
-  return system;
-}
-
-async function post(
-  system: System,
-  code: string,
-  lead: object,
-  headers: Record<string, string> = {},
-): Promise<{
-  status: number;
-  leadId?: string;
-  submissionId: string | null;
-  retryAfter: string | null;
-  ms: number;
-}> {
+async function post({ receivers }: System, code: string, lead: object, headers = {}) {
   const started = performance.now();
-  const response = await fetch(`${system.receivers[0]?.url}/ingest/${code}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(lead),
-    signal: AbortSignal.timeout(5_000),
-  });
-  const body = (await response.json()) as { leadId?: string };
-  return {
-    status: response.status,
-    ...body,
-    submissionId: response.headers.get('submission-id'),
-    retryAfter: response.headers.get('retry-after'),
-    ms: performance.now() - started,
-  };
+  const answer = await postTo(receivers[0], code, lead, headers, 5_000);
+  return { ...answer, ms: performance.now() - started };
 }
 
 /** Nobody should wait here for jobs of a worker that is gone. */
@@ -53,8 +21,7 @@ const count = async (system: System, table: string): Promise<number> =>
 
 describe('Redis', () => {
   test('killed: the sender hears 503 within a second, and what was accepted is applied after the restart', async () => {
-    const redis = await startRedisServer();
-    closers.push(() => redis.stop());
+    const redis = await forTest(startRedisServer());
     const system = await start({ redis });
     const { code } = await system.openLink();
     const before = await post(system, code, { email: 'before@example.com' });
@@ -81,8 +48,7 @@ describe('Redis', () => {
   }, 60_000);
 
   test('frozen: the sender hears 503 within a second', async () => {
-    const redis = await startRedisServer();
-    closers.push(() => redis.stop());
+    const redis = await forTest(startRedisServer());
     const system = await start({ redis });
     const { code } = await system.openLink();
     process.kill(redis.pid, 'SIGSTOP');
@@ -96,8 +62,7 @@ describe('Redis', () => {
   }, 60_000);
 
   test('emptied: no code is unknown, nobody gets a second lead, and the worker refills it', async () => {
-    const redis = await startRedisServer();
-    closers.push(() => redis.stop());
+    const redis = await forTest(startRedisServer());
     const system = await start({ redis });
     const { code } = await system.openLink();
     const before = await post(system, code, {
@@ -126,8 +91,7 @@ describe('Redis', () => {
 
 describe('Postgres', () => {
   test('stopped: leads are accepted, no attempt is spent, and all are applied when it returns', async () => {
-    const postgres = await startPostgresServer();
-    closers.push(() => postgres.stop());
+    const postgres = await forTest(startPostgresServer());
     const system = await start({ postgres });
     const { code } = await system.openLink();
 
@@ -153,17 +117,13 @@ describe('the worker', () => {
   test('killed before its commit: the job is not finished, and another worker applies it once', async () => {
     const system = await start({ workerEnv: LEASE });
     const { code } = await system.openLink();
-    const blocker = new pg.Client({ connectionString: system.databaseUrl });
-    await blocker.connect();
-    await blocker.query('BEGIN');
-    await blocker.query('LOCK TABLE lead IN EXCLUSIVE MODE');
+    const unlock = await lockLeads(system.databaseUrl);
     const answer = await post(system, code, { email: 'held@example.com' });
     await expect.poll(async () => (await queueCounts(system.redis)).active).toBe(1);
     expect(await count(system, 'submission')).toBe(0);
 
     await system.workers[0]?.stop('SIGKILL');
-    await blocker.query('ROLLBACK');
-    await blocker.end();
+    await unlock();
     expect(await count(system, 'submission')).toBe(0);
 
     await system.startWorker();
@@ -187,7 +147,7 @@ describe('the worker', () => {
         );
         // On a machine that is busy, Redis may be too late for some.
         for (const { status, submissionId, leadId } of answers)
-          if (status === 202) accepted.set(submissionId ?? '', leadId ?? '');
+          if (status === 202) accepted.set(submissionId, leadId);
       }
     })();
     for (const worker of system.workers.slice()) {
@@ -196,10 +156,7 @@ describe('the worker', () => {
     }
     await posting;
     await system.settle(60_000);
-    const rows = await system.query<{ id: string; lead_id: string }>(
-      'SELECT id, lead_id FROM submission',
-    );
-    const stored = new Map(rows.map(({ id, lead_id }) => [id, lead_id]));
+    const stored = await storedLeads(system);
     expect(accepted.size).toBeGreaterThan(0);
     for (const [id, leadId] of accepted) expect(stored.get(id)).toBe(leadId);
     const [{ emails } = { emails: '' }] = await system.query<{ emails: string }>(
@@ -260,17 +217,9 @@ test('two hundred posts of one person at the same moment, from cold: one lead, o
   const system = await start({ receivers: 2, workers: 2 });
   const { code } = await system.openLink();
   const answers = await Promise.all(
-    Array.from({ length: 200 }, async (_, i) => {
-      const response = await fetch(`${system.receivers[i % 2]?.url}/ingest/${code}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({
-          email: 'One@Example.com',
-          telephone: '11 98765-4321',
-          name: `n${i}`,
-        }),
-      });
-      return (await response.json()) as { leadId: string };
+    Array.from({ length: 200 }, (_, i) => {
+      const lead = { email: 'One@Example.com', telephone: '11 98765-4321', name: `n${i}` };
+      return postTo(system.receivers[i % 2], code, lead);
     }),
   );
   const ids = new Set(answers.map(({ leadId }) => leadId));

@@ -1,29 +1,24 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { migrate } from '@leadgate/store';
-import { startPostgresServer } from '@leadgate/testkit';
+import { forTest, startPostgresServer } from '@leadgate/testkit';
 import pg from 'pg';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { post } from './leads.ts';
 import { startSystem } from './system.ts';
 
 const root = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 30_000);
-
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  closers.push(() => client.end());
+  onTestFinished(() => client.end());
   return client;
 }
 
 /** A Postgres with the roles of deploy/postgres, migrated by the owner of the tables. */
 async function withRoles(): Promise<{ owner: string; application: string }> {
-  const server = await startPostgresServer();
-  closers.push(() => server.stop());
+  const server = await forTest(startPostgresServer());
   const superuser = await connect(server.url);
   await superuser.query(await readFile(root('deploy/postgres/roles.sql'), 'utf8'));
   await superuser.query(
@@ -39,19 +34,21 @@ async function withRoles(): Promise<{ owner: string; application: string }> {
 test('a role that owns nothing is enough for the whole system, and may do no more', async () => {
   const { owner, application } = await withRoles();
   const erasures = { ERASURE_KEY: 'a key of the tests, long enough to hash' };
-  const system = await startSystem({
-    ...{ postgres: { url: application, isMigrated: true }, workerEnv: erasures, cliEnv: erasures },
-  });
-  closers.push(() => system.stop());
+  const system = await forTest(
+    startSystem({
+      ...{
+        postgres: { url: application, isMigrated: true },
+        workerEnv: erasures,
+        cliEnv: erasures,
+      },
+    }),
+  );
   await system.cli('workspace', 'create', 'Agency');
   const link = await system.cli<{ codes: { code: string }[] }>('link', 'create', 'Agency');
-  const post = () =>
-    fetch(`${system.receivers[0]?.url}/ingest/${link.codes[0]?.code}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"email":"ana@example.com"}',
-    });
-  await vi.waitFor(async () => expect((await post()).status).toBe(202));
+  const { code = '' } = link.codes[0] ?? {};
+  const statusOfPost = async () =>
+    (await post(system.receivers[0], code, { email: 'ana@example.com' })).status;
+  await vi.waitFor(async () => expect(await statusOfPost()).toBe(202));
   await system.settle();
   expect(await system.query('SELECT email FROM lead')).toEqual([{ email: 'ana@example.com' }]);
   expect(await system.cli('lead', 'changes', 'Agency')).toMatchObject({
@@ -95,5 +92,5 @@ test('a role that owns nothing is enough for the whole system, and may do no mor
 
   await system.cli('workspace', 'remove', 'Agency', '--confirm', 'Agency');
   expect(await system.cli('workspace', 'list')).toEqual([]);
-  await vi.waitFor(async () => expect((await post()).status).toBe(404));
+  await vi.waitFor(async () => expect(await statusOfPost()).toBe(404));
 }, 120_000);

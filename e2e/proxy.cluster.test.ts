@@ -1,20 +1,16 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { forTest } from '@leadgate/testkit';
 import { startProxy } from './proxy.ts';
 import { startSystem } from './system.ts';
 
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 60_000);
-
 async function behindProxy() {
-  const system = await startSystem({ receiverEnv: { TRUST_PROXY: 'uniquelocal,loopback' } });
-  closers.push(() => system.stop());
-  const proxy = await startProxy(system.receivers.map(({ url }) => url));
-  closers.push(() => proxy.stop());
+  const system = await forTest(
+    startSystem({ receiverEnv: { TRUST_PROXY: 'uniquelocal,loopback' } }),
+  );
+  const proxy = await forTest(startProxy(system.receivers.map(({ url }) => url)));
   return { system, proxy, ...(await system.openLink()) };
 }
 
@@ -51,9 +47,8 @@ test('one machine with thousands of idle connections does not shut the intake fo
   const { proxy, code } = await behindProxy();
   const { port } = new URL(proxy.url);
   const idle: Socket[] = [];
-  closers.push(() => {
+  onTestFinished(() => {
     for (const socket of idle) socket.destroy();
-    return Promise.resolve();
   });
   let refused = 0;
   for (let batch = 0; batch < 42; batch++) {

@@ -1,8 +1,9 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startRedisCluster, type OwnCluster } from '@leadgate/testkit';
+import { untilKept } from './leads.ts';
 import { startLoad, type Load } from './steady-load.ts';
 import { startSystem, type Receiver, type System } from './system.ts';
 
@@ -41,9 +42,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   ({ workspaceId, code } = await system.openLink());
-  await expect
-    .poll(() => readFile(join(spools, 'links.ndjson'), 'utf8').catch(() => ''), { timeout: 10_000 })
-    .toContain(code);
+  await untilKept(code, spools, 10_000);
 }, 60_000);
 
 test('a master is killed under load: its replica takes over, and every 202 is applied, once', async () => {

@@ -3,12 +3,14 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { forTest } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { makeHome, say } from '../scripts/servers/private-home.js';
 import { choosePort } from '../scripts/servers/process.js';
 import { redisProgram } from '../scripts/servers/redis-program.js';
+import { post } from './leads.ts';
 import { startSystem } from './system.ts';
 
 const root = (path: string) => new URL(`../${path}`, import.meta.url);
@@ -16,17 +18,12 @@ const compose = parse(readFileSync(root('docker-compose.yml'), 'utf8'), { merge:
   services: { redis: { command: string[] } };
 };
 
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 30_000);
-
 const PASSWORD = 'pa55word';
 
 /** The Redis of docker-compose.yml, by its own command, at other paths and another port. */
 async function composeRedis(): Promise<{ url: string; port: number }> {
   const home = await makeHome();
-  closers.push(() => Promise.resolve(home.remove()));
+  onTestFinished(home.remove);
   const program = redisProgram({ home: home.programs, log: home.log, say });
   if (program.kind === 'container') throw new Error('redis-server is needed as a program');
   const data = join(home.path, 'data');
@@ -52,9 +49,9 @@ async function composeRedis(): Promise<{ url: string; port: number }> {
     stdio: 'ignore',
   });
   const ended = once(child, 'close');
-  closers.push(() => {
+  onTestFinished(async () => {
     child.kill('SIGKILL');
-    return ended;
+    await ended;
   });
   const url = `redis://leadgate:${PASSWORD}@127.0.0.1:${port}`;
   await vi.waitFor(() => withRedis(url, (redis) => redis.ping()), { timeout: 10_000 });
@@ -79,18 +76,16 @@ async function withRedis<Result>(url: string, ask: (redis: Redis) => Promise<Res
 test('the rights that docker-compose.yml gives in Redis are enough for the whole system', async () => {
   const redis = await composeRedis();
   const erasures = { ERASURE_KEY: 'a key of the tests, long enough to hash' };
-  const system = await startSystem({ redis, workerEnv: erasures, cliEnv: erasures });
-  closers.push(() => system.stop());
+  const system = await forTest(startSystem({ redis, workerEnv: erasures, cliEnv: erasures }));
   const workspace = await system.cli<{ id: string }>('workspace', 'create', 'Agency');
   const link = await system.cli<{ codes: { code: string }[] }>('link', 'create', 'Agency');
-  const post = (body: object) =>
-    fetch(`${system.receivers[0]?.url}/ingest/${link.codes[0]?.code}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'idempotency-key': JSON.stringify(body) },
-      body: JSON.stringify(body),
-    });
-  await vi.waitFor(async () => expect((await post({ email: 'ana@example.com' })).status).toBe(202));
-  expect((await post({ email: 'nobody' })).status).toBe(422);
+  const { code = '' } = link.codes[0] ?? {};
+  const statusOf = async (lead: object) => {
+    const key = { 'idempotency-key': JSON.stringify(lead) };
+    return (await post(system.receivers[0], code, lead, key)).status;
+  };
+  await vi.waitFor(async () => expect(await statusOf({ email: 'ana@example.com' })).toBe(202));
+  expect(await statusOf({ email: 'nobody' })).toBe(422);
   await system.settle();
   expect(await system.query('SELECT email FROM lead')).toEqual([{ email: 'ana@example.com' }]);
   await system.cli('queue', 'stats');

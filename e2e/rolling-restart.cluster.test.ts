@@ -1,17 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { folderForTest, forTest } from '@leadgate/testkit';
+import { storedLeads } from './leads.ts';
 import { startProxy } from './proxy.ts';
 import { startLoad } from './steady-load.ts';
-import { startSystem, type System } from './system.ts';
-
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 60_000);
+import { startSystem } from './system.ts';
 
 const compose = parse(readFileSync(new URL('../docker-compose.yml', import.meta.url), 'utf8'), {
   merge: true,
@@ -19,19 +13,17 @@ const compose = parse(readFileSync(new URL('../docker-compose.yml', import.meta.
 const { STOP_DELAY_MS } = compose.services.receiver.environment;
 
 test('every receiver and worker is restarted under load behind the proxy: each post is answered 202 and applied, once', async () => {
-  const spools = await mkdtemp(join(tmpdir(), 'leadgate-test-spool-'));
-  closers.push(() => rm(spools, { recursive: true }));
-  const system = await startSystem({
-    receivers: 2,
-    workers: 3,
-    receiverEnv: { STOP_DELAY_MS, TRUST_PROXY: 'loopback', SPOOL_DIR: spools },
-  });
-  closers.push(() => system.stop());
-  const proxy = await startProxy(system.receivers.map(({ url }) => url));
-  closers.push(() => proxy.stop());
+  const spools = folderForTest();
+  const system = await forTest(
+    startSystem({
+      receivers: 2,
+      workers: 3,
+      receiverEnv: { STOP_DELAY_MS, TRUST_PROXY: 'loopback', SPOOL_DIR: spools },
+    }),
+  );
+  const proxy = await forTest(startProxy(system.receivers.map(({ url }) => url)));
   const { code } = await system.openLink();
-  const load = startLoad(() => [proxy.url], { code, perSecond: 40 });
-  closers.push(() => load.stop());
+  const load = await forTest(startLoad(() => [proxy.url], { code, perSecond: 40 }));
 
   const restartReceivers = async () => {
     for (const [n, receiver] of system.receivers.entries()) {
@@ -48,19 +40,11 @@ test('every receiver and worker is restarted under load behind the proxy: each p
   const { answers, accepted, longestGapMs } = await load.stop();
   expect(Object.keys(answers), `${JSON.stringify(answers)}\n${proxy.output()}`).toEqual(['202']);
   await expect
-    .poll(async () => (await storedIn(system)).size, { timeout: 30_000 })
+    .poll(async () => (await storedLeads(system)).size, { timeout: 30_000 })
     .toBe(accepted.size);
-  expect(await storedIn(system)).toEqual(accepted);
+  expect(await storedLeads(system)).toEqual(accepted);
   console.error(`rolling restart: ${accepted.size} posts, longest gap ${longestGapMs} ms`);
 }, 120_000);
-
-/** Lead ids by submission id. */
-async function storedIn(system: System): Promise<Map<string, string>> {
-  const rows = await system.query<{ id: string; lead_id: string }>(
-    'SELECT id, lead_id FROM submission',
-  );
-  return new Map(rows.map(({ id, lead_id }) => [id, lead_id]));
-}
 
 /** As HAProxy tells its events. */
 const cameBack = (n: number) =>

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startRecordingEndpoint } from '@leadgate/testkit';
+import { folderForTest, forTest, startRecordingEndpoint } from '@leadgate/testkit';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { post } from './leads.ts';
 import { startSystem } from './system.ts';
 
 const OLD = 'the old key of secrets, long enough';
@@ -12,22 +12,14 @@ const BOTH = { SECRETS_KEY: NEW, SECRETS_KEY_BEFORE: OLD };
 /** In every secret that is given. */
 const MARK = 's3cretzqx';
 
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 30_000);
-
 test('secrets go to another key while everything runs, and nothing that is stored shows one', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'leadgate-test-secrets-'));
-  closers.push(() => rm(folder, { recursive: true }));
+  const folder = folderForTest();
   const cliEnv: Record<string, string> = { SECRETS_KEY: OLD };
   const receiverEnv: Record<string, string> = { SECRETS_KEY: OLD, SPOOL_DIR: folder };
-  const system = await startSystem({ cliEnv, receiverEnv });
-  closers.push(() => system.stop());
+  const system = await forTest(startSystem({ cliEnv, receiverEnv }));
   const [receiver] = system.receivers;
   if (receiver === undefined) throw new Error('a receiver was asked for');
-  const endpoint = await startRecordingEndpoint<{ data: { email: string } }>();
-  closers.push(() => endpoint.close());
+  const endpoint = await forTest(startRecordingEndpoint<{ data: { email: string } }>());
   let deliverer = await system.startDeliverer({ SECRETS_KEY: OLD });
 
   const { workspace, code } = await system.openLink();
@@ -47,14 +39,9 @@ test('secrets go to another key while everything runs, and nothing that is store
     ...['--headers-file', headers],
   );
   let sent = 0;
-  const post = async (key = MARK) => {
-    const response = await fetch(`${receiver.url}/ingest/${code}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ email: `p${++sent}@example.com`, google_key: key }),
-    });
-    await response.arrayBuffer();
-    return response.status;
+  const send = async (key = MARK) => {
+    const lead = { email: `p${++sent}@example.com`, google_key: key };
+    return (await post(receiver, code, lead)).status;
   };
   const delivered = async () => {
     const email = `p${sent}@example.com`;
@@ -67,8 +54,8 @@ test('secrets go to another key while everything runs, and nothing that is store
       expect(headers.authorization).toBe(`Bearer ${MARK}`);
     }
   };
-  await vi.waitFor(async () => expect(await post('wrong')).toBe(403));
-  expect(await post()).toBe(202);
+  await vi.waitFor(async () => expect(await send('wrong')).toBe(403));
+  expect(await send()).toBe(202);
   await delivered();
 
   // Who only reads comes first.
@@ -77,7 +64,7 @@ test('secrets go to another key while everything runs, and nothing that is store
     await system.restartReceiver(receiver, keys);
     await deliverer.stop();
     deliverer = await system.startDeliverer(keys);
-    expect([await post(), await post('wrong')]).toEqual([202, 403]);
+    expect([await send(), await send('wrong')]).toEqual([202, 403]);
   };
   await restart(BOTH);
   Object.assign(cliEnv, BOTH);
@@ -92,15 +79,15 @@ test('secrets go to another key while everything runs, and nothing that is store
   const rotating = system.cli<Rotated>('key', 'rotate');
   let isDone = false;
   void rotating.finally(() => (isDone = true));
-  while (!isDone) expect([await post(), await post('wrong')]).toEqual([202, 403]);
+  while (!isDone) expect([await send(), await send('wrong')]).toEqual([202, 403]);
   expect(await rotating).toMatchObject(found([2, 2, 0], [0, 0, 0]));
-  expect(await post()).toBe(202);
+  expect(await send()).toBe(202);
   await delivered();
 
   // The old key is gone for good.
   delete cliEnv['SECRETS_KEY_BEFORE'];
   await restart({ SECRETS_KEY: NEW });
-  expect(await post()).toBe(202);
+  expect(await send()).toBe(202);
   await delivered();
   expect(await system.cli('key', 'rotate')).toMatchObject(found([0, 0, 0], [2, 2, 0]));
 

@@ -1,31 +1,15 @@
-import { afterEach, expect, test, vi } from 'vitest';
-import { startSilentProxy, testDatabase, testRedis } from '@leadgate/testkit';
+import { expect, test, vi } from 'vitest';
+import { forTest, startSilentProxy, testDatabase, testRedis } from '@leadgate/testkit';
+import { post as postTo } from './leads.ts';
 import { startSystem, type System } from './system.ts';
 
 /** From when a new connection gets through. */
 const WITHIN_MS = 15_000;
 
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 60_000);
+const silentProxy = (url: string) => forTest(startSilentProxy(url));
 
-async function silentProxy(url: string) {
-  const proxy = await startSilentProxy(url);
-  closers.push(() => proxy.close());
-  return proxy;
-}
-
-async function post(system: System, code: string, email: string): Promise<number> {
-  const response = await fetch(`${system.receivers[0]?.url}/ingest/${code}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email }),
-    signal: AbortSignal.timeout(5_000),
-  });
-  await response.arrayBuffer();
-  return response.status;
-}
+const post = async ({ receivers }: System, code: string, email: string): Promise<number> =>
+  (await postTo(receivers[0], code, { email }, {}, 5_000)).status;
 
 async function stored({ query }: System, workspaceId: string): Promise<number> {
   const [row] = await query<{ many: number }>(
@@ -39,8 +23,7 @@ test('Redis is gone without a word: soon after it can be reached anew, leads are
   const redis = await testRedis();
   const proxy = await silentProxy(redis.url);
   const env = { REDIS_URL: proxy.url };
-  const system = await startSystem({ redis, receiverEnv: env, workerEnv: env });
-  closers.push(() => system.stop());
+  const system = await forTest(startSystem({ redis, receiverEnv: env, workerEnv: env }));
   const { code, workspaceId } = await system.openLink();
   // A receiver hears of a new link, here through the proxy; until then its code is unknown to it.
   await vi.waitFor(async () => expect(await post(system, code, 'before@example.com')).toBe(202));
@@ -63,11 +46,12 @@ test('Redis is gone without a word: soon after it can be reached anew, leads are
 test('Postgres is gone without a word: soon after it can be reached anew, leads are applied', async () => {
   const database = await testDatabase();
   const proxy = await silentProxy(database.url);
-  const system = await startSystem({
-    postgres: { url: database.url, isMigrated: true },
-    workerEnv: { DATABASE_URL: proxy.url },
-  });
-  closers.push(() => system.stop());
+  const system = await forTest(
+    startSystem({
+      postgres: { url: database.url, isMigrated: true },
+      workerEnv: { DATABASE_URL: proxy.url },
+    }),
+  );
   const { code, workspaceId } = await system.openLink();
   expect(await post(system, code, 'before@example.com')).toBe(202);
   await system.settle();

@@ -1,45 +1,28 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, open, readFile, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openSpool } from '@leadgate/intake';
 import { queueCounts } from '@leadgate/queue';
-import { sampleSubmission, startRedisServer } from '@leadgate/testkit';
+import { folderForTest, forTest, sampleSubmission, startRedisServer } from '@leadgate/testkit';
+import { type Answer, post, spoolWarnings, untilKept, warningsOf } from './leads.ts';
 import { startSystem, type System } from './system.ts';
 
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 60_000);
-
-interface Promised {
-  submissionId: string;
-  leadId: string;
-}
+type Promised = Pick<Answer, 'submissionId' | 'leadId'>;
 
 /** Posts leads of `who` one after the other, again after a 503, until each is answered 202. */
-async function postAll(receiver: string, code: string, who: string[]): Promise<Promised[]> {
+async function postAll(url: string, code: string, who: string[]): Promise<Promised[]> {
   const promised: Promised[] = [];
-  for (const name of who) {
-    const post = () =>
-      fetch(`${receiver}/ingest/${code}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ email: `${name}@example.com`, name }),
-      });
+  for (const name of who)
     // A disk may be too busy to answer in time, and a receiver may not have put on it what the other has.
-    const response = await vi.waitFor(
+    await vi.waitFor(
       async () => {
-        const answer = await post();
+        const answer = await post({ url }, code, { email: `${name}@example.com`, name });
         expect(answer.status).toBe(202);
-        return answer;
+        promised.push(answer);
       },
       { timeout: 10_000, interval: 100 },
     );
-    const { leadId } = (await response.json()) as { leadId: string };
-    promised.push({ submissionId: response.headers.get('submission-id') ?? '', leadId });
-  }
   return promised;
 }
 
@@ -67,20 +50,17 @@ async function expectKept(system: System, promised: Promised[]): Promise<void> {
 }
 
 test('receivers that share a SPOOL_DIR are killed with leads in it: all are applied, once, under the ids that were answered', async () => {
-  const spools = await mkdtemp(join(tmpdir(), 'leadgate-test-spool-'));
-  closers.push(() => rm(spools, { recursive: true }));
-  const redis = await startRedisServer();
-  closers.push(() => redis.stop());
-  const system = await startSystem({ redis, receivers: 2, receiverEnv: { SPOOL_DIR: spools } });
-  closers.push(() => system.stop());
+  const spools = folderForTest();
+  const redis = await forTest(startRedisServer());
+  const system = await forTest(
+    startSystem({ redis, receivers: 2, receiverEnv: { SPOOL_DIR: spools } }),
+  );
   const [one, other] = system.receivers;
   if (one === undefined || other === undefined) throw new Error('two receivers were asked for');
   const { code } = await system.openLink();
   const promised = await postAll(one.url, code, ['ana', 'bia']);
   await system.settle();
-  await expect
-    .poll(() => readFile(join(spools, 'links.ndjson'), 'utf8').catch(() => ''))
-    .toContain(code);
+  await untilKept(code, spools);
 
   await redis.kill('SIGKILL');
   // Known ones, new ones, and one person to both.
@@ -97,16 +77,7 @@ test('receivers that share a SPOOL_DIR are killed with leads in it: all are appl
   const fourth = await system.startReceiver();
 
   await redis.restart();
-  await expect
-    .poll(
-      async () => {
-        const ready = await fetch(`${fourth.url}/ready`);
-        const { warnings } = (await ready.json()) as { warnings: string[] };
-        return warnings.filter((warning) => warning.includes('in the spool'));
-      },
-      { timeout: 20_000, interval: 50 },
-    )
-    .toEqual([]);
+  await expect.poll(() => spoolWarnings(fourth), { timeout: 20_000, interval: 50 }).toEqual([]);
   await system.settle();
   await expectKept(system, promised);
   const [{ count } = { count: '' }] = await system.query<{ count: string }>(
@@ -120,20 +91,15 @@ test('receivers that share a SPOOL_DIR are killed with leads in it: all are appl
 }, 120_000);
 
 test('a receiver that is told to stop while Redis is away ends cleanly, in time, and keeps its spool', async () => {
-  const spools = await mkdtemp(join(tmpdir(), 'leadgate-test-spool-'));
-  closers.push(() => rm(spools, { recursive: true }));
-  const redis = await startRedisServer();
-  closers.push(() => redis.stop());
-  const system = await startSystem({ redis, receiverEnv: { SPOOL_DIR: spools } });
-  closers.push(() => system.stop());
+  const spools = folderForTest();
+  const redis = await forTest(startRedisServer());
+  const system = await forTest(startSystem({ redis, receiverEnv: { SPOOL_DIR: spools } }));
   const [receiver] = system.receivers;
   if (receiver === undefined) throw new Error('a receiver was asked for');
   const { code } = await system.openLink();
-  await expect
-    .poll(() => readFile(join(spools, 'links.ndjson'), 'utf8').catch(() => ''))
-    .toContain(code);
+  await untilKept(code, spools);
   await redis.kill('SIGSTOP');
-  closers.push(() => redis.kill('SIGCONT'));
+  onTestFinished(() => redis.kill('SIGCONT'));
   const promised = await postAll(receiver.url, code, people(8, 'x'));
   const start = performance.now();
   expect(await receiver.member.stop('SIGTERM'), receiver.member.output()).toBe(0);
@@ -148,10 +114,8 @@ test('a receiver that is told to stop while Redis is away ends cleanly, in time,
 }, 120_000);
 
 test('a large damaged spool keeps no receiver from starting, in a small heap: it listens, and all that is whole is drained', async () => {
-  const spools = await mkdtemp(join(tmpdir(), 'leadgate-test-spool-'));
-  closers.push(() => rm(spools, { recursive: true }));
-  const system = await startSystem({ receivers: 0, workers: 0 });
-  closers.push(() => system.stop());
+  const spools = folderForTest();
+  const system = await forTest(startSystem({ receivers: 0, workers: 0 }));
   const { workspaceId } = await system.openLink();
   const ignore = () => undefined;
   const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
@@ -180,10 +144,7 @@ test('a large damaged spool keeps no receiver from starting, in a small heap: it
     // Node 24 gives young objects 192 MB, and collects all the time to keep that within 96.
     NODE_OPTIONS: '--max-semi-space-size=16 --max-old-space-size=96',
   });
-  const warnings = async () => {
-    const ready = await fetch(`${receiver.url}/ready`);
-    return ((await ready.json()) as { warnings: string[] }).warnings.join();
-  };
+  const warnings = async () => (await warningsOf(receiver)).join();
   const WAITING = /\d+ leads are in the spool/;
   // It answers before it has drained.
   expect(await warnings()).toMatch(WAITING);

@@ -1,8 +1,8 @@
-import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queueCounts } from '@leadgate/queue';
 import { startPostgresServer, startRedisServer, type OwnServer } from '@leadgate/testkit';
 import { signalAll } from '../chaos/src/faults.ts';
+import { lockLeads, post } from './leads.ts';
 import { startSystem, type System } from './system.ts';
 
 const SHUTDOWN_TIMEOUT_MS = 1_000;
@@ -38,8 +38,8 @@ test.each([
 ])(
   '%s: a receiver and a worker that holds jobs stop in bounded time, with 0, and nothing is lost',
   async (_, begin, end) => {
-    const unblock = await block();
-    const accepted = await post(20);
+    const unlock = await lockLeads(postgres.url);
+    const accepted = await postMany(20);
     await expect
       .poll(async () => (await queueCounts(system.redis)).active, { timeout: 10_000 })
       .toBeGreaterThan(0);
@@ -51,7 +51,7 @@ test.each([
     ]);
     const took = performance.now() - start;
     await end();
-    await unblock();
+    await unlock();
     expect(stopped, system.workers[0]?.output()).toEqual([0, 0]);
     expect(took).toBeLessThan(STOPS_WITHIN_MS);
     system.receivers.pop();
@@ -67,28 +67,11 @@ test.each([
   90_000,
 );
 
-/** Leads cannot be written until what is returned is called, or Postgres has ended the session. */
-async function block(): Promise<() => Promise<void>> {
-  const client = new pg.Client({ connectionString: postgres.url });
-  client.on('error', () => undefined);
-  await client.connect();
-  await client.query('BEGIN');
-  await client.query('LOCK TABLE lead IN EXCLUSIVE MODE');
-  return () => client.end().catch(() => undefined);
-}
-
-async function post(many: number): Promise<string[]> {
-  const url = `${system.receivers[0]?.url}/ingest/${code}`;
+async function postMany(many: number): Promise<string[]> {
   const answers = await Promise.all(
     Array.from({ length: many }, () =>
-      fetch(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ email: `held-${posts++}@example.com` }),
-      }),
+      post(system.receivers[0], code, { email: `held-${posts++}@example.com` }),
     ),
   );
-  return answers.flatMap(({ status, headers }) =>
-    status === 202 ? [headers.get('submission-id') ?? ''] : [],
-  );
+  return answers.flatMap(({ status, submissionId }) => (status === 202 ? [submissionId] : []));
 }

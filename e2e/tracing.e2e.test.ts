@@ -1,15 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { startRecordingEndpoint } from '@leadgate/testkit';
+import { forTest, startRecordingEndpoint } from '@leadgate/testkit';
 import protobuf from 'protobufjs';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { post } from './leads.ts';
 import { startSystem } from './system.ts';
-
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-}, 30_000);
 
 /** What is read here of github.com/open-telemetry/opentelemetry-proto, by its numbers: the rest is skipped. */
 const REQUEST = protobuf
@@ -80,7 +76,7 @@ async function startCollector() {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  closers.push(async () => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   return { url: `http://127.0.0.1:${port}`, bodies, spans };
 }
 
@@ -97,35 +93,26 @@ test('a post is one trace from the receiver to the commit and the delivery, with
     OTEL_BSP_SCHEDULE_DELAY: '100',
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
   };
-  const system = await startSystem({ receiverEnv: tracing, workerEnv: tracing });
-  closers.push(() => system.stop());
+  const system = await forTest(startSystem({ receiverEnv: tracing, workerEnv: tracing }));
   const { workspace, code } = await system.openLink();
-  const endpoint = await startRecordingEndpoint();
-  closers.push(() => endpoint.close());
+  const endpoint = await forTest(startRecordingEndpoint());
   await system.cli('endpoint', 'create', workspace, 'crm', endpoint.url);
   await system.startDeliverer(tracing);
 
   // Many at once, so that groups have several members.
   const POSTS = 20;
-  const url = `${system.receivers[0]?.url}/ingest/${code}?email=${MARK}@x.example`;
+  const headers = {
+    'user-agent': `${MARK} agent`,
+    referer: `https://lp.example/?email=${MARK}@x.example`,
+    // A stranger's: it decides on no trace here.
+    traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00',
+  };
   const answers = await Promise.all(
-    Array.from({ length: POSTS }, (_, n) =>
-      fetch(url, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'user-agent': `${MARK} agent`,
-          referer: `https://lp.example/?email=${MARK}@x.example`,
-          // A stranger's: it decides on no trace here.
-          traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00',
-        },
-        body: JSON.stringify({
-          email: `${MARK}${n}@x.example`,
-          telephone: `55119876500${10 + n}`,
-          name: `${MARK} ${n}`,
-        }),
-      }),
-    ),
+    Array.from({ length: POSTS }, (_, n) => {
+      const email = `${MARK}${n}@x.example`;
+      const lead = { email, telephone: `55119876500${10 + n}`, name: `${MARK} ${n}` };
+      return post(system.receivers[0], `${code}?email=${MARK}@x.example`, lead, headers);
+    }),
   );
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
   await vi.waitFor(() => expect(endpoint.messages).toHaveLength(POSTS), 20_000);

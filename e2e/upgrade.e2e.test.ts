@@ -1,22 +1,17 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { queueCounts } from '@leadgate/queue';
-import { afterEach, expect, test } from 'vitest';
+import { folderForTest, forTest } from '@leadgate/testkit';
+import { expect, test } from 'vitest';
+import { storedLeads } from './leads.ts';
 import { startLoad } from './steady-load.ts';
 import { startSystem } from './system.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
-});
-
 /** A build that differs in one thing: its payloads are of the next version, and it reads this one too. */
 function buildNextRelease(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'leadgate-next-'));
-  closers.push(() => rmSync(folder, { recursive: true }));
+  const folder = folderForTest();
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   // A receiver's build has only what writes.
@@ -36,8 +31,7 @@ function buildNextRelease(): string {
 
 test('an upgrade under load that begins with the receivers: the older worker leaves what it cannot read and says so; nothing is lost and nothing fails', async () => {
   const next = buildNextRelease();
-  const system = await startSystem();
-  closers.push(() => system.stop());
+  const system = await forTest(startSystem());
   const [older] = system.workers;
   const { code } = await system.openLink();
   let urls = system.receivers.map(({ url }) => url);
@@ -68,10 +62,7 @@ test('an upgrade under load that begins with the receivers: the older worker lea
   expect(await older?.stop()).toBe(0);
   const { accepted } = await load.stop();
   await system.settle();
-  const stored = await system.query<{ id: string; lead_id: string }>(
-    'SELECT id, lead_id FROM submission',
-  );
-  const leadOf = new Map(stored.map(({ id, lead_id }) => [id, lead_id]));
-  expect([...accepted].filter(([id, leadId]) => leadOf.get(id) !== leadId)).toEqual([]);
+  const stored = await storedLeads(system);
+  expect([...accepted].filter(([id, leadId]) => stored.get(id) !== leadId)).toEqual([]);
   expect(await queueCounts(system.redis)).toMatchObject({ failed: 0 });
 }, 120_000);

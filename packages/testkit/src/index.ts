@@ -1,5 +1,6 @@
 export { excelFile, type ExcelParts } from './excel-file.ts';
 export { startFakeHubSpot } from './fake-hubspot.ts';
+export { folderForTest, forTest } from './for-test.ts';
 export {
   type OwnCluster,
   type OwnServer,

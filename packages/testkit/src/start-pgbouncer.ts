@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
+import { choosePort } from '../../../scripts/servers/process.js';
+import { withPostgres } from '../../../scripts/servers/session.js';
 
 /** Debian's `nobody`: PgBouncer refuses to run as root. */
 const NOBODY = 65_534;
@@ -20,7 +20,7 @@ export async function startPgbouncer(
   const { hostname, port, username, password } = new URL(serverUrl);
   const folder = mkdtempSync(join(tmpdir(), 'leadgate-pgbouncer-'));
   chmodSync(folder, 0o755);
-  const listenPort = await freePort();
+  const listenPort = await choosePort(undefined);
   const file = join(folder, 'pgbouncer.ini');
   const login = `user=${username || 'postgres'}${password ? ` password=${password}` : ''}`;
   writeFileSync(
@@ -65,24 +65,8 @@ max_client_conn = 1000
   }
 }
 
-async function answers(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    await client.query('SELECT 1');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
+const answers = (url: string): Promise<boolean> =>
+  withPostgres(url, (client) => client.query('SELECT 1')).then(
+    () => true,
+    () => false,
+  );

@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { migrate } from '@leadgate/store';
-import pg from 'pg';
+import type pg from 'pg';
+import { withPostgres } from '../../../scripts/servers/session.js';
 import { databaseUrl } from './test-database.ts';
 
 /** When a test's database was made, milliseconds since 1970, by its name. */
@@ -25,10 +26,7 @@ const LEFTOVER_AGE_MS = 60 * 60 * 1000;
  */
 export async function makeTemplate(adminUrl: string): Promise<string> {
   const name = `leadgate_template_${migrationsHash()}`;
-
-  const admin = new pg.Client({ connectionString: adminUrl });
-  await admin.connect();
-  try {
+  await withPostgres(adminUrl, async (admin) => {
     await admin.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
     await dropLeftovers(admin);
     if (!(await exists(admin, name))) {
@@ -39,9 +37,7 @@ export async function makeTemplate(adminUrl: string): Promise<string> {
       await migrate(databaseUrl(adminUrl, unfinished), { directory: migrations });
       await admin.query(`ALTER DATABASE ${unfinished} RENAME TO ${name}`);
     }
-  } finally {
-    await admin.end();
-  }
+  });
   return name;
 }
 

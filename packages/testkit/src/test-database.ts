@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import { expect, inject, vi } from 'vitest';
+import { withPostgres } from '../../../scripts/servers/session.js';
 
 /** The same server's URL with another database. */
 export function databaseUrl(url: string, database: string): string {
@@ -9,26 +10,22 @@ export function databaseUrl(url: string, database: string): string {
   return other.href;
 }
 
-/** The name of a test's database. It carries the time, by which the next run knows what nobody dropped. */
-function testDatabaseName(random: string): string {
-  return `leadgate_test_${Date.now().toString()}_${random}`;
-}
-
 /**
  * A fresh, migrated database of one's own, cloned from the run's template (about 50 ms). `drop` ends
  * whatever is still connected to it.
  */
 export async function testDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
-  const admin = inject('databaseUrl');
-  const name = testDatabaseName(randomBytes(6).toString('hex'));
+  const execute = async (statement: string) => {
+    await withPostgres(inject('databaseUrl'), (admin) => admin.query(statement));
+  };
+  // It carries the time, by which the next run knows what nobody dropped.
+  const name = `leadgate_test_${Date.now()}_${randomBytes(6).toString('hex')}`;
   // Files as they are, and not each page by way of the WAL: half the CPU, making and dropping it.
-  await execute(
-    admin,
-    `CREATE DATABASE ${name} TEMPLATE ${inject('templateDatabase')} STRATEGY file_copy`,
-  );
+  const template = inject('templateDatabase');
+  await execute(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
   return {
     url: databaseUrl(inject('storeUrl'), name),
-    drop: () => execute(admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    drop: () => execute(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   };
 }
 
@@ -48,14 +45,4 @@ export async function untilBlocked(client: pg.Client, sessions = 1): Promise<voi
     },
     { timeout: 5_000, interval: 10 },
   );
-}
-
-async function execute(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }

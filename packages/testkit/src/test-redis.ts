@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { inject } from 'vitest';
+import { withRedis } from '../../../scripts/servers/session.js';
 
 /** In database 0, which no test is given: who holds which database. */
 const CLAIMS = 'leadgate-testkit:claims';
@@ -125,13 +126,4 @@ async function countDatabases(redis: Redis): Promise<number> {
     .then((reply) => Number(reply[1]))
     .catch(() => 16);
   return Number.isInteger(databases) ? databases : 16;
-}
-
-async function withRedis<T>(url: string, use: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(url);
-  try {
-    return await use(redis);
-  } finally {
-    redis.disconnect();
-  }
 }

@@ -1,16 +1,14 @@
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import { expect, test } from 'vitest';
+import { withPostgres } from '../../../scripts/servers/session.js';
 import { testDatabase } from './test-database.ts';
 import { testRedis } from './test-redis.ts';
 
 test('two databases of one process are apart, migrated and empty', async () => {
   const [a, b] = await Promise.all([testDatabase(), testDatabase()]);
   expect(a.url).not.toBe(b.url);
-  const client = new pg.Client({ connectionString: a.url });
-  await client.connect();
-  expect((await client.query('SELECT * FROM lead')).rowCount).toBe(0);
-  await client.end();
+  const leads = await withPostgres(a.url, (client) => client.query('SELECT * FROM lead'));
+  expect(leads.rowCount).toBe(0);
   await Promise.all([a.drop(), b.drop()]);
 });
 
