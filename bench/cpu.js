@@ -1,45 +1,29 @@
 import { readFileSync, readdirSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { statOf } from '../scripts/servers/process.js';
+import { spread } from './figures.js';
 
 /** Clock ticks of /proc a second, on every Linux that Node runs on. */
 const TICKS = 100;
 
-/**
- * @typedef {object} ProcessTimes
- * @property {number} parent
- * @property {number} own seconds
- * @property {number} reaped seconds of children that have ended
- */
+const CORES = cpus().length;
 
-/**
- * @param {number | string} pid
- * @returns {ProcessTimes | null}
- */
-function timesOf(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid.toString()}/stat`, 'utf8');
-    // Fields count from behind the name, which may hold anything.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const ticks = (/** @type {number} */ at) => Number(fields[at]) / TICKS;
-    return { parent: Number(fields[1]), own: ticks(11) + ticks(12), reaped: ticks(13) + ticks(14) };
-  } catch {
-    return null;
-  }
-}
+/** @typedef {ReturnType<ReturnType<typeof countCpu>['stop']>} Cpu */
 
 /**
  * CPU seconds that a process and its children have used since they started, user and system.
  * @param {number} pid
  */
 function cpuSeconds(pid) {
-  let seconds = 0;
+  let ticks = 0;
   for (const entry of readdirSync('/proc')) {
-    if (!/^\d+$/.test(entry)) continue;
-    const times = timesOf(entry);
-    if (times === null) continue;
-    if (Number(entry) === pid) seconds += times.own + times.reaped;
-    else if (times.parent === pid) seconds += times.own;
+    const fields = /^\d+$/.test(entry) ? statOf(Number(entry)) : null;
+    if (fields === null) continue;
+    const [own = 0, ownSystem = 0, reaped = 0, reapedSystem = 0] = fields.slice(11, 15).map(Number);
+    if (Number(entry) === pid) ticks += own + ownSystem + reaped + reapedSystem;
+    else if (Number(fields[1]) === pid) ticks += own + ownSystem;
   }
-  return seconds;
+  return ticks / TICKS;
 }
 
 /** CPU seconds that the whole machine has used, whoever did. */
@@ -74,9 +58,8 @@ export function countCpu(pids) {
      * Microseconds an item, by process and in all, and the share of the machine's time that went to
      * processes which are none of these: the noise.
      * @param {number} items
-     * @param {number} cores
      */
-    stop(items, cores) {
+    stop(items) {
       const seconds = (performance.now() - before.at) / 1_000;
       const each = read().map((value, i) => value - (before.each[i] ?? 0));
       const all = each.reduce((sum, value) => sum + value, 0);
@@ -84,8 +67,23 @@ export function countCpu(pids) {
       return {
         byProcess: Object.fromEntries(names.map((name, i) => [name, micros(each[i] ?? 0)])),
         total: micros(all),
-        othersShare: Math.max(0, machineSeconds() - before.machine - all) / (seconds * cores),
+        othersShare: Math.max(0, machineSeconds() - before.machine - all) / (seconds * CORES),
       };
     },
+  };
+}
+
+/**
+ * Of several measurements, with the names of a stage's figures.
+ * @param {readonly Cpu[]} measured
+ */
+export function cpuFigures(measured) {
+  const names = Object.keys(measured[0]?.byProcess ?? {});
+  return {
+    cpuMicrosPerLead: spread(measured.map(({ total }) => total)),
+    cpuByProcess: Object.fromEntries(
+      names.map((name) => [name, spread(measured.map((one) => one.byProcess[name] ?? 0)).median]),
+    ),
+    othersShareOfMachine: spread(measured.map(({ othersShare }) => othersShare)),
   };
 }

@@ -50,11 +50,7 @@ export async function openFeeder(redisUrl, { workspaceId, linkId, people: known 
     await producer.enqueue({ ...read, id, leadId, identities, order, stamp: order });
   };
   return {
-    fill: async (jobs) => {
-      const next = people(known);
-      for (let done = 0; done < jobs; done += BATCH)
-        await Promise.all(Array.from({ length: Math.min(BATCH, jobs - done) }, () => put(next())));
-    },
+    fill: inBatches(known, (batch) => Promise.all(batch.map(put))),
     pause: () => pauseQueue(redis),
     resume: () => resumeQueue(redis),
     left: async () => {
@@ -81,25 +77,18 @@ export async function openNaiveFeeder(redisUrl, { workspaceId, linkId, people: k
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
   const queue = new Queue(name, { connection: redis });
   await queue.waitUntilReady();
+  /** @param {number} person */
+  const jobOf = (person) => {
+    const { lead, leadId, identities, body } = submissionOf(person, { workspaceId, linkId });
+    const keys = identities.map(({ key }) => key);
+    return {
+      name: 'lead',
+      data: { lead, leadId, identities: keys, body, workspaceId, linkId },
+      opts: { ...JOB_OPTIONS, jobId: leadId },
+    };
+  };
   return {
-    fill: async (jobs) => {
-      const next = people(known);
-      for (let done = 0; done < jobs; done += BATCH)
-        await queue.addBulk(
-          Array.from({ length: Math.min(BATCH, jobs - done) }, () => {
-            const { lead, leadId, identities, body } = submissionOf(next(), {
-              workspaceId,
-              linkId,
-            });
-            const keys = identities.map(({ key }) => key);
-            return {
-              name: 'lead',
-              data: { ...{ lead, leadId, identities: keys, body, workspaceId, linkId } },
-              opts: { ...JOB_OPTIONS, jobId: leadId },
-            };
-          }),
-        );
-    },
+    fill: inBatches(known, (batch) => queue.addBulk(batch.map(jobOf))),
     pause: () => queue.pause(),
     resume: () => queue.resume(),
     left: async () => {
@@ -118,4 +107,17 @@ export async function openNaiveFeeder(redisUrl, { workspaceId, linkId, people: k
   };
 }
 
-const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+/**
+ * @param {number} known
+ * @param {(people: number[]) => Promise<unknown>} put
+ * @returns {Feeder['fill']}
+ */
+function inBatches(known, put) {
+  return async (jobs) => {
+    const next = people(known);
+    for (let done = 0; done < jobs; done += BATCH)
+      await put(Array.from({ length: Math.min(BATCH, jobs - done) }, next));
+  };
+}
+
+export const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

@@ -40,3 +40,22 @@ export function told({ median, min, max }, unit = '') {
     value >= 100 ? Math.round(value).toLocaleString('en') : round(value).toString();
   return `${text(median)}${unit} (${text(min)} to ${text(max)})`;
 }
+
+/**
+ * The value below which this share of them are.
+ * @param {readonly number[]} values
+ * @param {number} share
+ */
+export function percentile(values, share) {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
+}
+
+/**
+ * What is said beside a figure that has a limit.
+ * @param {number} value
+ * @param {number} most
+ * @param {string} [unit]
+ */
+export const atMost = (value, most, unit = '') =>
+  `at most ${most.toString()}${unit}${value > most ? ': MISSED' : ''}`;

@@ -39,9 +39,7 @@ let started = 0;
  * @param {number} known
  * @returns {() => number}
  */
-export function people(known) {
-  return peopleFrom({ first: FIRST_NEW + started++ * 500_000, known });
-}
+export const people = (known) => peopleFrom({ first: nextFirst(), known });
 
 /**
  * @param {{ first: number, known: number }} range

@@ -5,11 +5,13 @@ import { runMain } from '../scripts/run-main.js';
 import { rounded } from './figures.js';
 import { readPlan } from './plan.js';
 import { here } from './processes.js';
+import { STAGES } from './stages.js';
 
 /** @typedef {import('./stages/bench.js').Bench} Bench */
+/** @typedef {import('./stages/bench.js').Figures} Figures */
 
 /** Stages that ratios compare: they are taken from one run, never from two. */
-const COMPARED = ['receivers', 'workers', 'end-to-end'];
+const COMPARED = /** @type {const} */ (['receivers', 'workers', 'end-to-end']);
 
 const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
 
@@ -60,12 +62,10 @@ await runMain(async () => {
     const file = writeResults({
       ...(COMPARED.every((stage) => plan.stages.includes(stage)) && { ratios, cpuRatios }),
       ...Object.fromEntries(
-        Object.entries(figures)
-          .filter(([, figure]) => figure !== undefined)
-          .map(([stage, figure]) => [
-            stage,
-            rounded({ at: new Date().toISOString(), quick: plan.quick, machine, ...figure }),
-          ]),
+        Object.entries(figures).map(([stage, figure]) => [
+          stage,
+          rounded({ at: new Date().toISOString(), quick: plan.quick, machine, ...figure }),
+        ]),
       ),
     });
     say(`\nratios of throughput ${JSON.stringify(ratios, null, 2)}`);
@@ -97,70 +97,21 @@ function writeResults(measured) {
   return file;
 }
 
-/** @param {Bench} bench */
+/**
+ * Those that were asked for, one after the other: each is told what those before it have measured.
+ * @param {Bench} bench
+ */
 async function measure(bench) {
-  const { plan } = bench;
-  const { measureReceivers } = await import('./stages/receivers.js');
-  const { measureWorkers } = await import('./stages/workers.js');
-  const { measureEndToEnd } = await import('./stages/end-to-end.js');
-  const { measureSpike } = await import('./stages/spike.js');
-  const { measureQuiet } = await import('./stages/quiet.js');
-  const { measureBurst } = await import('./stages/burst.js');
-  const { measureImport } = await import('./stages/import.js');
-  const { measureUploads } = await import('./stages/uploads.js');
-  const { measureSize } = await import('./stages/size.js');
-  const { measureSoak } = await import('./stages/soak.js');
-  const { measureLts } = await import('./stages/lts.js');
-  const { measureSpool } = await import('./stages/spool.js');
-  const { measureMapping } = await import('./stages/mapping.js');
-  const { measureDeliveries } = await import('./stages/deliveries.js');
-  const { measureSeries } = await import('./stages/series.js');
-  const { measureStart } = await import('./stages/start.js');
-  const { measureNpmStart } = await import('./stages/npm-start.js');
-  /**
-   * @template T
-   * @param {string} name
-   * @param {() => Promise<T>} run
-   * @returns {Promise<T | undefined>}
-   */
-  const stage = async (name, run) => {
-    if (!plan.stages.includes(name)) return undefined;
+  /** @type {Figures} */
+  const figures = {};
+  for (const name of bench.plan.stages) {
     say(`\n${name}`);
-    return run();
-  };
-  const receivers = await stage('receivers', () => measureReceivers(bench));
-  const workers = await stage('workers', () => measureWorkers(bench));
-  // Without the stages before, a guess that leaves room.
-  const top = receivers?.leadgate.leadsPerSecond.median ?? 4_000;
-  const endToEnd = await stage('end-to-end', () => measureEndToEnd(bench, { atMost: top }));
-  const sustained = endToEnd?.leadsPerSecond ?? top / 3;
-  const spike = await stage('spike', () => measureSpike(bench, { top, sustained }));
-  const quiet = await stage('quiet', () => measureQuiet(bench));
-  const burst = await stage('burst', () => measureBurst(bench, { sustained }));
-  const imported = await stage('import', () =>
-    measureImport(bench, { sustained: endToEnd?.leadsPerSecond }),
-  );
-  const uploads = await stage('uploads', () => measureUploads(bench));
-  const size = await stage('size', () => measureSize(bench));
-  const soak = await stage('soak', () => measureSoak(bench, { sustained }));
-  const lts = await stage('lts', () => measureLts(bench));
-  const spool = await stage('spool', () => measureSpool(bench));
-  const mapping = await stage('mapping', () =>
-    Promise.resolve(
-      measureMapping(bench, { receiverMicros: receivers?.leadgate.cpuByProcess['service'] }),
-    ),
-  );
-  const deliveries = await stage('deliveries', () => measureDeliveries(bench));
-  const series = await stage('series', () => measureSeries(bench));
-  const start = await stage('start', () => measureStart(bench));
-  const npmStart = await stage('npm-start', () => measureNpmStart(bench));
-  return {
-    ...{ receivers, workers, endToEnd, spike, quiet, burst, import: imported },
-    ...{ uploads, size, soak, lts, spool, mapping, series, deliveries, start, npmStart },
-  };
+    const stage = await STAGES[name]();
+    const key = name.replaceAll(/-(.)/g, (_, letter) => letter.toUpperCase());
+    Object.assign(figures, { [key]: await stage.measure(bench, figures) });
+  }
+  return figures;
 }
-
-/** @typedef {Awaited<ReturnType<typeof measure>>} Figures */
 
 /**
  * Of medians; undefined if a stage was left out.

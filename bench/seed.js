@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
 import { readLead } from '@leadgate/leads';
+import { withPostgres } from '../scripts/servers/session.js';
 import { bodyOf, emailOf, phoneOf } from './people.js';
 
 /** @typedef {import('@leadgate/contract').Submission} Submission */
@@ -48,18 +48,14 @@ export const modelSubmission = (to) => submissionOf(MODEL, to);
  * @param {Submission} model
  * @param {{ from: number, to: number }} range
  */
-export async function seedPeople(url, model, { from, to }) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
+export function seedPeople(url, model, { from, to }) {
+  return withPostgres(url, async (client) => {
     for (let first = from; first < to; first += CHUNK) {
       const last = Math.min(first + CHUNK, to) - 1;
       for (const statement of STATEMENTS)
         await client.query(statement, [model.leadId, first, last]);
     }
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** @param {(person: number) => string} text */

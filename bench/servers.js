@@ -1,8 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
-import pg from 'pg';
 import { LINK_DEFAULTS } from '@leadgate/contract';
 import { openWorkspace, putLinks, refillAll } from '@leadgate/intake';
 import {
@@ -17,6 +15,8 @@ import {
 } from '@leadgate/store';
 import { endLeftoverServers, processLedger } from '../scripts/servers/private-home.js';
 import { startOwnPostgres, startOwnRedis } from '../scripts/servers/own-server.js';
+import { endOf } from '../scripts/servers/process.js';
+import { withPostgres, withRedis } from '../scripts/servers/session.js';
 import { here } from './processes.js';
 import { modelSubmission, seedPeople } from './seed.js';
 
@@ -38,11 +38,7 @@ import { modelSubmission, seedPeople } from './seed.js';
 /** As it comes: every commit is on disk before it is answered. */
 const DURABLE = { fsync: 'on', full_page_writes: 'on' };
 
-const LINK = {
-  ...LINK_DEFAULTS,
-  label: 'bench',
-  expiresAt: null,
-};
+const LINK = { ...LINK_DEFAULTS, label: 'bench', expiresAt: null };
 
 /**
  * A Redis that syncs its log at every write and a Postgres that syncs at every commit, as in
@@ -53,7 +49,6 @@ export async function startServers() {
   const folder = mkdtempSync(join(tmpdir(), 'leadgate-bench-'));
   (await processLedger()).addFolder(folder);
   const log = join(folder, 'services.log');
-  writeFileSync(log, '');
   const postgres = await startOwnPostgres(DURABLE);
   const redis = await startOwnRedis();
   /** @type {(() => Promise<unknown>)[]} */
@@ -62,7 +57,7 @@ export async function startServers() {
     redis,
     postgres,
     log,
-    endOfLog: () => readFileSync(log, 'utf8').trimEnd().split('\n').slice(-20).join('\n'),
+    endOfLog: () => endOf(log, 20),
     /** @param {string} name @param {number} people */
     database: async (name, people) => {
       const database = await makeDatabase(postgres.url, name);
@@ -118,32 +113,21 @@ async function makeDatabase(serverUrl, name) {
 }
 
 /** @param {string} url @param {string} sql */
-export async function query(url, sql) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await client.query(sql);
-  } finally {
-    await client.end();
-  }
-}
+export const query = (url, sql) => withPostgres(url, (client) => client.query(sql));
 
 /**
  * Empties a Redis and fills it again from a database: links, marker, identities.
  * @param {string} redisUrl
  * @param {Database} database
  */
-export async function refillRedis(redisUrl, { store, workspaceId, linkId }) {
-  const redis = new Redis(redisUrl);
-  try {
+export function refillRedis(redisUrl, { store, workspaceId, linkId }) {
+  return withRedis(redisUrl, async (redis) => {
     await redis.flushdb();
     await refillAll(redis, refillSource(store));
     await openWorkspace(redis, workspaceId);
     // Tells the receivers that are up.
     await putLinks(redis, await linkEntries(store, linkId));
-  } finally {
-    await redis.quit();
-  }
+  });
 }
 
 /**
@@ -151,9 +135,7 @@ export async function refillRedis(redisUrl, { store, workspaceId, linkId }) {
  * @param {string} redisUrl
  */
 export async function usedMemory(redisUrl) {
-  const redis = new Redis(redisUrl);
-  const info = await redis.info('memory');
-  await redis.quit();
+  const info = await withRedis(redisUrl, (redis) => redis.info('memory'));
   return Number(/used_memory:(\d+)/.exec(info)?.[1]);
 }
 

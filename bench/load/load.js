@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { cpus } from 'node:os';
+import { once } from 'node:events';
 import { countCpu } from '../cpu.js';
 import { nextFirst } from '../people.js';
 import { here } from '../processes.js';
@@ -12,8 +12,7 @@ import { recordOf } from '../../scripts/servers/process.js';
  * @typedef {object} Measured
  * @property {number} rate accepted leads a second
  * @property {LoadResult} load
- * @property {ReturnType<ReturnType<typeof countCpu>['stop']>} cpu microseconds a lead; the load is
- *   not among the processes, nor in the total
+ * @property {import('../cpu.js').Cpu} cpu microseconds a lead; the load is not in the total
  */
 
 /**
@@ -37,33 +36,22 @@ export async function postLeads(url, { seconds, connections, known, rate = null 
   child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
     output += text;
   });
-  /** @type {ReturnType<typeof count.stop> | undefined} */
+  /** @type {import('../cpu.js').Cpu | undefined} */
   let cpu;
-  await new Promise((resolve, reject) => {
-    // Its result is the last that it does: counted before the process, and its times, are gone.
-    child.stdout.once('data', () => {
-      cpu = count.stop(1, cpus().length);
-    });
-    child.once('close', (code) => {
-      if (code === 0) resolve(undefined);
-      else reject(new Error(`the load ended with ${String(code)}`));
-    });
+  // Its result is the last that it does: counted before the process, and its times, are gone.
+  child.stdout.once('data', () => {
+    cpu = count.stop(1);
   });
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`the load ended with ${String(code)}`);
   /** @type {LoadResult} */
   const load = JSON.parse(output);
   const accepted = load.statuses['202'] ?? 0;
   if (cpu === undefined) throw new Error('the load told nothing');
-  const { load: loadCpu = 0, ...servers } = cpu.byProcess;
   const each = (/** @type {number} */ micros) => micros / Math.max(1, accepted);
-  return {
-    rate: load.rate,
-    load,
-    cpu: {
-      byProcess: Object.fromEntries(
-        Object.entries({ ...servers, load: loadCpu }).map(([name, value]) => [name, each(value)]),
-      ),
-      total: each(cpu.total - loadCpu),
-      othersShare: cpu.othersShare,
-    },
-  };
+  const byProcess = Object.fromEntries(
+    Object.entries(cpu.byProcess).map(([name, value]) => [name, each(value)]),
+  );
+  const total = each(cpu.total) - (byProcess['load'] ?? 0);
+  return { rate: load.rate, load, cpu: { ...cpu, byProcess, total } };
 }

@@ -1,4 +1,3 @@
-import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createToken } from '@leadgate/store';
 import { openFeeder } from '../feed.js';
@@ -21,10 +20,57 @@ import { refillRedis } from '../servers.js';
  * @property {(line: string) => void} say
  */
 
+/**
+ * What the stages before have measured; nothing of those that were left out.
+ * @typedef {object} Figures
+ * @property {Awaited<ReturnType<typeof import('./receivers.js').measure>>} [receivers]
+ * @property {Awaited<ReturnType<typeof import('./workers.js').measure>>} [workers]
+ * @property {Awaited<ReturnType<typeof import('./end-to-end.js').measure>>} [endToEnd]
+ */
+
+/** Leads a second of the receiver alone; if it was not measured, a guess that leaves room. @param {Figures} figures */
+export const topOf = ({ receivers }) => receivers?.leadgate.leadsPerSecond.median ?? 4_000;
+
+/** Leads a second at which the queue stays flat. @param {Figures} figures */
+export const sustainedOf = (figures) => figures.endToEnd?.leadsPerSecond ?? topOf(figures) / 3;
+
+/**
+ * @template {Record<string, () => Promise<unknown>>} Variants
+ * @typedef {{ [Name in keyof Variants]: Awaited<ReturnType<Variants[Name]>>[] }} Rounds
+ */
+
+/**
+ * Measures each once a round, one after the other.
+ * @template {Record<string, () => Promise<unknown>>} Variants
+ * @param {number} rounds
+ * @param {Variants} variants
+ * @param {(round: number, measured: Rounds<Variants>) => void} [tell]
+ */
+export async function byTurns(rounds, variants, tell) {
+  /** @type {[string, unknown[]][]} */
+  const lists = Object.keys(variants).map((name) => [name, []]);
+  const measured = /** @type {Rounds<Variants>} */ (Object.fromEntries(lists));
+  for (let round = 1; round <= rounds; round++) {
+    for (const [name, list] of lists) list.push(await variants[name]?.());
+    tell?.(round, measured);
+  }
+  return measured;
+}
+
+/**
+ * Tells the leads a second of each in a round.
+ * @param {Bench['say']} say
+ * @returns {(round: number, measured: Record<string, { rate: number }[]>) => void}
+ */
+export const tellRates = (say) => (round, measured) => {
+  const rates = Object.entries(measured).map(
+    ([name, all]) => `${name} ${Math.round(all.at(-1)?.rate ?? 0).toString()}/s`,
+  );
+  say(`  round ${round.toString()}: ${rates.join(', ')}`);
+};
+
 /** Jobs that the workers to compare with hold at once. */
 export const CONCURRENCY = 400;
-
-export const CORES = cpus().length;
 
 /**
  * Everything on, and no limit that a load from one address, or what waits, would reach.
@@ -57,6 +103,12 @@ export function startWorker({ plan, servers, leadgate }, on = {}) {
   });
 }
 
+/** Of consoles; deliverers have the key. */
+export const SECRETS = {
+  CONSOLE_SECRET: 'of a benchmark, and of no other use at all',
+  SECRETS_KEY: 'the key of the benchmark, 32 characters or more',
+};
+
 /**
  * A console, and a token of that role for its API.
  * @param {Bench} bench
@@ -75,8 +127,7 @@ export async function startConsole({ plan, servers, leadgate }, { role, flags = 
       DATABASE_URL: database.url,
       REDIS_URL: redisUrl,
       RECEIVER_URL: 'http://127.0.0.1',
-      CONSOLE_SECRET: 'of a benchmark, and of no other use at all',
-      SECRETS_KEY: 'the key of the benchmark, 32 characters or more',
+      ...SECRETS,
     },
   });
   return { ...app, token: created.secret };

@@ -3,9 +3,10 @@ import { connectRedis } from '@leadgate/boot';
 import { oldestWaiting } from '@leadgate/queue';
 import { postLeads } from '../load/load.js';
 import { simulate } from '../simulate.js';
-import { startBoth } from './bench.js';
+import { startBoth, sustainedOf } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
+/** @typedef {import('./bench.js').Figures} Figures */
 
 const LOOK_MS = 250;
 
@@ -19,10 +20,11 @@ const DAY = [0.5, 2, 0.5];
  * A burst as it is, beside what the model of docs/scale.md says of it from the worker's rate, which was
  * measured just before.
  * @param {Bench} bench
- * @param {{ sustained: number }} rates leads a second
+ * @param {Figures} figures
  */
-export async function measureBurst(bench, { sustained }) {
+export async function measure(bench, figures) {
   const { plan, leadgate, say } = bench;
+  const sustained = sustainedOf(figures);
   const { feeder, url, drained: drain, stop } = await startBoth(bench, SLOW);
   const redis = connectRedis(leadgate.redisUrl, { role: 'admin' });
   const { clients: connections, known } = plan;

@@ -5,11 +5,11 @@ import { LEAD_EVENTS } from '@leadgate/contract';
 import { newSecret } from '@leadgate/delivery';
 import { createEndpoint, removeEndpoint, setEndpointState } from '@leadgate/store';
 import { countCpu } from '../cpu.js';
-import { spread, told } from '../figures.js';
+import { percentile, spread, told } from '../figures.js';
 import { postLeads } from '../load/load.js';
 import { bodyOf, nextFirst } from '../people.js';
 import { startLeadgate, startService } from '../processes.js';
-import { CORES, startBoth } from './bench.js';
+import { byTurns, SECRETS, startBoth } from './bench.js';
 import { measureOutboxOfNone } from './outbox.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
@@ -17,7 +17,7 @@ import { measureOutboxOfNone } from './outbox.js';
 /** @typedef {Awaited<ReturnType<typeof startEndpoints>>} Endpoints */
 /** @typedef {Awaited<ReturnType<typeof startBoth>>} Both */
 
-const SECRETS_KEY = 'the key of the benchmark, 32 characters or more';
+const { SECRETS_KEY } = SECRETS;
 /** Sends at once to an endpoint, and of the bare sender: Leadgate's default. */
 const CONCURRENCY = 8;
 const LOOK_MS = 50;
@@ -31,7 +31,7 @@ const ENDPOINTS = 10;
  * What telling endpoints costs and how soon they know, in ratios and counts.
  * @param {Bench} bench
  */
-export async function measureDeliveries(bench) {
+export async function measure(bench) {
   const both = await startBoth(bench);
   const endpoints = await startEndpoints(bench);
   try {
@@ -98,9 +98,11 @@ async function startEndpoints({ servers, leadgate }) {
     hang: (name) => get(`hang/${name}`),
     /** @param {string} name @returns {Promise<Taken>} */
     taken: async (name) => JSON.parse(await get(`taken/${name}`)),
-    /** Deliveries that wait for an endpoint. @param {string} endpointId */
-    waiting: (endpointId) =>
-      store.prisma.delivery.count({ where: { endpointId, dueAt: { not: null } } }),
+    /** Resolves when no delivery waits for an endpoint. @param {string} endpointId */
+    sent: async (endpointId) => {
+      const where = { endpointId, dueAt: { not: null } };
+      while ((await store.prisma.delivery.count({ where })) > 0) await delay(LOOK_MS);
+    },
     /**
      * As if so many leads that are there had changed in one moment.
      * @param {string} endpointId
@@ -131,7 +133,7 @@ async function measureOutbox({ plan, leadgate, say }, { url, pids, drained }, en
     const load = { seconds: plan.seconds, connections: plan.connections, known: plan.known };
     const { load: answers } = await postLeads(url, load, {});
     await drained();
-    return count.stop(answers.statuses['202'] ?? 0, CORES);
+    return count.stop(answers.statuses['202'] ?? 0);
   };
   /** @type {{ none: number, one: number, byProcess: { none: object, one: object } }[]} */
   const rounds = [];
@@ -162,10 +164,7 @@ async function measureOutbox({ plan, leadgate, say }, { url, pids, drained }, en
   return {
     ratio,
     ofNone,
-    cpuMicrosPerLead: {
-      none,
-      one: spread(rounds.map(({ one }) => one)),
-    },
+    cpuMicrosPerLead: { none, one: spread(rounds.map(({ one }) => one)) },
     byProcess: rounds.map(({ byProcess }) => byProcess),
   };
 }
@@ -183,9 +182,9 @@ async function measureSends({ plan, servers, say }, endpoints, deliverer) {
     const count = countCpu({ deliverer: deliverer.pid, postgres: servers.postgres.pid });
     const start = performance.now();
     await endpoints.change(id, sends);
-    while ((await endpoints.waiting(id)) > 0) await delay(LOOK_MS);
+    await endpoints.sent(id);
     const perSecond = (sends * 1_000) / (performance.now() - start);
-    const { byProcess } = count.stop(sends, CORES);
+    const { byProcess } = count.stop(sends);
     const { at, last } = await endpoints.taken('sends');
     if (at.length !== sends) throw new Error(`${at.length.toString()} were sent`);
     return {
@@ -205,24 +204,22 @@ async function measureSends({ plan, servers, say }, endpoints, deliverer) {
     const start = performance.now();
     await request(`${bare.url}/send/${sends.toString()}`, { headersTimeout: 0 });
     const perSecond = (sends * 1_000) / (performance.now() - start);
-    const micros = count.stop(sends, CORES).byProcess['bare'] ?? 0;
+    const micros = count.stop(sends).byProcess['bare'] ?? 0;
     await endpoints.taken('bare');
     return { perSecond, micros };
   };
-  const rounds = [];
   await sendBare();
-  for (let round = 0; round < plan.rounds; round++)
-    rounds.push({ deliverer: await sendAll(), bare: await sendBare() });
+  const { own, bare: beside } = await byTurns(plan.rounds, { own: sendAll, bare: sendBare });
   await bare.stop();
   await endpoints.remove(id);
   const figures = {
     // A process of Node has one core: what it can send there is told by the CPU that a send takes.
-    ofOneCore: spread(rounds.map((one) => one.bare.micros / one.deliverer.micros)),
-    sendsPerSecond: spread(rounds.map((one) => one.deliverer.perSecond)),
-    barePerSecond: spread(rounds.map((one) => one.bare.perSecond)),
-    delivererMicros: spread(rounds.map((one) => one.deliverer.micros)),
-    postgresMicros: spread(rounds.map((one) => one.deliverer.postgres ?? 0)),
-    bareMicros: spread(rounds.map((one) => one.bare.micros)),
+    ofOneCore: spread(own.map(({ micros }, round) => (beside[round]?.micros ?? NaN) / micros)),
+    sendsPerSecond: spread(own.map(({ perSecond }) => perSecond)),
+    barePerSecond: spread(beside.map(({ perSecond }) => perSecond)),
+    delivererMicros: spread(own.map(({ micros }) => micros)),
+    postgresMicros: spread(own.map(({ postgres }) => postgres ?? 0)),
+    bareMicros: spread(beside.map(({ micros }) => micros)),
   };
   say(`  sends of one core ÷ bare: ${told(figures.ofOneCore)} (at least 0.5)`);
   say(
@@ -275,11 +272,10 @@ async function measureCoalescing({ plan, leadgate, say }, { url, drained }, endp
     );
   await drained();
   await setEndpointState(store, id, 'active');
-  while ((await endpoints.waiting(id)) > 0) await delay(LOOK_MS);
+  await endpoints.sent(id);
   const { at } = await endpoints.taken('burst');
   await endpoints.remove(id);
-  const told = `${burst.toString()} posts of ${people.toString()} people: ${at.length.toString()} sends`;
-  say(`  ${told}`);
+  say(`  ${burst.toString()} posts of ${people.toString()} people: ${at.length.toString()} sends`);
   return { posts: burst, people, sends: at.length };
 }
 
@@ -296,7 +292,7 @@ async function measureIdle({ plan, say }, { url }, endpoints) {
     await post(url, first + n, 'idle');
     await delay(250);
   }
-  while ((await endpoints.waiting(id)) > 0) await delay(LOOK_MS);
+  await endpoints.sent(id);
   const { lateMs } = await endpoints.taken('idle');
   await endpoints.remove(id);
   const figures = { p50Ms: percentile(lateMs, 0.5), p99Ms: percentile(lateMs, 0.99) };
@@ -326,25 +322,21 @@ async function measureHanging({ plan, say }, { url }, endpoints) {
       await delay(1_000 / RATE);
     }
     await Promise.all(posts);
-    for (const one of otherIds) while ((await endpoints.waiting(one)) > 0) await delay(LOOK_MS);
+    for (const one of otherIds) await endpoints.sent(one);
     const taken = await Promise.all(others.map((name) => endpoints.taken(name)));
     await endpoints.remove(id);
-    return percentile(
-      taken.flatMap(({ lateMs }) => lateMs),
-      0.99,
-    );
+    const late = taken.flatMap(({ lateMs }) => lateMs);
+    return percentile(late, 0.99);
   };
   await time('well');
-  const rounds = [];
-  for (let round = 0; round < plan.rounds; round++)
-    rounds.push({ hanging: await time('hanging'), well: await time('well') });
+  const { hanging, well } = await byTurns(plan.rounds, {
+    hanging: () => time('hanging'),
+    well: () => time('well'),
+  });
   for (const id of otherIds) await endpoints.remove(id);
   const figures = {
-    p99Ms: {
-      hanging: spread(rounds.map(({ hanging }) => hanging)),
-      well: spread(rounds.map(({ well }) => well)),
-    },
-    ratio: spread(rounds.map(({ hanging, well }) => hanging / well)),
+    p99Ms: { hanging: spread(hanging), well: spread(well) },
+    ratio: spread(hanging.map((ms, round) => ms / (well[round] ?? NaN))),
   };
   say(
     `  p99 of nine endpoints while the tenth hangs ÷ while it does not: ${told(figures.ratio)} (at most 1.2); ` +
@@ -372,10 +364,4 @@ async function post(url, person, news) {
     if (response.statusCode !== 503) throw new Error(response.statusCode.toString());
     await delay(LOOK_MS);
   }
-}
-
-/** @param {readonly number[]} values @param {number} part */
-function percentile(values, part) {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.ceil(sorted.length * part) - 1] ?? Number.NaN;
 }

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { postLeads } from '../load/load.js';
-import { startBoth } from './bench.js';
+import { startBoth, topOf } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
+/** @typedef {import('./bench.js').Figures} Figures */
 
 /** A queue that grows by more than this part of what arrives does not stay flat. */
 const FLAT = 0.02;
@@ -11,9 +12,9 @@ const FLAT = 0.02;
  * The arrival rate at which the queue stays flat, by halving what is between a rate that does and one
  * that does not, receiver, worker and both servers on this machine.
  * @param {Bench} bench
- * @param {{ atMost: number }} bounds
+ * @param {Figures} figures
  */
-export async function measureEndToEnd(bench, { atMost }) {
+export async function measure(bench, figures) {
   const { plan, say } = bench;
   const { feeder, url, pids, drained, stop } = await startBoth(bench);
   const { connections, clients, known } = plan;
@@ -21,7 +22,7 @@ export async function measureEndToEnd(bench, { atMost }) {
   await postLeads(url, { seconds: plan.seconds, connections, known }, pids);
   await drained();
 
-  let [low, high] = [0, atMost];
+  let [low, high] = [0, topOf(figures)];
   /** @type {Awaited<ReturnType<typeof postLeads>> | null} */
   let best = null;
   const steps = [];

@@ -11,9 +11,9 @@ import { startBoth } from './bench.js';
  * A file of people whom nobody knows, imported by the command line while a receiver and a worker run:
  * until the last row is a lead.
  * @param {Bench} bench
- * @param {{ sustained: number | undefined }} rates leads a second of the stage end-to-end, if it was measured
+ * @param {import('./bench.js').Figures} figures
  */
-export async function measureImport(bench, { sustained }) {
+export async function measure(bench, { endToEnd }) {
   const { plan, servers, leadgate, say } = bench;
   const { drained, stop } = await startBoth(bench);
   const folder = mkdtempSync(join(tmpdir(), 'leadgate-import-'));
@@ -28,7 +28,7 @@ export async function measureImport(bench, { sustained }) {
     await commandLine(env, ['import', file, '--link', leadgate.database.code]);
     await drained();
     const rowsPerSecond = rows / ((performance.now() - start) / 1_000);
-    const toEndToEnd = sustained === undefined ? undefined : rowsPerSecond / sustained;
+    const toEndToEnd = endToEnd && rowsPerSecond / endToEnd.leadsPerSecond;
     const ratio = toEndToEnd?.toFixed(2) ?? 'not measured: end-to-end was left out';
     say(`  ${Math.round(rowsPerSecond).toString()} rows/s; ÷ end to end: ${ratio} (at least 1)`);
     return { rows, rowsPerSecond, toEndToEnd };

@@ -1,48 +1,52 @@
 import { openFeeder } from '../feed.js';
 import { postLeads } from '../load/load.js';
 import { refillRedis } from '../servers.js';
-import { captureUrl, startReceiver, startWorker } from './bench.js';
+import { byTurns, captureUrl, startReceiver, startWorker } from './bench.js';
 import { summary } from './receivers.js';
 import { drain, drainSummary } from './workers.js';
 import { ltsNode } from '../../scripts/lts-node.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
-/** @typedef {'here' | 'lts'} Variant */
+/** @typedef {{ node: string, redisUrl: string }} Place a Node, and a logical Redis for it */
 
 /**
  * Leadgate's receiver and worker on the Node that runs this and on the current LTS, by turns.
  * @param {Bench} bench
  */
-export async function measureLts(bench) {
-  const node = { here: process.execPath, lts: await ltsNode() };
+export async function measure(bench) {
+  const here = { node: process.execPath, redisUrl: bench.leadgate.redisUrl };
+  const lts = { node: await ltsNode(), redisUrl: bench.naive.redisUrl };
   return {
-    receiver: await compare(bench, node, receiverOn),
-    worker: await compare(bench, node, workerOn),
+    receiver: await compare(
+      bench,
+      { here: await receiverOn(bench, here), lts: await receiverOn(bench, lts) },
+      summary,
+    ),
+    worker: await compare(
+      bench,
+      { here: await workerOn(bench, here), lts: await workerOn(bench, lts) },
+      drainSummary,
+    ),
   };
 }
 
 /**
+ * @template One
  * @template {{ leadsPerSecond: { median: number }, cpuMicrosPerLead: { median: number } }} Figures
  * @param {Bench} bench
- * @param {Record<Variant, string>} node
- * @param {(bench: Bench, on: { node: string, redisUrl: string }) => Promise<Process<Figures>>} start
+ * @param {Record<'here' | 'lts', { once: (seconds: number) => Promise<One>, stop: () => Promise<void> }>} running
+ * @param {(measured: One[]) => Figures} summary
  */
-async function compare(bench, node, start) {
-  const { plan, naive, leadgate, say } = bench;
-  /** @param {Variant} variant a logical Redis each */
-  const on = (variant) => ({
-    node: node[variant],
-    redisUrl: (variant === 'here' ? leadgate : naive).redisUrl,
+async function compare({ plan, say }, running, summary) {
+  /** @param {number} seconds */
+  const variants = (seconds) => ({
+    here: () => running.here.once(seconds),
+    lts: () => running.lts.once(seconds),
   });
-  const here = await start(bench, on('here'));
-  const lts = await start(bench, on('lts'));
-  for (let i = 0; i <= plan.rounds; i++) {
-    await here.round(i > 0);
-    await lts.round(i > 0);
-  }
-  await here.stop();
-  await lts.stop();
-  const figures = { here: here.summary(), lts: lts.summary() };
+  await byTurns(1, variants(plan.warmSeconds));
+  const measured = await byTurns(plan.rounds, variants(plan.seconds));
+  for (const { stop } of Object.values(running)) await stop();
+  const figures = { here: summary(measured.here), lts: summary(measured.lts) };
   const ratio = {
     leadsPerSecond: figures.lts.leadsPerSecond.median / figures.here.leadsPerSecond.median,
     cpuPerLead: figures.lts.cpuMicrosPerLead.median / figures.here.cpuMicrosPerLead.median,
@@ -55,55 +59,37 @@ async function compare(bench, node, start) {
 }
 
 /**
- * @template Figures
- * @typedef {object} Process
- * @property {(counts: boolean) => Promise<void>} round measures once; the first warms up
- * @property {() => Figures} summary
- * @property {() => Promise<void>} stop
- */
-
-/**
  * @param {Bench} bench
- * @param {{ node: string, redisUrl: string }} on
+ * @param {Place} place
  */
-async function receiverOn(bench, on) {
+async function receiverOn(bench, place) {
   const { plan, servers, leadgate } = bench;
   const { database } = leadgate;
-  await refillRedis(on.redisUrl, database);
-  const receiver = await startReceiver(bench, on);
+  await refillRedis(place.redisUrl, database);
+  const receiver = await startReceiver(bench, place);
+  const url = captureUrl(receiver, database);
   const pids = { service: receiver.pid, redis: servers.redis.pid };
-  /** @type {import('../load/load.js').Measured[]} */
-  const measured = [];
   return {
-    round: async (/** @type {boolean} */ counts) => {
-      const seconds = counts ? plan.seconds : plan.warmSeconds;
-      const one = await postLeads(captureUrl(receiver, database), { ...plan, seconds }, pids);
-      if (counts) measured.push(one);
-      await refillRedis(on.redisUrl, database);
-    },
-    summary: () => summary(measured),
+    once: (/** @type {number} */ seconds) =>
+      postLeads(url, { ...plan, seconds }, pids).finally(() =>
+        refillRedis(place.redisUrl, database),
+      ),
     stop: receiver.stop,
   };
 }
 
 /**
  * @param {Bench} bench
- * @param {{ node: string, redisUrl: string }} on
+ * @param {Place} place
  */
-async function workerOn(bench, on) {
+async function workerOn(bench, place) {
   const { plan, servers, leadgate } = bench;
-  await refillRedis(on.redisUrl, leadgate.database);
-  const feeder = await openFeeder(on.redisUrl, leadgate.database);
-  const worker = await startWorker(bench, on);
+  await refillRedis(place.redisUrl, leadgate.database);
+  const feeder = await openFeeder(place.redisUrl, leadgate.database);
+  const worker = await startWorker(bench, place);
   const pids = { worker: worker.pid, redis: servers.redis.pid, postgres: servers.postgres.pid };
-  /** @type {import('./workers.js').Drained[]} */
-  const drained = [];
   return {
-    round: async (/** @type {boolean} */ counts) => {
-      const one = await drain(feeder, plan.jobs.leadgate, pids);
-      if (counts) drained.push(one);
-    },
-    summary: () => drainSummary(drained),
+    once: () => drain(feeder, plan.jobs.leadgate, pids),
     stop: async () => {
       await worker.stop();
       await feeder.close();

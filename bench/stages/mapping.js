@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { mapBody, parseBody, PRESET_NAMES, presetMapping } from '@leadgate/leads';
-import { spread } from '../figures.js';
+import { atMost, spread } from '../figures.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 
@@ -28,9 +28,10 @@ function sampleOf(preset) {
  * What it costs to read a body by each preset, in CPU a post, beside what a receiver takes for a post. A link
  * without a mapping asks for none.
  * @param {Bench} bench
- * @param {{ receiverMicros: number | undefined }} receivers of the same run
+ * @param {import('./bench.js').Figures} figures
  */
-export function measureMapping({ plan, say }, { receiverMicros }) {
+export function measure({ plan, say }, { receivers }) {
+  const receiverMicros = receivers?.leadgate.cpuByProcess['service'];
   if (receiverMicros === undefined)
     say('  run it with the stage receivers to know the share of a post');
   const presets = PRESET_NAMES.map((preset) => {
@@ -49,7 +50,7 @@ export function measureMapping({ plan, say }, { receiverMicros }) {
     const of =
       share === undefined
         ? ''
-        : `, ${(100 * share).toFixed(1)} % of a receiver’s (at most ${(100 * AT_MOST).toFixed(0)} %${share > AT_MOST ? ': MISSED' : ''})`;
+        : `, ${(100 * share).toFixed(1)} % of a receiver’s (${atMost(100 * share, 100 * AT_MOST, ' %')})`;
     say(`  ${preset}: ${cpuMicros.median.toFixed(1)} µs of CPU a post${of}`);
     return [preset, { cpuMicros, ...(share !== undefined && { share }) }];
   });

@@ -9,11 +9,10 @@ import { processLedger } from '../../scripts/servers/private-home.js';
 import { startPostgres } from '../../scripts/servers/postgres.js';
 import { stopProcess } from '../../scripts/servers/process.js';
 import { startRedis } from '../../scripts/servers/redis.js';
-import { spread, told } from '../figures.js';
+import { atMost, spread, told } from '../figures.js';
+import { byTurns, SECRETS } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
-
-const SECRETS_KEY = 'the key of the benchmark, 32 characters or more';
 
 /** How many times as long as its processes alone a start may take. */
 const AT_MOST = 3;
@@ -23,26 +22,20 @@ const AT_MOST = 3;
  * starting the same six processes on the same data and nothing else, by turns.
  * @param {Bench} bench
  */
-export async function measureNpmStart({ plan, say }) {
+export async function measure({ plan, say }) {
   const home = mkdtempSync(join(tmpdir(), 'leadgate-start-'));
   try {
     await launcherSeconds(home);
-    /** @type {number[]} */
-    const launcher = [];
-    /** @type {number[]} */
-    const alone = [];
-    for (let round = 0; round < plan.rounds; round++) {
-      launcher.push(await launcherSeconds(home));
-      alone.push(await aloneSeconds(home));
-    }
+    const { launcher, alone } = await byTurns(plan.rounds, {
+      launcher: () => launcherSeconds(home),
+      alone: () => aloneSeconds(home),
+    });
     const figures = { launcher: spread(launcher), alone: spread(alone) };
     const ratio = figures.launcher.median / figures.alone.median;
     say(
       `  npm start again: ${told(figures.launcher, ' s')}, its processes: ${told(figures.alone, ' s')}`,
     );
-    say(
-      `  ratio ${ratio.toFixed(2)} (at most ${AT_MOST.toString()}${ratio > AT_MOST ? ': MISSED' : ''})`,
-    );
+    say(`  ratio ${ratio.toFixed(2)} (${atMost(ratio, AT_MOST)})`);
     return { ...figures, ratio, atMost: AT_MOST };
   } finally {
     const postgres = join(home, 'postgres');
@@ -105,13 +98,9 @@ async function aloneSeconds(home) {
   try {
     await Promise.all([
       run('worker'),
-      run('deliverer', { SECRETS_KEY }),
+      run('deliverer', { SECRETS_KEY: SECRETS.SECRETS_KEY }),
       run('receiver', { DATABASE_URL: undefined, SPOOL_DIR: join(home, 'spool') }),
-      run('console', {
-        RECEIVER_URL: 'http://127.0.0.1',
-        CONSOLE_SECRET: 'of a benchmark, and of no other use at all',
-        SECRETS_KEY,
-      }),
+      run('console', { RECEIVER_URL: 'http://127.0.0.1', ...SECRETS }),
     ]);
     return (performance.now() - start) / 1_000;
   } finally {

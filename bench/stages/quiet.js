@@ -1,6 +1,6 @@
 import { told } from '../figures.js';
 import { postLeads } from '../load/load.js';
-import { captureUrl, startBoth, startNaiveQueue } from './bench.js';
+import { byTurns, captureUrl, startBoth, startNaiveQueue } from './bench.js';
 import { summary } from './receivers.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
@@ -12,21 +12,21 @@ const RATE = 120;
  * How long a person waits when nobody runs at the limit, beside one `queue.add` a request, by turns.
  * @param {Bench} bench
  */
-export async function measureQuiet(bench) {
+export async function measure(bench) {
   const { plan, naive, say } = bench;
   const { url, drained, stop } = await startBoth(bench);
   const naiveQueue = await startNaiveQueue(bench);
-  const urls = { leadgate: url, naiveQueue: captureUrl(naiveQueue, naive.database) };
-  /** @type {Record<keyof typeof urls, import('../load/load.js').Measured[]>} */
-  const measured = { leadgate: [], naiveQueue: [] };
-  for (let round = 0; round <= plan.rounds; round++)
-    for (const name of /** @type {const} */ (['leadgate', 'naiveQueue'])) {
-      const seconds = round === 0 ? plan.warmSeconds : plan.seconds;
-      const load = { seconds, connections: plan.clients, known: plan.known, rate: RATE };
-      const one = await postLeads(urls[name], load, {});
-      if (round > 0) measured[name].push(one);
-      if (name === 'leadgate') await drained();
-    }
+  const naiveUrl = captureUrl(naiveQueue, naive.database);
+  /** @param {number} seconds */
+  const variants = (seconds) => {
+    const load = { seconds, connections: plan.clients, known: plan.known, rate: RATE };
+    return {
+      leadgate: () => postLeads(url, load, {}).finally(drained),
+      naiveQueue: () => postLeads(naiveUrl, load, {}),
+    };
+  };
+  await byTurns(1, variants(plan.warmSeconds));
+  const measured = await byTurns(plan.rounds, variants(plan.seconds));
   await naiveQueue.stop();
   await stop();
   const figures = {

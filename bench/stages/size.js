@@ -1,20 +1,22 @@
-import { Redis } from 'ioredis';
 import { openFeeder } from '../feed.js';
-import { spread, told } from '../figures.js';
+import { told } from '../figures.js';
 import { postLeads } from '../load/load.js';
 import { query, refillRedis, usedMemory } from '../servers.js';
-import { captureUrl, startReceiver, startWorker } from './bench.js';
+import { withRedis } from '../../scripts/servers/session.js';
+import { byTurns, captureUrl, startReceiver, startWorker } from './bench.js';
 import { drain, drainSummary } from './workers.js';
 import { summary } from './receivers.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
+/** @typedef {import('./bench.js').Database} Database */
+/** @typedef {import('../servers.js').OwnServer} OwnServer */
 
 /**
  * The worker on an empty database and on a large one, by turns; the receiver on an empty Redis and on
  * one that holds many jobs and identities, by turns; and what those cost in memory.
  * @param {Bench} bench
  */
-export async function measureSize(bench) {
+export async function measure(bench) {
   const workers = [];
   const large = await bench.servers.database('large', 0);
   for (const leads of bench.plan.size.leads) {
@@ -33,50 +35,49 @@ export async function measureSize(bench) {
 
 /**
  * @param {Bench} bench
- * @param {import('./bench.js').Database} large
+ * @param {Database} large
  */
 async function compareWorkers(bench, large) {
   const { plan, servers, say } = bench;
-  const empty = await servers.database(`empty_${large.people.toString()}`, 0);
-  const other = await servers.anotherRedis();
-  const sides = [];
-  for (const [database, redis] of /** @type {const} */ ([
-    [empty, servers.redis],
-    [large, other],
-  ])) {
-    await refillRedis(redis.url, database);
-    // Known people are the large one's; on the empty one everybody is new the first time.
-    const feeder = await openFeeder(redis.url, {
-      ...database,
-      people: Math.max(database.people, plan.known),
-    });
-    const worker = await startWorker(bench, { redisUrl: redis.url, database });
-    const pids = { redis: redis.pid, postgres: servers.postgres.pid, worker: worker.pid };
-    sides.push({
-      feeder,
-      worker,
-      pids,
-      drained: /** @type {import('./workers.js').Drained[]} */ ([]),
-    });
-  }
-  for (let i = 0; i <= plan.size.rounds; i++)
-    for (const side of sides) {
-      const one = await drain(side.feeder, plan.jobs.leadgate, side.pids);
-      if (i > 0) side.drained.push(one);
-    }
-  for (const { feeder, worker } of sides) {
-    await worker.stop();
-    await feeder.close();
-  }
-  const [before, after] = sides.map(({ drained }) => drainSummary(drained));
-  const ratio = (after?.leadsPerSecond.median ?? 0) / (before?.leadsPerSecond.median ?? 0);
+  const small = await servers.database(`empty_${large.people.toString()}`, 0);
+  const onSmall = await startWorkerOn(bench, small, servers.redis);
+  const onLarge = await startWorkerOn(bench, large, await servers.anotherRedis());
+  const variants = { empty: onSmall.drain, full: onLarge.drain };
+  await byTurns(1, variants);
+  const measured = await byTurns(plan.size.rounds, variants);
+  await onSmall.stop();
+  await onLarge.stop();
+  const [empty, full] = [drainSummary(measured.empty), drainSummary(measured.full)];
+  const ratio = full.leadsPerSecond.median / empty.leadsPerSecond.median;
   say(`  worker with ${large.people.toLocaleString('en')} leads ÷ empty: ${ratio.toFixed(2)}`);
-  return { ratio, empty: before, full: after };
+  return { ratio, empty, full };
 }
 
 /**
  * @param {Bench} bench
- * @param {import('./bench.js').Database} large
+ * @param {Database} database
+ * @param {OwnServer} redis
+ */
+async function startWorkerOn(bench, database, redis) {
+  const { plan, servers } = bench;
+  await refillRedis(redis.url, database);
+  // Known people are the large one's; on the empty one everybody is new the first time.
+  const people = Math.max(database.people, plan.known);
+  const feeder = await openFeeder(redis.url, { ...database, people });
+  const worker = await startWorker(bench, { redisUrl: redis.url, database });
+  const pids = { redis: redis.pid, postgres: servers.postgres.pid, worker: worker.pid };
+  return {
+    drain: () => drain(feeder, plan.jobs.leadgate, pids),
+    stop: async () => {
+      await worker.stop();
+      await feeder.close();
+    },
+  };
+}
+
+/**
+ * @param {Bench} bench
+ * @param {Database} large
  */
 async function compareReceivers(bench, large) {
   const { plan, servers, leadgate, say } = bench;
@@ -99,42 +100,35 @@ async function compareReceivers(bench, large) {
   say(`  ${left.toLocaleString('en')} waiting leads: ${bytesPerWaitingLead.toFixed(0)} bytes each`);
 
   await refillRedis(leadgate.redisUrl, leadgate.database);
-  const sides = [
-    { redis: servers.redis, database: leadgate.database, url: leadgate.redisUrl },
-    { redis: other, database: large, url: other.url },
-  ];
-  const running = [];
-  for (const { redis, database, url } of sides) {
-    const receiver = await startReceiver(bench, { redisUrl: url });
-    const pids = { service: receiver.pid, redis: redis.pid };
-    running.push({
-      receiver,
-      database,
-      pids,
-      measured: /** @type {import('../load/load.js').Measured[]} */ ([]),
-    });
-  }
-  for (let i = 0; i <= plan.size.rounds; i++)
-    for (const { receiver, database, pids, measured } of running) {
-      const seconds = i === 0 ? plan.warmSeconds : plan.seconds;
-      const one = await postLeads(
+  const onEmpty = await startReceiver(bench);
+  const onFull = await startReceiver(bench, { redisUrl: other.url });
+  /** @param {number} seconds */
+  const variants = (seconds) => {
+    /** @param {import('../processes.js').Running} receiver @param {Database} database @param {OwnServer} redis */
+    const post = (receiver, database, redis) => () =>
+      postLeads(
         captureUrl(receiver, database),
         { ...plan, known: database.people, seconds },
-        pids,
+        { service: receiver.pid, redis: redis.pid },
       );
-      if (i > 0) measured.push(one);
-    }
-  for (const { receiver } of running) await receiver.stop();
+    return {
+      empty: post(onEmpty, leadgate.database, servers.redis),
+      full: post(onFull, large, other),
+    };
+  };
+  await byTurns(1, variants(plan.warmSeconds));
+  const measured = await byTurns(plan.size.rounds, variants(plan.seconds));
+  await onEmpty.stop();
+  await onFull.stop();
   await feeder.close();
-  const rates = running.map(({ measured }) => spread(measured.map((one) => one.rate)));
-  const ratio = (rates[1]?.median ?? 0) / (rates[0]?.median ?? 0);
+  const [empty, full] = [summary(measured.empty), summary(measured.full)];
+  const ratio = full.leadsPerSecond.median / empty.leadsPerSecond.median;
   say(
-    `  receiver with them ${rates[1] ? told(rates[1]) : ''} ÷ empty ${rates[0] ? told(rates[0]) : ''}: ${ratio.toFixed(2)}`,
+    `  receiver with them ${told(full.leadsPerSecond)} ÷ empty ${told(empty.leadsPerSecond)}: ${ratio.toFixed(2)}`,
   );
   return {
     ...{ waiting: left, identities: known, bytesPerIdentity, bytesPerWaitingLead, ratio },
-    empty: summary(running[0]?.measured ?? []),
-    full: summary(running[1]?.measured ?? []),
+    ...{ empty, full },
   };
 }
 
@@ -166,20 +160,20 @@ async function weighWaiting(bench) {
 }
 
 /** Bytes of the records of idempotency keys, and of all else but identities. @param {string} redisUrl */
-async function weigh(redisUrl) {
-  const redis = new Redis(redisUrl);
-  const weighed = { keys: 0, others: 0 };
-  for await (const page of redis.scanStream({ count: 1_000 })) {
-    const names = /** @type {string[]} */ (page).filter((name) => !name.includes('}:i:'));
-    const asked = redis.pipeline();
-    for (const name of names) asked.call('MEMORY', 'USAGE', name, 'SAMPLES', '0');
-    for (const [at, [error, size]] of ((await asked.exec()) ?? []).entries()) {
-      if (error !== null) throw error;
-      weighed[names[at]?.includes('}:k:') ? 'keys' : 'others'] += Number(size);
+function weigh(redisUrl) {
+  return withRedis(redisUrl, async (redis) => {
+    const weighed = { keys: 0, others: 0 };
+    for await (const page of redis.scanStream({ count: 1_000 })) {
+      const names = /** @type {string[]} */ (page).filter((name) => !name.includes('}:i:'));
+      const asked = redis.pipeline();
+      for (const name of names) asked.call('MEMORY', 'USAGE', name, 'SAMPLES', '0');
+      for (const [at, [error, size]] of ((await asked.exec()) ?? []).entries()) {
+        if (error !== null) throw error;
+        weighed[names[at]?.includes('}:k:') ? 'keys' : 'others'] += Number(size);
+      }
     }
-  }
-  await redis.quit();
-  return weighed;
+    return weighed;
+  });
 }
 
 /** Of the whole database, indices included. @param {string} url */
@@ -193,9 +187,7 @@ async function bytesIn(url) {
  * @param {number} people each has two
  */
 async function identitiesIn(redisUrl, people) {
-  const redis = new Redis(redisUrl);
-  const keys = await redis.dbsize();
-  await redis.quit();
+  const keys = await withRedis(redisUrl, (redis) => redis.dbsize());
   if (keys === 0) throw new Error('the identities were not refilled');
   return 2 * people;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { residentMiB } from '../cpu.js';
 import { postLeads } from '../load/load.js';
-import { startBoth } from './bench.js';
+import { startBoth, sustainedOf } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 
@@ -9,16 +9,16 @@ import { startBoth } from './bench.js';
  * Memory of receiver and worker at the sustained rate: the slope of the second half, when the heaps
  * have found their size.
  * @param {Bench} bench
- * @param {{ sustained: number }} rates
+ * @param {import('./bench.js').Figures} before
  */
-export async function measureSoak(bench, { sustained }) {
+export async function measure(bench, before) {
   const { plan, say } = bench;
   const { receiver, worker, url, pids, drained, stop } = await startBoth(bench);
   const { seconds } = plan.soak;
   const every = Math.max(0.25, seconds / 120);
   /** @type {{ at: number, receiver: number, worker: number }[]} */
   const samples = [];
-  const load = { ...plan, connections: plan.clients, seconds, rate: 0.9 * sustained };
+  const load = { ...plan, connections: plan.clients, seconds, rate: 0.9 * sustainedOf(before) };
   const posting = postLeads(url, load, pids);
   for (let at = 0; at < seconds; at += every) {
     await delay(every * 1_000);

@@ -2,7 +2,15 @@ import { openNaiveFeeder } from '../feed.js';
 import { told } from '../figures.js';
 import { postLeads } from '../load/load.js';
 import { QUEUE } from '../services/naive-job.js';
-import { captureUrl, startBoth, startNaiveQueue, startNaiveWorker } from './bench.js';
+import {
+  byTurns,
+  captureUrl,
+  startBoth,
+  startNaiveQueue,
+  startNaiveWorker,
+  sustainedOf,
+  topOf,
+} from './bench.js';
 import { summary } from './receivers.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
@@ -12,10 +20,11 @@ import { summary } from './receivers.js';
  * 80 % of what the receiver alone takes, while the worker runs; then what is left is worked off. And
  * half of what can be sustained, at which nobody should wait, by turns with a job a lead.
  * @param {Bench} bench
- * @param {{ top: number, sustained: number }} rates leads a second
+ * @param {import('./bench.js').Figures} figuresBefore
  */
-export async function measureSpike(bench, { top, sustained }) {
+export async function measure(bench, figuresBefore) {
   const { plan, say } = bench;
+  const half = sustainedOf(figuresBefore) / 2;
   const { connections, clients, known } = plan;
   const ours = await startBoth(bench);
   const post = (/** @type {number} */ rate, seconds = plan.seconds) =>
@@ -24,19 +33,15 @@ export async function measureSpike(bench, { top, sustained }) {
   // Warm, as a service is that has been up for a while.
   await postLeads(ours.url, { seconds: plan.seconds, connections, known }, ours.pids);
   await ours.drained();
-  const spike = await post(0.8 * top, plan.spike.seconds);
+  const spike = await post(0.8 * topOf(figuresBefore), plan.spike.seconds);
   const left = await ours.feeder.left();
   const drainSeconds = await ours.drained();
 
   const naive = await startNaive(bench);
-  /** @type {{ half: Measured[], halfJobALead: Measured[] }} */
-  const measured = { half: [], halfJobALead: [] };
-  for (let round = 0; round < plan.rounds; round++) {
-    measured.half.push(await post(sustained / 2));
-    await ours.drained();
-    measured.halfJobALead.push(await naive.post(sustained / 2));
-    await naive.drop();
-  }
+  const measured = await byTurns(plan.rounds, {
+    half: () => post(half).finally(ours.drained),
+    halfJobALead: () => naive.post(half).finally(naive.drop),
+  });
   await naive.stop();
   await ours.stop();
   say(`  spike at ${Math.round(spike.rate).toString()}/s: ${latencies(spike)}`);

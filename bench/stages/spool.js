@@ -3,9 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { v7 as uuidv7 } from 'uuid';
 import { openSpool } from '@leadgate/intake';
+import { SILENT } from '../feed.js';
 import { spread, told } from '../figures.js';
 import { here } from '../processes.js';
 import { submissionOf } from '../seed.js';
+import { byTurns } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 
@@ -15,27 +17,17 @@ import { submissionOf } from '../seed.js';
  * is that of this folder.
  * @param {Bench} bench
  */
-export async function measureSpool({ plan, say }) {
-  /** @type {number[]} */
-  const groups = [];
-  /** @type {number[]} */
-  const leads = [];
-  for (let round = 0; round < plan.rounds; round++) {
-    groups.push(await appendsPerSecond({ posts: 1, seconds: plan.seconds / 2 }));
-    leads.push(await appendsPerSecond({ posts: plan.connections, seconds: plan.seconds / 2 }));
-  }
+export async function measure({ plan, say }) {
+  const seconds = plan.seconds / 2;
+  const { groups, leads } = await byTurns(plan.rounds, {
+    groups: () => appendsPerSecond({ posts: 1, seconds }),
+    leads: () => appendsPerSecond({ posts: plan.connections, seconds }),
+  });
   const figures = { groupsPerSecond: spread(groups), leadsPerSecond: spread(leads) };
   say(`  one post at a time: ${told(figures.groupsPerSecond)} groups a second`);
   say(`  ${plan.connections.toString()} at once: ${told(figures.leadsPerSecond)} leads a second`);
   return figures;
 }
-
-const SILENT = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 /** @param {{ posts: number, seconds: number }} load */
 async function appendsPerSecond({ posts, seconds }) {
@@ -50,10 +42,7 @@ async function appendsPerSecond({ posts, seconds }) {
         while (performance.now() < end) {
           const submission = {
             ...SUBMISSION,
-            id: uuidv7(),
-            leadId: randomUUID(),
-            order: n,
-            stamp: n,
+            ...{ id: uuidv7(), leadId: randomUUID(), order: n, stamp: n },
           };
           if ((await spool.append({ submission, reserved: false })) !== 'kept')
             throw new Error('a spool without a bound is full');
@@ -69,7 +58,4 @@ async function appendsPerSecond({ posts, seconds }) {
   }
 }
 
-const SUBMISSION = {
-  ...submissionOf(1, { workspaceId: randomUUID(), linkId: randomUUID() }),
-  ...{ id: '', leadId: '', order: 0, stamp: 0 },
-};
+const SUBMISSION = submissionOf(1, { workspaceId: randomUUID(), linkId: randomUUID() });

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { countCpu } from '../cpu.js';
+import { countCpu, cpuFigures } from '../cpu.js';
 import { openFeeder, openNaiveFeeder } from '../feed.js';
 import { spread, told } from '../figures.js';
 import { startService } from '../processes.js';
 import { refillRedis } from '../servers.js';
 import { NOOP_QUEUE, QUEUE } from '../services/naive-job.js';
-import { CONCURRENCY, CORES, startNaiveWorker, startWorker } from './bench.js';
+import { byTurns, CONCURRENCY, startNaiveWorker, startWorker, tellRates } from './bench.js';
 
 /** @typedef {import('./bench.js').Bench} Bench */
 /** @typedef {import('../feed.js').Feeder} Feeder */
-/** @typedef {{ rate: number, cpu: ReturnType<ReturnType<typeof countCpu>['stop']> }} Drained */
+/** @typedef {{ rate: number, cpu: import('../cpu.js').Cpu }} Drained */
 
 /** How often the queue is looked at. */
 const LOOK_MS = 50;
@@ -19,54 +19,50 @@ const LOOK_MS = 50;
  * is paused, so that the worker is up and warm when the clock starts.
  * @param {Bench} bench
  */
-export async function measureWorkers(bench) {
+export async function measure(bench) {
   const { plan, servers, leadgate, naive, say } = bench;
   const { log } = servers;
   await refillRedis(leadgate.redisUrl, leadgate.database);
-  const { redis, postgres } = servers;
+  const [redis, postgres] = [servers.redis.pid, servers.postgres.pid];
   const settings = { redisUrl: naive.redisUrl, concurrency: CONCURRENCY };
-  const variants = {
+  const running = {
     noop: {
       feeder: await openNaiveFeeder(naive.redisUrl, naive.database, NOOP_QUEUE),
       worker: await startService('noop-worker', { log, settings }),
-      servers: { redis: redis.pid },
     },
     naive: {
       feeder: await openNaiveFeeder(naive.redisUrl, naive.database, QUEUE),
       worker: await startNaiveWorker(bench),
-      servers: { redis: redis.pid, postgres: postgres.pid },
     },
     leadgate: {
       feeder: await openFeeder(leadgate.redisUrl, leadgate.database),
       worker: await startWorker(bench),
-      servers: { redis: redis.pid, postgres: postgres.pid },
     },
   };
-  /** @type {Record<keyof typeof variants, Drained[]>} */
-  const drained = { noop: [], naive: [], leadgate: [] };
-  const names = /** @type {(keyof typeof variants)[]} */ (Object.keys(variants));
-  // The first round warms the processes up, and is not counted.
-  for (let i = 0; i <= plan.rounds; i++) {
-    for (const name of names) {
-      const { feeder, worker, servers: pids } = variants[name];
-      const one = await drain(feeder, plan.jobs[name], { ...pids, worker: worker.pid });
-      if (i > 0) drained[name].push(one);
-    }
-    if (i > 0)
-      say(
-        `  round ${i.toString()}: ${names
-          .map((name) => `${name} ${Math.round(drained[name].at(-1)?.rate ?? 0).toString()}/s`)
-          .join(', ')}`,
-      );
-  }
-  for (const { worker, feeder } of Object.values(variants)) {
+  /** @param {keyof typeof running} name @param {Record<string, number>} pids of the servers that it uses */
+  const drained = (name, pids) => {
+    const { feeder, worker } = running[name];
+    return drain(feeder, plan.jobs[name], { ...pids, worker: worker.pid });
+  };
+  const variants = {
+    noop: () => drained('noop', { redis }),
+    naive: () => drained('naive', { redis, postgres }),
+    leadgate: () => drained('leadgate', { redis, postgres }),
+  };
+  // Warms the processes up, and is not counted.
+  await byTurns(1, variants);
+  const measured = await byTurns(plan.rounds, variants, tellRates(say));
+  for (const { worker, feeder } of Object.values(running)) {
     await worker.stop();
     await feeder.close();
   }
-  for (const name of names)
-    say(`  ${name}: ${told(spread(drained[name].map((one) => one.rate)))} leads/s`);
-  const figures = Object.fromEntries(names.map((name) => [name, drainSummary(drained[name])]));
-  return /** @type {Record<keyof typeof variants, ReturnType<typeof drainSummary>>} */ (figures);
+  for (const [name, all] of Object.entries(measured))
+    say(`  ${name}: ${told(spread(all.map((one) => one.rate)))} leads/s`);
+  return {
+    noop: drainSummary(measured.noop),
+    naive: drainSummary(measured.naive),
+    leadgate: drainSummary(measured.leadgate),
+  };
 }
 
 /**
@@ -83,24 +79,13 @@ export async function drain(feeder, jobs, pids) {
   const start = performance.now();
   await feeder.resume();
   while ((await feeder.left()) > 0) await delay(LOOK_MS);
-  return {
-    rate: (jobs * 1_000) / (performance.now() - start),
-    cpu: count.stop(jobs, CORES),
-  };
+  return { rate: (jobs * 1_000) / (performance.now() - start), cpu: count.stop(jobs) };
 }
 
 /** @param {readonly Drained[]} drained */
 export function drainSummary(drained) {
-  const names = Object.keys(drained[0]?.cpu.byProcess ?? {});
   return {
     leadsPerSecond: spread(drained.map((one) => one.rate)),
-    cpuMicrosPerLead: spread(drained.map((one) => one.cpu.total)),
-    cpuByProcess: Object.fromEntries(
-      names.map((name) => [
-        name,
-        spread(drained.map((one) => one.cpu.byProcess[name] ?? 0)).median,
-      ]),
-    ),
-    othersShareOfMachine: spread(drained.map((one) => one.cpu.othersShare)),
+    ...cpuFigures(drained.map((one) => one.cpu)),
   };
 }
