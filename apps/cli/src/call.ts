@@ -2,12 +2,15 @@ import {
   type Call,
   type Connections,
   type Given,
-  type Operation,
+  type InputOf,
+  loadOperation,
+  type OperationKey,
+  type OutputOf,
   Refusal,
   type RefusalCode,
   runOperation,
 } from '@leadgate/operations';
-import type { Static, TObject } from 'typebox';
+import type { Static } from 'typebox';
 import { userInfo } from 'node:os';
 import { type Context, remark } from './command.ts';
 import { explain } from './explain.ts';
@@ -22,12 +25,13 @@ interface CallOptions {
 }
 
 /** Runs an operation as who sits at the prompt. Rejects with a Failure if it is refused. */
-export async function call<I extends TObject, O>(
+export async function call<K extends OperationKey>(
   context: Context,
-  operation: Operation<I, O>,
-  input: Given<Static<I>>,
+  key: K,
+  input: Given<Static<InputOf<K>>>,
   { words = {}, ...options }: CallOptions = {},
-): Promise<O> {
+): Promise<OutputOf<K>> {
+  const operation = await loadOperation(key);
   const connections = connectionsOf(context.session);
   const result = await runOperation(operation, input, connections, callOf(context, options));
   if (!(result instanceof Refusal)) return result;

@@ -27,8 +27,8 @@ test('every operation is run by a command, or has a reason why not', async () =>
     const [noun = '', verb = ''] = name.split('.');
     if (noun in API_ONLY || name in API_ONLY) continue;
     const key = verb.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
-    const loads = sources.filter((text) => text.includes(`loadNoun('${noun}')`));
-    if (!loads.some((text) => new RegExp(`\\b${key}\\b`).test(text))) missing.push(name);
+    const runs = new RegExp(`['\`]${noun}\\.(${key}\\b|\\$\\{)`);
+    if (!sources.some((text) => runs.test(text))) missing.push(name);
   }
   expect(missing).toEqual([]);
 });

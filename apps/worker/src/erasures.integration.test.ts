@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { awaitRedis, connectRedis, StartError } from '@leadgate/boot';
 import { openWorkspace } from '@leadgate/intake';
-import { loadNoun, Refusal, Runner, runOperation } from '@leadgate/operations';
+import { loadOperation, Refusal, Runner, runOperation } from '@leadgate/operations';
 import { queueCounts } from '@leadgate/queue';
 import { applyGroup, erasureKeyOf, openStore, showLead } from '@leadgate/store';
 import { sampleSubmission, testDatabase, testRedis } from '@leadgate/testkit';
@@ -82,7 +82,7 @@ test('a dump from before an erasure is rid of the person before the first job, w
 
   store = open(database.url);
   const erased = await runOperation(
-    (await loadNoun('lead')).erase,
+    await loadOperation('lead.erase'),
     { workspaceId, email: marked.email, reason: 'ticket 4711' },
     {
       ...{ store, redis: () => Promise.resolve(redis), erasureLedger: ledger, receiverUrl: null },

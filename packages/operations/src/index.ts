@@ -20,7 +20,13 @@ export {
   LedgerError,
 } from './erasure.ts';
 export type { LinkView } from './link.ts';
-export { allOperations, loadNoun, type Nouns } from './registry.ts';
+export {
+  allOperations,
+  loadOperation,
+  type InputOf,
+  type OperationKey,
+  type OutputOf,
+} from './registry.ts';
 export { shownTo } from './mask.ts';
 export { couldRun, onRecord, roleOver, runOperation, type Given } from './run.ts';
 export { fillDemo, openDemo } from './demo/demo.ts';

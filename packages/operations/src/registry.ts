@@ -1,54 +1,8 @@
-import type { alarm } from './alarm.ts';
-import type { audit } from './audit.ts';
-import type { consent } from './consent.ts';
-import type { delivery } from './delivery.ts';
-import type { endpoint } from './endpoint.ts';
-import type { failed } from './failed.ts';
-import type { field } from './field.ts';
-import type { held } from './held.ts';
-import type { key } from './key.ts';
-import type { lead } from './lead.ts';
-import type { ledger } from './ledger.ts';
-import type { link } from './link.ts';
-import type { me } from './me.ts';
+import type { TObject } from 'typebox';
 import type { Operation } from './operation.ts';
-import type { operator } from './operator.ts';
-import type { queue } from './queue.ts';
-import type { rejected } from './rejected.ts';
-import type { retention } from './retention.ts';
-import type { run } from './runs.ts';
-import type { series } from './series.ts';
-import type { submission } from './submission.ts';
-import type { token } from './token.ts';
-import type { workspace } from './workspace.ts';
-
-export interface Nouns {
-  workspace: typeof workspace;
-  field: typeof field;
-  link: typeof link;
-  endpoint: typeof endpoint;
-  delivery: typeof delivery;
-  lead: typeof lead;
-  consent: typeof consent;
-  submission: typeof submission;
-  rejected: typeof rejected;
-  retention: typeof retention;
-  failed: typeof failed;
-  held: typeof held;
-  key: typeof key;
-  queue: typeof queue;
-  run: typeof run;
-  alarm: typeof alarm;
-  ledger: typeof ledger;
-  series: typeof series;
-  me: typeof me;
-  operator: typeof operator;
-  token: typeof token;
-  audit: typeof audit;
-}
 
 /** A noun is loaded when an operation of it is needed: a command line needs one. */
-const LOADERS: { [N in keyof Nouns]: () => Promise<Nouns[N]> } = {
+const LOADERS = {
   workspace: async () => (await import('./workspace.ts')).workspace,
   field: async () => (await import('./field.ts')).field,
   link: async () => (await import('./link.ts')).link,
@@ -73,8 +27,24 @@ const LOADERS: { [N in keyof Nouns]: () => Promise<Nouns[N]> } = {
   audit: async () => (await import('./audit.ts')).audit,
 };
 
-export function loadNoun<N extends keyof Nouns>(noun: N): Promise<Nouns[N]> {
-  return LOADERS[noun]();
+type Nouns = { [N in keyof typeof LOADERS]: Awaited<ReturnType<(typeof LOADERS)[N]>> };
+
+/** An operation by its noun and its member there: `lead.find`, `submission.readAgain`. */
+export type OperationKey = { [N in keyof Nouns]: `${N}.${keyof Nouns[N] & string}` }[keyof Nouns];
+
+type At<K> = K extends `${infer N extends keyof Nouns}.${infer V}`
+  ? Nouns[N][V & keyof Nouns[N]]
+  : never;
+/** Of the schema of what an operation is given. */
+export type InputOf<K extends OperationKey> = At<K> extends Operation<infer I, unknown> ? I : never;
+export type OutputOf<K extends OperationKey> =
+  At<K> extends Operation<TObject, infer O> ? O : never;
+
+export async function loadOperation<K extends OperationKey>(
+  key: K,
+): Promise<Operation<InputOf<K>, OutputOf<K>>> {
+  const [noun, member] = key.split('.') as [keyof Nouns, string];
+  return Reflect.get(await LOADERS[noun](), member) as Operation<InputOf<K>, OutputOf<K>>;
 }
 
 export async function allOperations(): Promise<Operation[]> {

@@ -1,4 +1,3 @@
-import { loadNoun } from '@leadgate/operations';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
 import { addCommand, answerList, type Context, type JsonOption } from '../command.ts';
@@ -26,8 +25,7 @@ export function addAlarmCommands(alarm: Command, context: Context): void {
 async function list(context: Context, options: ListOptions): Promise<void> {
   const { workspace, all, limit } = options;
   const { workspaceId } = await namedIds(context, { workspace });
-  const { list: listAlarms } = await loadNoun('alarm');
-  const alarms = await call(context, listAlarms, { workspaceId, all, limit });
+  const alarms = await call(context, 'alarm.list', { workspaceId, all, limit });
   answerList(context.io, options, alarms, {
     none: 'No alarm.',
     head: ['since', 'until', 'alarm', 'of', 'facts'],

@@ -1,4 +1,3 @@
-import { loadNoun } from '@leadgate/operations';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
 import { answerList, type Context, describe, type JsonOption } from '../command.ts';
@@ -38,9 +37,8 @@ function addPage(command: Command): void {
 async function list(context: Context, options: AuditOptions): Promise<void> {
   const { io } = context;
   const { who, action, since, before, limit } = options;
-  const { list: listEntries } = await loadNoun('audit');
   const asked = { actor: who, action, since, before, limit };
-  const entries = await call(context, listEntries, asked);
+  const entries = await call(context, 'audit.list', asked);
   answerList(io, options, entries, {
     none: 'Nothing was done.',
     head: ['when', 'who', 'by', 'what', 'ended', 'on'],
@@ -77,9 +75,8 @@ export function addReads(command: Command, context: Context): void {
 async function listReads(context: Context, options: ReadsOptions): Promise<void> {
   const { io } = context;
   const { lead, who, since, before, limit } = options;
-  const { reads } = await loadNoun('audit');
   const leadId = lead === undefined ? undefined : readId(lead, 'lead');
-  const found = await call(context, reads, { leadId, actor: who, since, before, limit });
+  const found = await call(context, 'audit.reads', { leadId, actor: who, since, before, limit });
   answerList(io, options, found, {
     none: 'Nothing was read.',
     head: ['when', 'who', 'by', 'what', 'leads'],

@@ -1,4 +1,3 @@
-import { loadNoun } from '@leadgate/operations';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
 import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
@@ -22,8 +21,7 @@ export function addConsentCommands(consent: Command, context: Context): void {
   })
     .argument('<id>', LEAD)
     .action(async (id: string, options: JsonOption) => {
-      const { list: listConsents } = await loadNoun('consent');
-      const consents = await call(context, listConsents, { leadId: readId(id, 'lead') });
+      const consents = await call(context, 'consent.list', { leadId: readId(id, 'lead') });
       answer(context.io, options, consents, () => consentTable(consents) || 'None was recorded.\n');
     });
 
@@ -41,10 +39,9 @@ export function addConsentCommands(consent: Command, context: Context): void {
     .option('--until <time>', 'recorded before then', past)
     .option('--output <file>', 'write it there and not to the standard output')
     .action(async (options: ExportOptions) => {
-      const { export: write } = await loadNoun('consent');
       const { since, until, output } = options;
       const workspaceId = await workspaceOf(context, options.workspace);
-      const file = await call(context, write, { workspaceId, since, until });
+      const file = await call(context, 'consent.export', { workspaceId, since, until });
       await writeOut(context, file, output, 'consent');
     });
 
@@ -56,8 +53,7 @@ export function addConsentCommands(consent: Command, context: Context): void {
     .argument('<id>', LEAD)
     .option('--text <words>', 'how they asked: it stays with the withdrawal')
     .action(async (id: string, { text, ...options }: JsonOption & { text?: string }) => {
-      const { withdraw: take } = await loadNoun('consent');
-      const taken = await call(context, take, { leadId: readId(id, 'lead'), text });
+      const taken = await call(context, 'consent.withdraw', { leadId: readId(id, 'lead'), text });
       answer(
         context.io,
         options,
@@ -73,8 +69,7 @@ export function addConsentCommands(consent: Command, context: Context): void {
   })
     .argument('<id>', LEAD)
     .action(async (id: string, options: JsonOption) => {
-      const { link: show } = await loadNoun('consent');
-      const shown = await call(context, show, { leadId: readId(id, 'lead') });
+      const shown = await call(context, 'consent.link', { leadId: readId(id, 'lead') });
       answer(context.io, options, shown, () => `${shown.url}\n`);
     });
 }

@@ -1,4 +1,3 @@
-import { loadNoun } from '@leadgate/operations';
 import { DELIVERY_STATES, type DeliveryState } from '@leadgate/store';
 import { Option, type Command } from 'commander';
 import { call } from '../call.ts';
@@ -35,7 +34,7 @@ export function addDeliveryCommands(delivery: Command, context: Context): void {
     .action(async ({ endpoint, state, after, limit, ...options }: ListOptions) => {
       const { id: endpointId } = await findEndpointNamed(context, endpoint);
       const input = { endpointId, state, limit, after: after && readId(after, 'lead') };
-      const found = await call(context, (await loadNoun('delivery')).list, input);
+      const found = await call(context, 'delivery.list', input);
       answer(context.io, options, found, () =>
         table(
           [
@@ -66,7 +65,7 @@ export function addDeliveryCommands(delivery: Command, context: Context): void {
     .action(async (lead: string, { endpoint, ...options }: OfEndpoint) => {
       const { id: endpointId } = await findEndpointNamed(context, endpoint);
       const input = { endpointId, leadId: readId(lead, 'lead') };
-      const one = await call(context, (await loadNoun('delivery')).show, input);
+      const one = await call(context, 'delivery.show', input);
       const facts = pairs([
         ['Lead', one.leadId],
         ['Alarm', one.alarmId],

@@ -1,4 +1,4 @@
-import { fillDemo, loadNoun, openDemo, Refusal } from '@leadgate/operations';
+import { fillDemo, openDemo, Refusal } from '@leadgate/operations';
 import { listLinks, listWorkspaces } from '@leadgate/store';
 import type { Command } from 'commander';
 import { call, callOf, connectionsOf } from '../call.ts';
@@ -32,8 +32,10 @@ export function addDemoCommands(demo: Command, context: Context): void {
     const workspaces = await listWorkspaces(context.session.store());
     const [demo] = workspaces.filter((one) => one.demo !== null);
     if (demo === undefined) throw new Failure('There is no demo workspace.');
-    const { remove } = await loadNoun('workspace');
-    const removed = await call(context, remove, { workspaceId: demo.id, confirm: demo.name });
+    const removed = await call(context, 'workspace.remove', {
+      workspaceId: demo.id,
+      confirm: demo.name,
+    });
     answer(
       context.io,
       options,

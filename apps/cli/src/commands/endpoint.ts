@@ -1,6 +1,5 @@
 import { ENDPOINT_EVENTS, type EndpointEvent } from '@leadgate/contract';
 import { DESTINATION_KINDS, type DestinationKind } from '@leadgate/delivery';
-import { loadNoun } from '@leadgate/operations';
 import { isUuid, listEndpoints, type Endpoint } from '@leadgate/store';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { call } from '../call.ts';
@@ -75,7 +74,7 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
     ) => {
       const { id: workspaceId } = await findWorkspace(context.session.store(), named);
       const input = { workspaceId, name, kind, url, ...(await settingsOf(context, options)) };
-      const made = await call(context, (await loadNoun('endpoint')).create, input);
+      const made = await call(context, 'endpoint.create', input);
       answer(context.io, options, made, () => withSecret(made));
     },
   );
@@ -87,7 +86,7 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
     .argument('[workspace]', 'name or id of the workspace')
     .action(async (named: string | undefined, options: JsonOption) => {
       const { workspaceId } = await namedIds(context, { workspace: named });
-      const found = await call(context, (await loadNoun('endpoint')).list, { workspaceId });
+      const found = await call(context, 'endpoint.list', { workspaceId });
       answerList(context.io, options, found, {
         none: 'There is no endpoint: leadgate endpoint create WORKSPACE NAME URL.',
         head: ['name', 'workspace', 'state', 'URL', 'events', 'rate', 'last delivered', 'id'],
@@ -100,9 +99,7 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
       });
     });
 
-  addVerb(context, endpoint, 'show', 'Show an endpoint.', async (endpointId) =>
-    call(context, (await loadNoun('endpoint')).show, { endpointId }),
-  );
+  addVerb(context, endpoint, 'show', 'Show an endpoint.');
 
   const set = addCommand(endpoint, 'set', {
     summary: 'Change an endpoint; what is not named stays.',
@@ -117,19 +114,16 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
       const { id: endpointId } = await findEndpointNamed(context, named);
       const { name, url } = options;
       const input = { endpointId, name, url, ...(await settingsOf(context, options)) };
-      const one = await call(context, (await loadNoun('endpoint')).set, input);
+      const one = await call(context, 'endpoint.set', input);
       answer(context.io, options, one, () => endpointText(one));
     });
 
-  addVerb(context, endpoint, 'pause', 'Hold deliveries back; they wait.', async (endpointId) =>
-    call(context, (await loadNoun('endpoint')).pause, { endpointId }),
-  );
+  addVerb(context, endpoint, 'pause', 'Hold deliveries back; they wait.');
   addVerb(
     context,
     endpoint,
     'resume',
     'Send to a paused or disabled endpoint again, with all that waited.',
-    async (endpointId) => call(context, (await loadNoun('endpoint')).resume, { endpointId }),
   );
 
   addCommand(endpoint, 'rotate', {
@@ -141,7 +135,7 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
     .action(async (named: string, { overlap, ...options }: JsonOption & { overlap?: number }) => {
       const { id: endpointId } = await findEndpointNamed(context, named);
       const input = { endpointId, overlapSeconds: overlap };
-      const one = await call(context, (await loadNoun('endpoint')).rotate, input);
+      const one = await call(context, 'endpoint.rotate', input);
       answer(context.io, options, one, () => withSecret(one));
     });
 
@@ -152,7 +146,7 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
     .argument('<endpoint>', ENDPOINT)
     .action(async (named: string, options: JsonOption) => {
       const { id: endpointId } = await findEndpointNamed(context, named);
-      const sent = await call(context, (await loadNoun('endpoint')).test, { endpointId });
+      const sent = await call(context, 'endpoint.test', { endpointId });
       answer(context.io, options, sent, () =>
         pairs([
           ['Outcome', sent.outcome],
@@ -171,7 +165,7 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
     .argument('<endpoint>', ENDPOINT)
     .action(async (named: string, options: JsonOption) => {
       const { id: endpointId } = await findEndpointNamed(context, named);
-      const stats = await call(context, (await loadNoun('endpoint')).stats, { endpointId });
+      const stats = await call(context, 'endpoint.stats', { endpointId });
       answer(context.io, options, stats, () =>
         pairs([
           ['Waiting', stats.waiting],
@@ -197,7 +191,7 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
       const { id: endpointId } = await findEndpointNamed(context, named);
       const leadId = lead && readId(lead, 'lead');
       const input = { endpointId, leadId, failed, before, limit };
-      const tries = await call(context, (await loadNoun('endpoint')).tries, input);
+      const tries = await call(context, 'endpoint.tries', input);
       answer(context.io, options, tries, () => triesText(tries));
     });
 
@@ -240,7 +234,7 @@ export function addEndpointCommands(endpoint: Command, context: Context): void {
       const { id: endpointId, name } = await findEndpointNamed(context, named);
       if (confirm !== name)
         throw new Failure(`Say --confirm with its name, "${showable(name)}".`, EXIT.usage);
-      await call(context, (await loadNoun('endpoint')).remove, { endpointId });
+      await call(context, 'endpoint.remove', { endpointId });
       answer(context.io, options, { removed: endpointId }, () => pairs([['Removed', name]]));
     });
 }
@@ -251,7 +245,7 @@ export async function resend(
   which: { endpointId: string; leadId?: string } & Omit<ResendOptions, 'all' | 'json'>,
   options: JsonOption,
 ): Promise<void> {
-  const { id } = await call(context, (await loadNoun('endpoint')).resend, which);
+  const { id } = await call(context, 'endpoint.resend', which);
   const { progress } = await followRun(context, id);
   const resent = progress['resent'] ?? 0;
   answer(context.io, options, { resent, run: id }, () => pairs([['Sent again', resent]]));
@@ -286,14 +280,14 @@ export const triesText = (tries: readonly Tried[]): string =>
 function addVerb(
   context: Context,
   endpoint: Command,
-  verb: string,
+  verb: 'show' | 'pause' | 'resume',
   summary: string,
-  run: (endpointId: string) => Promise<Endpoint>,
 ): void {
   addCommand(endpoint, verb, { summary, examples: [`endpoint ${verb} crm`] })
     .argument('<endpoint>', ENDPOINT)
     .action(async (named: string, options: JsonOption) => {
-      const one = await run((await findEndpointNamed(context, named)).id);
+      const { id: endpointId } = await findEndpointNamed(context, named);
+      const one = await call(context, `endpoint.${verb}`, { endpointId });
       answer(context.io, options, one, () => endpointText(one));
     });
 }

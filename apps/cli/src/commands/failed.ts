@@ -1,4 +1,3 @@
-import { loadNoun } from '@leadgate/operations';
 import type { FailedJobDetails } from '@leadgate/queue';
 import type { Command } from 'commander';
 import { call, unknownIn } from '../call.ts';
@@ -41,7 +40,7 @@ export function addFailedCommands(failed: Command, context: Context): void {
   })
     .argument('<id>', ID)
     .action(async (id: string, options: JsonOption) => {
-      const job = await call(context, (await loadNoun('failed')).show, { jobId: id }, { words });
+      const job = await call(context, 'failed.show', { jobId: id }, { words });
       answer(context.io, options, job, () => jobText(job));
     });
 
@@ -76,8 +75,7 @@ export function addFailedCommands(failed: Command, context: Context): void {
     .requiredOption('--reason <text>', 'why it is given up')
     .action(async (jobId: string, { reason, ...options }: JsonOption & { reason: string }) => {
       if (reason.trim() === '') throw new Failure('Say why it is given up: --reason.', EXIT.usage);
-      const { discard: give } = await loadNoun('failed');
-      await call(context, give, { jobId, reason: reason.trim() }, { words });
+      await call(context, 'failed.discard', { jobId, reason: reason.trim() }, { words });
       const outcome = { kind: 'discarded' };
       answer(
         context.io,
@@ -90,9 +88,8 @@ export function addFailedCommands(failed: Command, context: Context): void {
 
 async function list(context: Context, options: ListOptions): Promise<void> {
   const { io } = context;
-  const failed = await loadNoun('failed');
   if (options.byReason === true) {
-    const reasons = await call(context, failed.reasons, {});
+    const reasons = await call(context, 'failed.reasons', {});
     return answerList(io, options, reasons, {
       none: 'No job has failed.',
       head: ['jobs', 'oldest', 'newest', 'reason'],
@@ -105,7 +102,7 @@ async function list(context: Context, options: ListOptions): Promise<void> {
     });
   }
   const { reason, before, limit } = options;
-  const found = await call(context, failed.list, { reason, before, limit });
+  const found = await call(context, 'failed.list', { reason, before, limit });
   answerList(io, options, found, {
     none: 'No failed job found.',
     head: ['failed', 'job', 'reason'],
@@ -116,10 +113,9 @@ async function list(context: Context, options: ListOptions): Promise<void> {
 }
 
 async function retryOne(context: Context, jobId: string, options: RetryOptions): Promise<void> {
-  const { show: look, retry: again } = await loadNoun('failed');
   const dryRun = options.dryRun === true;
-  if (dryRun) await call(context, look, { jobId }, { words });
-  else await call(context, again, { jobId }, { words });
+  if (dryRun) await call(context, 'failed.show', { jobId }, { words });
+  else await call(context, 'failed.retry', { jobId }, { words });
   answer(context.io, options, { retried: 1 }, () =>
     dryRun ? 'It would be retried.\n' : 'Retried.\n',
   );
@@ -129,9 +125,13 @@ async function retryMany(context: Context, options: RetryOptions): Promise<void>
   const { reason, rate: perSecond, dryRun } = options;
   const interrupt = stopOnInterrupt();
   try {
-    const { retryAll } = await loadNoun('failed');
     const { signal } = interrupt;
-    const result = await call(context, retryAll, { reason, perSecond, dryRun }, { signal });
+    const result = await call(
+      context,
+      'failed.retryAll',
+      { reason, perSecond, dryRun },
+      { signal },
+    );
     const { retried, gone, stopped } = result;
     const done = dryRun === true ? 'would be retried' : 'retried';
     const others = gone > 0 ? `, ${gone} were gone` : '';

@@ -1,6 +1,5 @@
 import { CUSTOM_FIELD_TYPES, type CustomField, type CustomFieldType } from '@leadgate/contract';
 import { customFieldKey } from '@leadgate/leads';
-import { loadNoun } from '@leadgate/operations';
 import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
 import {
@@ -57,9 +56,8 @@ export function addFieldCommands(field: Command, context: Context): void {
     .action(
       async (workspaceName: string, { name, label, type, option, ...options }: CreateOptions) => {
         const { id: workspaceId } = await findWorkspace(context.session.store(), workspaceName);
-        const { create } = await loadNoun('field');
         const input = { workspaceId, name, label, type, options: option };
-        const field = await call(context, create, input);
+        const field = await call(context, 'field.create', input);
         answer(context.io, options, field, () => describe('Created', field));
       },
     );
@@ -86,8 +84,7 @@ export function addFieldCommands(field: Command, context: Context): void {
         { name, label, ...options }: RenameOptions,
       ) => {
         const { id: fieldId } = await findField(context, workspaceName, fieldName);
-        const { rename } = await loadNoun('field');
-        const field = await call(context, rename, { fieldId, name, label });
+        const field = await call(context, 'field.rename', { fieldId, name, label });
         answer(context.io, options, field, () => describe('Renamed', field));
       },
     );
@@ -100,8 +97,7 @@ export function addFieldCommands(field: Command, context: Context): void {
     .argument('<field>', FIELD)
     .action(async (workspaceName: string, fieldName: string, options: JsonOption) => {
       const found = await findField(context, workspaceName, fieldName);
-      const { archive } = await loadNoun('field');
-      const field = await call(context, archive, { fieldId: found.id });
+      const field = await call(context, 'field.archive', { fieldId: found.id });
       answer(context.io, options, field, () =>
         describe(found.archived ? 'Archived before' : 'Archived', field),
       );
@@ -111,8 +107,7 @@ export function addFieldCommands(field: Command, context: Context): void {
 async function list(context: Context, workspaceName: string, options: JsonOption): Promise<void> {
   const { io, session } = context;
   const workspace = await findWorkspace(session.store(), workspaceName);
-  const { list } = await loadNoun('field');
-  const fields = await call(context, list, { workspaceId: workspace.id });
+  const fields = await call(context, 'field.list', { workspaceId: workspace.id });
   answerList(io, options, fields, {
     none: `${showable(workspace.name)} has no custom field yet: leadgate field create WORKSPACE --name NAME --type TYPE.`,
     head: ['name', 'label', 'type', 'options', 'state', 'id'],
@@ -134,8 +129,7 @@ async function findField(
   nameOrId: string,
 ): Promise<CustomField> {
   const workspace = await findWorkspace(context.session.store(), workspaceName);
-  const { list } = await loadNoun('field');
-  const fields = await call(context, list, { workspaceId: workspace.id });
+  const fields = await call(context, 'field.list', { workspaceId: workspace.id });
   const key = customFieldKey(nameOrId);
   // Folded names are unique too.
   const found = fields.find(({ id, name }) => id === key || customFieldKey(name) === key);

@@ -1,5 +1,4 @@
 import { HELD_REASONS } from '@leadgate/contract';
-import { loadNoun } from '@leadgate/operations';
 import type { HeldDetails, HeldState } from '@leadgate/store';
 import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
@@ -43,7 +42,7 @@ export function addHeldCommands(held: Command, context: Context): void {
     .argument('<id>', ID)
     .action(async (id: string, options: JsonOption) => {
       const heldId = readId(id, 'held submission');
-      const held = await call(context, (await loadNoun('held')).show, { heldId });
+      const held = await call(context, 'held.show', { heldId });
       answer(context.io, options, held, () => heldText(held));
     });
 
@@ -56,7 +55,7 @@ export function addHeldCommands(held: Command, context: Context): void {
     .argument('<id>', ID)
     .action(async (id: string, options: JsonOption) => {
       const heldId = readId(id, 'held submission');
-      const outcome = await call(context, (await loadNoun('held')).release, { heldId });
+      const outcome = await call(context, 'held.release', { heldId });
       answer(context.io, options, outcome, () =>
         outcome.kind === 'released'
           ? `Released, as submission ${outcome.submissionId} of lead ${outcome.leadId}.\n`
@@ -71,7 +70,7 @@ export function addHeldCommands(held: Command, context: Context): void {
     .argument('<id>', ID)
     .action(async (id: string, options: JsonOption) => {
       const heldId = readId(id, 'held submission');
-      const outcome = await call(context, (await loadNoun('held')).discard, { heldId });
+      const outcome = await call(context, 'held.discard', { heldId });
       answer(context.io, options, outcome, () => 'Discarded.\n');
     });
 
@@ -82,7 +81,7 @@ export function addHeldCommands(held: Command, context: Context): void {
     .argument('<id>', ID)
     .action(async (id: string, options: JsonOption) => {
       const heldId = readId(id, 'held submission');
-      const outcome = await call(context, (await loadNoun('held')).restore, { heldId });
+      const outcome = await call(context, 'held.restore', { heldId });
       answer(context.io, options, outcome, () => 'Held again.\n');
     });
 }
@@ -90,7 +89,7 @@ export function addHeldCommands(held: Command, context: Context): void {
 async function list(context: Context, options: ListOptions): Promise<void> {
   const { io } = context;
   const { state, before, limit } = options;
-  const held = await call(context, (await loadNoun('held')).list, {
+  const held = await call(context, 'held.list', {
     ...(await namedIds(context, options)),
     state,
     before: before === undefined ? undefined : readId(before, 'held submission'),

@@ -1,4 +1,3 @@
-import { loadNoun } from '@leadgate/operations';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
 import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
@@ -21,10 +20,9 @@ export function addKeyCommands(key: Command, context: Context): void {
 }
 
 async function rotate(context: Context, options: RotateOptions): Promise<void> {
-  const { rotate: operation } = await loadNoun('key');
   const { dryRun = false } = options;
   const interrupt = stopOnInterrupt();
-  const done = await call(context, operation, { dryRun }, { signal: interrupt.signal }).finally(
+  const done = await call(context, 'key.rotate', { dryRun }, { signal: interrupt.signal }).finally(
     interrupt.close,
   );
   answer(context.io, options, done, () =>

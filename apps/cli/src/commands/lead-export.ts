@@ -1,5 +1,5 @@
 import { NOTE_CODES, type NoteCode, UTM_FIELDS, type UtmField } from '@leadgate/contract';
-import { loadNoun, type TextFile } from '@leadgate/operations';
+import { type TextFile } from '@leadgate/operations';
 import { type Command, Option } from 'commander';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -50,9 +50,8 @@ export function addLeadLists(lead: Command, context: Context): void {
     .option('--limit <n>', 'how many at most', wholeNumber, 50)
     .action(async (options: ListOptions) => {
       const { io } = context;
-      const { list } = await loadNoun('lead');
       const { after, limit } = options;
-      const page = await call(context, list, {
+      const page = await call(context, 'lead.list', {
         ...(await filterOf(context, options)),
         after,
         limit,
@@ -75,8 +74,10 @@ export function addLeadLists(lead: Command, context: Context): void {
     .option('--output <file>', 'write it there and not to the standard output')
     .action(async (options: ExportOptions) => {
       const { format, output } = options;
-      const { export: write } = await loadNoun('lead');
-      const file = await call(context, write, { ...(await filterOf(context, options)), format });
+      const file = await call(context, 'lead.export', {
+        ...(await filterOf(context, options)),
+        format,
+      });
       await writeOut(context, file, output, 'lead');
     });
 }
@@ -123,7 +124,7 @@ async function filterOf(context: Context, options: FilterOptions) {
 }
 
 async function fieldNamed(context: Context, workspaceId: string, named: string): Promise<string> {
-  const fields = await call(context, (await loadNoun('field')).list, { workspaceId });
+  const fields = await call(context, 'field.list', { workspaceId });
   const found = fields.find(({ id, name }) => id === named || name === named);
   if (found !== undefined) return found.id;
   throw new Failure(`There is no custom field "${showable(named)}".`);
@@ -157,7 +158,7 @@ export async function printOut(io: Io, file: TextFile): Promise<void> {
 /** The workspace that is named, or the only one that there is. */
 export async function workspaceOf(context: Context, named: string | undefined): Promise<string> {
   if (named !== undefined) return (await findWorkspace(context.session.store(), named)).id;
-  const [only, ...others] = await call(context, (await loadNoun('workspace')).list, {});
+  const [only, ...others] = await call(context, 'workspace.list', {});
   if (only !== undefined && others.length === 0) return only.id;
   throw new Failure('Say of which workspace: --workspace, or --link.', EXIT.usage);
 }

@@ -1,4 +1,3 @@
-import { loadNoun } from '@leadgate/operations';
 import { isUuid } from '@leadgate/store';
 import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
@@ -119,8 +118,7 @@ export function addLeadCommands(lead: Command, context: Context): void {
     .action(async (id: string, options: SplitOptions) => {
       const { workspaceId, leadId } = await existing(context, id, 1);
       const { dryRun = false } = options;
-      const { split: takeApart } = await loadNoun('lead');
-      const outcome = await call(context, takeApart, { workspaceId, leadId, dryRun });
+      const outcome = await call(context, 'lead.split', { workspaceId, leadId, dryRun });
       const rows = outcome.parts.map((part) => [part.leadId, part.email, part.submissions]);
       answer(
         context.io,
@@ -138,8 +136,7 @@ export function addLeadCommands(lead: Command, context: Context): void {
     .option('--workspace <workspace>', 'only in this one: name or id')
     .option('--limit <n>', 'how many at most', wholeNumber, 50)
     .action(async (options: FindOptions) => {
-      const { newest } = await loadNoun('lead');
-      const leads = await call(context, newest, {
+      const leads = await call(context, 'lead.newest', {
         ...(await namedIds(context, options)),
         limit: options.limit,
       });
@@ -190,17 +187,18 @@ async function find(context: Context, text: string, options: FindOptions): Promi
       'Say whom to look for: --email, --telephone, --name, or a text; one of them.',
       EXIT.usage,
     );
-  const { find: look } = await loadNoun('lead');
   const ids = await namedIds(context, options);
-  const leads = await call(context, look, { ...ids, q, email, telephone, name, limit });
+  const leads = await call(context, 'lead.find', { ...ids, q, email, telephone, name, limit });
   answer(io, options, leads, () => leadTable(leads) || 'No lead found.\n');
   if (leads.length === limit)
     remark(io, `there may be more than these ${limit}; --limit shows more.`);
 }
 
 async function events(context: Context, id: string, options: EventsOptions): Promise<void> {
-  const { events: list } = await loadNoun('lead');
-  const found = await call(context, list, { leadId: readLeadId(id), limit: options.limit });
+  const found = await call(context, 'lead.events', {
+    leadId: readLeadId(id),
+    limit: options.limit,
+  });
   const { sent, waiting, merges } = found;
   const rows = [
     ...waiting.map(({ dueAt, endpoint, attempts }) => [
@@ -227,8 +225,7 @@ async function merge(
     throw new Failure(
       `The leads are of two workspaces, "${showable(first.workspace)}" and "${showable(second.workspace)}", and stay two.`,
     );
-  const { merge: join } = await loadNoun('lead');
-  const outcome = await call(context, join, {
+  const outcome = await call(context, 'lead.merge', {
     workspaceId: first.workspaceId,
     leadId: first.leadId,
     otherId: second.leadId,
@@ -249,8 +246,11 @@ async function changes(
 ): Promise<void> {
   const { io } = context;
   const { workspaceId } = await namedIds(context, { workspace: named });
-  const { changes: read } = await loadNoun('lead');
-  const page = await call(context, read, { workspaceId: workspaceId ?? '', after, limit });
+  const page = await call(context, 'lead.changes', {
+    workspaceId: workspaceId ?? '',
+    after,
+    limit,
+  });
   answer(io, options, page, () =>
     table(
       ['lead', 'version', 'is', 'name'],
@@ -268,8 +268,7 @@ async function changes(
 async function duplicates(context: Context, options: DuplicatesOptions): Promise<void> {
   const { io } = context;
   const { lead, since, until, after, limit } = options;
-  const { duplicates: listPairs } = await loadNoun('lead');
-  const pairs = await call(context, listPairs, {
+  const pairs = await call(context, 'lead.duplicates', {
     ...(await namedIds(context, options)),
     leadId: lead === undefined ? undefined : readLeadId(lead),
     ...{ since, until, after, limit },
@@ -286,7 +285,7 @@ async function duplicates(context: Context, options: DuplicatesOptions): Promise
 
 async function existing(context: Context, id: string, history = 50) {
   const leadId = readLeadId(id);
-  return call(context, (await loadNoun('lead')).show, { leadId, history });
+  return call(context, 'lead.show', { leadId, history });
 }
 
 function readLeadId(text: string): string {

@@ -1,4 +1,3 @@
-import { loadNoun } from '@leadgate/operations';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
 import { answer, type Context, describe, type JsonOption, remark } from '../command.ts';
@@ -46,8 +45,7 @@ export function addLedger(command: Command, context: Context): void {
 
 async function show(context: Context, options: LedgerOptions): Promise<void> {
   const where = await whereOf(context, options);
-  const { show: showLedger } = await loadNoun('ledger');
-  const books = await call(context, showLedger, { ...where, since: options.since });
+  const books = await call(context, 'ledger.show', { ...where, since: options.since });
   answer(context.io, options, books, () =>
     books.links.length === 0
       ? 'Nothing was counted.\n'

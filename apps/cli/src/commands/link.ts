@@ -1,4 +1,4 @@
-import { loadNoun, type LinkView } from '@leadgate/operations';
+import { type LinkView } from '@leadgate/operations';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
@@ -74,10 +74,9 @@ export function addLinkCommands(link: Command, context: Context): void {
     .option('--expires <when>', `when it ends: ${WHEN}`, moment)
     .action(async (named: string, { expires, ...options }: SettingOptions & { expires?: Date }) => {
       const { id: workspaceId } = await findWorkspace(context.session.store(), named);
-      const { create } = await loadNoun('link');
       const settings = await settingsOf(options, context.io.cwd);
       const input = { workspaceId, ...settings, expiresAt: expires };
-      answerLink(context, options, await call(context, create, input));
+      answerLink(context, options, await call(context, 'link.create', input));
     });
 
   const set = addCommand(link, 'set', {
@@ -205,7 +204,7 @@ export function addLinkCommands(link: Command, context: Context): void {
     .requiredOption('--until <time>', `until when: ${WHEN}`, moment)
     .action(async (named: string, { until, ...options }: JsonOption & { until: Date }) => {
       const { id: linkId } = await findLinkNamed(context.session.store(), named);
-      await call(context, (await loadNoun('alarm')).quiet, { linkId, until });
+      await call(context, 'alarm.quiet', { linkId, until });
       answer(context.io, options, { linkId, until }, () => `Quiet until ${shortTime(until)}.\n`);
     });
 
@@ -338,7 +337,7 @@ async function list(
   options: JsonOption,
 ): Promise<void> {
   const { workspaceId } = await namedIds(context, { workspace: named });
-  const links = await call(context, (await loadNoun('link')).list, { workspaceId });
+  const links = await call(context, 'link.list', { workspaceId });
   answerList(context.io, options, links, {
     none: 'There is no link yet: leadgate link create WORKSPACE.',
     head: ['label', 'workspace', 'status', 'mode', 'unread, week', 'ends', 'code', 'id'],
@@ -356,26 +355,24 @@ async function list(
 }
 
 /** Does something to one link, and shows it. */
-async function change<
-  V extends 'show' | 'set' | 'disable' | 'enable' | 'rotate' | 'expire' | 'prove',
->(
+async function change(
   context: Context,
-  verb: V,
+  verb: 'show' | 'set' | 'disable' | 'enable' | 'rotate' | 'expire' | 'prove',
   named: string,
   options: JsonOption,
   input: object = {},
 ): Promise<void> {
   const { id: linkId } = await findLinkNamed(context.session.store(), named);
-  const operation = (await loadNoun('link'))[verb];
   const words = {
     conflict: `The link has ended, and so would its new code: leadgate link expire ${linkId} --never (or --at) first.`,
   };
-  answerLink(context, options, await call(context, operation, { linkId, ...input }, { words }));
+  const given = { linkId, ...input };
+  answerLink(context, options, await call(context, `link.${verb}`, given, { words }));
 }
 
 async function suggest(context: Context, named: string, options: JsonOption): Promise<void> {
   const { id: linkId, codes } = await findLinkNamed(context.session.store(), named);
-  const proposed = await call(context, (await loadNoun('link')).suggest, { linkId });
+  const proposed = await call(context, 'link.suggest', { linkId });
   const rules = Object.entries(proposed.rules).flatMap(([field, queries]) =>
     queries.map(
       (query) =>
@@ -414,8 +411,7 @@ async function map(context: Context, named: string, options: MapOptions): Promis
   if (options.try === undefined)
     return change(context, 'set', named, options, { mapping: asked ?? noRule() });
   const { text: body } = decodeText(readFileSync(resolve(io.cwd, options.try)));
-  const { try: tryMapping } = await loadNoun('link');
-  const read = await call(context, tryMapping, {
+  const read = await call(context, 'link.try', {
     ...{ linkId: link.id, body, mapping: asked ?? link.mapping ?? noRule() },
   });
   const leads = [read, ...read.others].map(({ lead, externalId }) =>

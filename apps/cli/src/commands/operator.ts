@@ -1,5 +1,4 @@
 import { type Access, type Role, ROLES } from '@leadgate/contract';
-import { loadNoun } from '@leadgate/operations';
 import type { Command } from 'commander';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -41,8 +40,7 @@ export function addOperatorCommands(operator: Command, context: Context): void {
       ) => {
         const { password, madeUp } = choosePassword(passwordFile);
         const { workspaceId } = await namedIds(context, { workspace });
-        const { add } = await loadNoun('operator');
-        const added = await call(context, add, { name, password, role, workspaceId });
+        const added = await call(context, 'operator.add', { name, password, role, workspaceId });
         answer(context.io, options, { ...added, ...(madeUp && { password }) }, () =>
           pairs([
             ['Added', added.name],
@@ -74,9 +72,8 @@ export function addOperatorCommands(operator: Command, context: Context): void {
         }: JsonOption & Omit<AccessOptions, 'role'> & { role: Role | 'none' },
       ) => {
         const { workspaceId } = await namedIds(context, { workspace });
-        const { set } = await loadNoun('operator');
         const asked = { name, role: role === 'none' ? null : role, workspaceId };
-        const changed = await call(context, set, asked, { words });
+        const changed = await call(context, 'operator.set', asked, { words });
         answer(context.io, options, changed, () =>
           pairs([
             ['Changed', changed.name],
@@ -90,7 +87,7 @@ export function addOperatorCommands(operator: Command, context: Context): void {
     summary: 'List who may sign in to the console.',
     examples: ['operator list'],
   }).action(async (options: JsonOption) => {
-    const operators = await call(context, (await loadNoun('operator')).list, {});
+    const operators = await call(context, 'operator.list', {});
     answerList(context.io, options, operators, {
       none: 'Nobody can sign in yet: leadgate operator add NAME --role administrator.',
       head: ['name', 'role', 'second factor', 'added'],
@@ -111,7 +108,7 @@ export function addOperatorCommands(operator: Command, context: Context): void {
     }).argument('<name>', 'their name'),
   ).action(async (name: string, { passwordFile, ...options }: PasswordOption) => {
     const { password, madeUp } = choosePassword(passwordFile);
-    await call(context, (await loadNoun('operator')).password, { name, password }, { words });
+    await call(context, 'operator.password', { name, password }, { words });
     answer(context.io, options, { name, ...(madeUp && { password }) }, () =>
       pairs([
         ['Changed', name],
@@ -126,8 +123,7 @@ export function addOperatorCommands(operator: Command, context: Context): void {
   })
     .argument('<name>', 'their name')
     .action(async (name: string, options: JsonOption) => {
-      const { dropSecondFactor: drop } = await loadNoun('operator');
-      await call(context, drop, { name }, { words });
+      await call(context, 'operator.dropSecondFactor', { name }, { words });
       answer(context.io, options, { name }, () => pairs([['No code is asked of', name]]));
     });
 
@@ -137,7 +133,7 @@ export function addOperatorCommands(operator: Command, context: Context): void {
   })
     .argument('<name>', 'their name')
     .action(async (name: string, options: JsonOption) => {
-      await call(context, (await loadNoun('operator')).remove, { name }, { words });
+      await call(context, 'operator.remove', { name }, { words });
       answer(context.io, options, { name }, () => pairs([['Removed', name]]));
     });
 }

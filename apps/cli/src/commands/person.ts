@@ -1,4 +1,3 @@
-import { loadNoun } from '@leadgate/operations';
 import { workspaceOf } from '@leadgate/store';
 import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
@@ -25,8 +24,7 @@ export function addLeadPerson(lead: Command, context: Context): void {
   })
     .argument('<id>', 'any id of the lead that was ever answered')
     .action(async (id: string) => {
-      const { person } = await loadNoun('lead');
-      const known = await call(context, person, { leadId: readId(id, 'lead') });
+      const known = await call(context, 'lead.person', { leadId: readId(id, 'lead') });
       answer(context.io, { json: true }, known, () => '');
     });
 }
@@ -56,7 +54,6 @@ async function erase(
   id: string | undefined,
   { email, telephone, reason, dryRun = false, ...options }: EraseOptions,
 ): Promise<void> {
-  const nouns = await loadNoun('lead');
   const leadId = id === undefined ? undefined : readId(id, 'lead');
   let { workspaceId } = await namedIds(context, options);
   if (leadId !== undefined) {
@@ -67,7 +64,7 @@ async function erase(
   if (workspaceId === undefined)
     throw new Failure('Say whom: an id, or --email or --telephone with --workspace.', EXIT.usage);
   const input = { workspaceId, leadId, email, telephone, reason, dryRun };
-  const erased = await call(context, nouns.erase, input);
+  const erased = await call(context, 'lead.erase', input);
   answer(context.io, options, erased, () => {
     const { leadId: kept, aliases, counts, others } = erased;
     return pairs([

@@ -1,4 +1,3 @@
-import { loadNoun } from '@leadgate/operations';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
 import { addCommand, answer, type Context, type JsonOption } from '../command.ts';
@@ -27,7 +26,7 @@ async function run(
   verb: 'show' | 'pause' | 'resume',
   options: JsonOption,
 ): Promise<void> {
-  const standing = await call(context, (await loadNoun('queue'))[verb], {});
+  const standing = await call(context, `queue.${verb}`, {});
   const { oldestWaitingMs } = standing;
   answer(context.io, options, standing, () =>
     pairs([

@@ -1,5 +1,5 @@
 import type { FieldError } from '@leadgate/contract';
-import { loadNoun, type Refusal } from '@leadgate/operations';
+import { type Refusal } from '@leadgate/operations';
 import type { RejectedDetails, RejectedSummary } from '@leadgate/store';
 import type { Command } from 'commander';
 import { readFile } from 'node:fs/promises';
@@ -67,7 +67,7 @@ export function addRejectedCommands(rejected: Command, context: Context): void {
     .argument('<id>', ID)
     .action(async (id: string, options: JsonOption) => {
       const rejectedId = readId(id, 'refused body');
-      const rejected = await call(context, (await loadNoun('rejected')).show, { rejectedId });
+      const rejected = await call(context, 'rejected.show', { rejectedId });
       answer(context.io, options, rejected, () => rejectedText(rejected));
     });
 
@@ -89,8 +89,7 @@ export function addRejectedCommands(rejected: Command, context: Context): void {
     .action(async (id: string, options: MendOptions) => {
       const rejectedId = readId(id, 'refused body');
       const changes = await readChanges(context.io.cwd, options);
-      const { mend } = await loadNoun('rejected');
-      const outcome = await call(context, mend, { rejectedId, ...changes });
+      const outcome = await call(context, 'rejected.mend', { rejectedId, ...changes });
       answer(context.io, options, outcome, () =>
         outcome.errors.length === 0
           ? `Mended; to take it: leadgate rejected replay ${rejectedId}\n`
@@ -151,7 +150,7 @@ async function filterOf(context: Context, options: FilterOptions) {
 async function list(context: Context, options: ListOptions): Promise<void> {
   const { io } = context;
   const { replayed, before, limit } = options;
-  const rejected = await call(context, (await loadNoun('rejected')).list, {
+  const rejected = await call(context, 'rejected.list', {
     ...(await filterOf(context, options)),
     replayed,
     before: before === undefined ? undefined : readId(before, 'refused body'),
@@ -179,11 +178,9 @@ async function decide(
   options: JsonOption,
 ): Promise<void> {
   const rejectedId = readId(id, 'refused body');
-  const { dismiss, restore, show } = await loadNoun('rejected');
-  const { workspaceId } = await call(context, show, { rejectedId });
+  const { workspaceId } = await call(context, 'rejected.show', { rejectedId });
   const which = { workspaceId, rejectedIds: [rejectedId] };
-  const done =
-    verb === 'dismiss' ? await call(context, dismiss, which) : await call(context, restore, which);
+  const done = await call(context, `rejected.${verb}`, which);
   const told =
     verb === 'dismiss'
       ? ['Dismissed.', 'It was taken, or dismissed before.']
@@ -213,14 +210,18 @@ async function replayOne(context: Context, id: string, options: ReplayOptions): 
   const { io } = context;
   const { lenient, dryRun } = options;
   const rejectedId = readId(id, 'refused body');
-  const { replay } = await loadNoun('rejected');
   const words = {
     invalid: (refusal: Refusal) => {
       answer(io, options, refusal, () => errorTable(refusal.errors ?? []));
       return new Failure('It is still to be refused: mend it first.');
     },
   };
-  const outcome = await call(context, replay, { rejectedId, lenient, dryRun }, { words });
+  const outcome = await call(
+    context,
+    'rejected.replay',
+    { rejectedId, lenient, dryRun },
+    { words },
+  );
   answer(io, options, outcome, () => {
     switch (outcome.outcome) {
       case 'accepted':
@@ -237,13 +238,12 @@ async function replayOne(context: Context, id: string, options: ReplayOptions): 
 
 async function replayAll(context: Context, options: ReplayOptions): Promise<void> {
   const { lenient, dryRun } = options;
-  const { replayAll } = await loadNoun('rejected');
   const filter = await filterOf(context, options);
   const counts: Record<string, number> = {};
   let before: string | undefined;
   do {
     const input = { ...filter, lenient, dryRun, before };
-    const { outcomes, last } = await call(context, replayAll, input);
+    const { outcomes, last } = await call(context, 'rejected.replayAll', input);
     for (const [kind, n] of Object.entries(outcomes)) counts[kind] = (counts[kind] ?? 0) + n;
     before = last;
   } while (before !== undefined);

@@ -1,5 +1,5 @@
 import { NOTE_CODES, type NoteCode } from '@leadgate/contract';
-import { type CustomFieldChange, loadNoun } from '@leadgate/operations';
+import { type CustomFieldChange } from '@leadgate/operations';
 import { listWorkspaces, showLead, type Store, type StoredFilter } from '@leadgate/store';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { call } from '../call.ts';
@@ -109,10 +109,9 @@ async function dryRun(
   selections: readonly Selection[],
   options: ReplayOptions,
 ): Promise<void> {
-  const { replay } = await loadNoun('submission');
   const whole = { submissions: 0, leads: 0, changes: [] as CustomFieldChange[] };
   for (const selection of selections) {
-    const preview = await call(context, replay, { ...selection, dryRun: true });
+    const preview = await call(context, 'submission.replay', { ...selection, dryRun: true });
     if (!('submissions' in preview)) throw new Error('a dry run began a run');
     whole.submissions += preview.submissions;
     whole.leads += preview.leads;
@@ -147,11 +146,10 @@ async function enqueue(
   options: ReplayOptions,
 ): Promise<void> {
   const { io } = context;
-  const { replay } = await loadNoun('submission');
   const runs: string[] = [];
   let enqueued = 0;
   for (const selection of selections) {
-    const run = await call(context, replay, { ...selection, perSecond: options.rate });
+    const run = await call(context, 'submission.replay', { ...selection, perSecond: options.rate });
     if (!('kind' in run)) throw new Error('a replay began no run');
     runs.push(run.id);
     const { progress } = await followRun(context, run.id);

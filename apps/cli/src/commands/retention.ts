@@ -1,4 +1,3 @@
-import { loadNoun } from '@leadgate/operations';
 import {
   RETENTION_KINDS,
   type RetentionKind,
@@ -28,13 +27,12 @@ export function addRetentionCommands(retention: Command, context: Context): void
   })
     .option('--workspace <workspace>', 'of this one: name or id')
     .action(async (options: OfWorkspace) => {
-      const nouns = await loadNoun('retention');
       const { workspaceId } = await namedIds(context, options);
       if (workspaceId === undefined) {
-        const standings = await call(context, nouns.standings, {});
+        const standings = await call(context, 'retention.standings', {});
         answer(context.io, options, standings, () => standingTable(standings));
       } else {
-        const policies = await call(context, nouns.show, { workspaceId });
+        const policies = await call(context, 'retention.show', { workspaceId });
         answer(context.io, options, policies, () => policyTable(policies));
       }
     });
@@ -52,9 +50,8 @@ export function addRetentionCommands(retention: Command, context: Context): void
     .argument('<days>', 'for how many days, or default: as the settings of the workers say', daysOf)
     .option('--workspace <workspace>', 'name or id; needless if there is one only')
     .action(async (kind: RetentionKind, days: number | null, options: OfWorkspace) => {
-      const nouns = await loadNoun('retention');
       const workspaceId = await workspaceOf(context, options.workspace);
-      const policies = await call(context, nouns.set, { workspaceId, kind, days });
+      const policies = await call(context, 'retention.set', { workspaceId, kind, days });
       answer(context.io, options, policies, () => policyTable(policies));
     });
 
@@ -66,9 +63,8 @@ export function addRetentionCommands(retention: Command, context: Context): void
     .requiredOption('--days <n>', 'for how many days', wholeNumber)
     .option('--workspace <workspace>', 'name or id; needless if there is one only')
     .action(async (kind: RetentionKind, { days, ...options }: OfWorkspace & { days: number }) => {
-      const nouns = await loadNoun('retention');
       const workspaceId = await workspaceOf(context, options.workspace);
-      const found = await call(context, nouns.preview, { workspaceId, kind, days });
+      const found = await call(context, 'retention.preview', { workspaceId, kind, days });
       answer(
         context.io,
         options,
@@ -98,8 +94,10 @@ export function addRetentionCommands(retention: Command, context: Context): void
         what: keyof typeof SUBJECTS,
         { before, ...options }: JsonOption & { before: Date },
       ) => {
-        const nouns = await loadNoun('retention');
-        const standings = await call(context, nouns.allow, { subject: SUBJECTS[what], before });
+        const standings = await call(context, 'retention.allow', {
+          subject: SUBJECTS[what],
+          before,
+        });
         answer(context.io, options, standings, () => standingTable(standings));
       },
     );

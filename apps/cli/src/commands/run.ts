@@ -1,6 +1,5 @@
-import { loadNoun } from '@leadgate/operations';
-import type { Run } from '@leadgate/store';
-import type { Command } from 'commander';
+import { RUN_KINDS, type Run, type RunKind } from '@leadgate/store';
+import { type Command, Option } from 'commander';
 import { setTimeout as delay } from 'node:timers/promises';
 import { call } from '../call.ts';
 import {
@@ -19,7 +18,7 @@ import { printOut } from './lead-export.ts';
 
 interface ListOptions extends JsonOption {
   workspace?: string;
-  kind?: string;
+  kind?: RunKind;
   limit: number;
 }
 
@@ -31,7 +30,7 @@ export function addRunCommands(run: Command, context: Context): void {
     examples: ['run list', 'run list --workspace "My agency" --kind import'],
   })
     .option('--workspace <workspace>', 'only of this workspace: name or id')
-    .option('--kind <kind>', 'only of this kind: replay, import, resend, read-again')
+    .addOption(new Option('--kind <kind>', 'only of this kind').choices(RUN_KINDS))
     .option('--limit <n>', 'how many at most', wholeNumber, 50)
     .action((options: ListOptions) => list(context, options));
 
@@ -58,7 +57,7 @@ export function addRunCommands(run: Command, context: Context): void {
     .argument('<id>', ID)
     .action(async (id: string, options: JsonOption) => {
       const runId = readId(id, 'run');
-      await call(context, (await loadNoun('run')).resume, { runId });
+      await call(context, 'run.resume', { runId });
       const run = await followRun(context, runId);
       answer(context.io, options, run, () => runText(run));
     });
@@ -75,13 +74,8 @@ async function list(
   context: Context,
   { workspace, kind, limit, ...options }: ListOptions,
 ): Promise<void> {
-  const { list } = await loadNoun('run');
-  const given = { ...(await namedIds(context, { workspace })), limit };
-  const kinds = list.input.properties.kind.enum.filter((one) => one === kind);
-  const [named] = kinds;
-  if (kind !== undefined && named === undefined)
-    throw new Failure('--kind is replay, import, resend or read-again.', EXIT.usage);
-  const runs = await call(context, list, { ...given, kind: named });
+  const given = { ...(await namedIds(context, { workspace })), kind, limit };
+  const runs = await call(context, 'run.list', given);
   answerList(context.io, options, runs, {
     none: 'No run found.',
     head: ['begun', 'id', 'kind', 'by', 'state', 'progress'],
@@ -98,14 +92,13 @@ async function show(
   id: string,
   options: JsonOption,
 ): Promise<void> {
-  const run = await call(context, (await loadNoun('run'))[verb], { runId: readId(id, 'run') });
+  const run = await call(context, `run.${verb}`, { runId: readId(id, 'run') });
   answer(context.io, options, run, () => runText(run));
 }
 
-async function refused({ io, ...context }: Context, id: string): Promise<void> {
-  const { refused } = await loadNoun('run');
-  const file = await call({ io, ...context }, refused, { runId: readId(id, 'run') });
-  await printOut(io, file);
+async function refused(context: Context, id: string): Promise<void> {
+  const file = await call(context, 'run.refused', { runId: readId(id, 'run') });
+  await printOut(context.io, file);
 }
 
 const LOOK_EVERY_MS = 200;
@@ -115,12 +108,11 @@ const LOOK_EVERY_MS = 200;
  * did not end well.
  */
 export async function followRun(context: Context, id: string): Promise<Run> {
-  const { show } = await loadNoun('run');
   const interrupt = stopOnInterrupt();
   interrupt.signal.addEventListener('abort', () => void context.session.runner.close());
   try {
     for (;;) {
-      const run = await call(context, show, { runId: id });
+      const run = await call(context, 'run.show', { runId: id });
       if (run.state === 'done') return run;
       if (run.state === 'stopped')
         throw new Failure(`stopped. To go on: leadgate run resume ${id}`, EXIT.stopped);

@@ -1,4 +1,3 @@
-import { loadNoun } from '@leadgate/operations';
 import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
 import { answer, type Context, describe, type JsonOption } from '../command.ts';
@@ -38,8 +37,7 @@ export function addSeries(command: Command, context: Context): void {
 async function show(context: Context, options: SeriesOptions): Promise<void> {
   const where = await whereOf(context, options);
   const { campaign: campaignId, by, from, to } = options;
-  const { show: showSeries } = await loadNoun('series');
-  const series = await call(context, showSeries, { ...where, campaignId, by, from, to });
+  const series = await call(context, 'series.show', { ...where, campaignId, by, from, to });
   answer(context.io, options, series, () =>
     series.rows.length === 0
       ? 'Nothing was counted.\n'

@@ -1,5 +1,5 @@
 import { UTM_FIELDS } from '@leadgate/contract';
-import { loadNoun, type PostChange } from '@leadgate/operations';
+import { type PostChange } from '@leadgate/operations';
 import type { SubmissionDetails } from '@leadgate/store';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
@@ -42,7 +42,7 @@ export function addSubmissionCommands(submission: Command, context: Context): vo
     .action(async (id: string, options: JsonOption) => {
       const { io } = context;
       const submissionId = readId(id, 'submission');
-      const submission = await call(context, (await loadNoun('submission')).show, { submissionId });
+      const submission = await call(context, 'submission.show', { submissionId });
       answer(io, options, submission, () => submissionText(submission));
     });
 
@@ -77,9 +77,8 @@ async function readAgain(context: Context, options: ReadAgainOptions): Promise<v
   const { io, session } = context;
   const { since, until, rate: perSecond, dryRun } = options;
   const { id: linkId } = await findLinkNamed(session.store(), options.link);
-  const { readAgain } = await loadNoun('submission');
   const asked = { linkId, since, until, perSecond, dryRun };
-  const begun = await call(context, readAgain, asked);
+  const begun = await call(context, 'submission.readAgain', asked);
   if ('counts' in begun) {
     const { counts, changes } = begun;
     const listed = changes.slice(0, LISTED);
@@ -125,8 +124,7 @@ function changeTable(changes: readonly PostChange[]): string {
 async function list(context: Context, options: ListOptions): Promise<void> {
   const { io } = context;
   const { lead, before, limit } = options;
-  const { list } = await loadNoun('submission');
-  const submissions = await call(context, list, {
+  const submissions = await call(context, 'submission.list', {
     ...(await namedIds(context, options)),
     leadId: lead === undefined ? undefined : readId(lead, 'lead'),
     before: before === undefined ? undefined : readId(before, 'submission'),

@@ -1,5 +1,4 @@
 import type { Role } from '@leadgate/contract';
-import { loadNoun } from '@leadgate/operations';
 import type { ApiToken } from '@leadgate/store';
 import type { Command } from 'commander';
 import { call } from '../call.ts';
@@ -29,8 +28,12 @@ export function addTokenCommands(token: Command, context: Context): void {
     .option('--days <days>', 'how long it is good for, at most a year; 90 if not named', Number)
     .action(async (name: string, { role, workspace, days, ...options }: CreateOptions) => {
       const { workspaceId } = await namedIds(context, { workspace });
-      const { create } = await loadNoun('token');
-      const { secret, ...token } = await call(context, create, { name, role, workspaceId, days });
+      const { secret, ...token } = await call(context, 'token.create', {
+        name,
+        role,
+        workspaceId,
+        days,
+      });
       answer(context.io, options, { ...token, secret }, () =>
         pairs([
           ['Created', token.name],
@@ -54,7 +57,7 @@ export function addTokenCommands(token: Command, context: Context): void {
     .action(async (name: string, options: JsonOption) => {
       const token = await call(
         context,
-        (await loadNoun('token')).revoke,
+        'token.revoke',
         { name },
         {
           words: {
@@ -67,7 +70,7 @@ export function addTokenCommands(token: Command, context: Context): void {
 }
 
 async function list(context: Context, options: JsonOption): Promise<void> {
-  const tokens = await call(context, (await loadNoun('token')).list, {});
+  const tokens = await call(context, 'token.list', {});
   answerList(context.io, options, tokens, {
     none: 'There is no API token: leadgate token create NAME --role viewer.',
     head: [

@@ -1,5 +1,4 @@
 import { PHONE_CLASSES, type PhoneClass } from '@leadgate/contract';
-import { loadNoun } from '@leadgate/operations';
 import type { Workspace, WorkspaceCounts } from '@leadgate/store';
 import { type Command, Option } from 'commander';
 import { call } from '../call.ts';
@@ -45,8 +44,7 @@ export function addWorkspaceCommands(workspace: Command, context: Context): void
     .option('--dummy <phone>', 'a phone that identifies nobody; may be repeated', collect)
     .action(async (name: string, options: CreateOptions) => {
       const { country, dummy: dummyPhones } = options;
-      const { create } = await loadNoun('workspace');
-      const workspace = await call(context, create, { name, country, dummyPhones });
+      const workspace = await call(context, 'workspace.create', { name, country, dummyPhones });
       answer(context.io, options, workspace, () =>
         pairs([
           ['Created', workspace.name],
@@ -105,8 +103,7 @@ export function addWorkspaceCommands(workspace: Command, context: Context): void
       if (!dryRun && confirm === undefined)
         throw new Failure('Say --dry-run to see what would go, or --confirm NAME.', EXIT.usage);
       const { id: workspaceId } = await findWorkspace(context.session.store(), named);
-      const { remove } = await loadNoun('workspace');
-      const removed = await call(context, remove, { workspaceId, confirm, dryRun });
+      const removed = await call(context, 'workspace.remove', { workspaceId, confirm, dryRun });
       answer(context.io, options, removed, () =>
         removedText(dryRun ? 'Would remove' : 'Removed', removed),
       );
@@ -116,7 +113,7 @@ export function addWorkspaceCommands(workspace: Command, context: Context): void
     summary: 'List the workspaces.',
     examples: ['workspace list', 'workspace list --json'],
   }).action(async (options: JsonOption) => {
-    const workspaces = await call(context, (await loadNoun('workspace')).list, {});
+    const workspaces = await call(context, 'workspace.list', {});
     answerList(context.io, options, workspaces, {
       none: 'There is no workspace yet: leadgate workspace create NAME.',
       head: ['name', 'id', 'country', 'created'],
@@ -128,8 +125,7 @@ export function addWorkspaceCommands(workspace: Command, context: Context): void
 async function set(context: Context, named: string, options: SetOptions): Promise<void> {
   const { id: workspaceId } = await findWorkspace(context.session.store(), named);
   const { dummy, dummyClass, timeZone } = options;
-  const { set } = await loadNoun('workspace');
-  const workspace = await call(context, set, {
+  const workspace = await call(context, 'workspace.set', {
     workspaceId,
     dummyPhones: dummy === false ? [] : dummy,
     dummyClasses: dummyClass === false ? [] : dummyClass,

@@ -1,6 +1,6 @@
 import fastifyStatic from '@fastify/static';
 import { StartError } from '@leadgate/boot';
-import { loadNoun, Refusal } from '@leadgate/operations';
+import { loadOperation, Refusal } from '@leadgate/operations';
 import { hasOperators } from '@leadgate/store';
 import type {
   FastifyPluginAsync,
@@ -57,7 +57,10 @@ function readWeb(): { assets: string; page: string; ahead: string; preload: Prel
 export const webRoutes: FastifyPluginAsync<ConsoleServices> = async (app, services) => {
   const { assets, page, ahead, preload } = readWeb();
   const aheadHash = createHash('sha256').update(ahead).digest('base64');
-  const [{ show }, { list }] = await Promise.all([loadNoun('me'), loadNoun('workspace')]);
+  const [show, list] = await Promise.all([
+    loadOperation('me.show'),
+    loadOperation('workspace.list'),
+  ]);
   const options: RouteShorthandOptions = { config: { operation: show }, schema: { hide: true } };
   const open: RouteShorthandOptions = { config: { public: true }, schema: { hide: true } };
   /** What a page would ask for before it shows anything. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { awaitRedis, connectRedis } from '@leadgate/boot';
 import { externalKey, type Submission } from '@leadgate/contract';
 import { countLinks } from '@leadgate/intake';
-import { loadNoun, Refusal, type Call, type Connections } from '@leadgate/operations';
+import { loadOperation, Refusal, type Call, type Connections } from '@leadgate/operations';
 import { startApplyWorker } from '@leadgate/queue';
 import {
   applyGroup,
@@ -167,7 +167,7 @@ test('the books close but for what was accepted and is nowhere, and name it; a r
       throw new Error('not asked for');
     },
   };
-  const { show } = await loadNoun('ledger');
+  const show = await loadOperation('ledger.show');
   const books = async () => {
     const found = await show.run({ workspaceId }, connections, call);
     if (found instanceof Refusal) throw new Error(found.detail);
