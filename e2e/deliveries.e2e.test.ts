@@ -108,7 +108,7 @@ test('a posted lead reaches an endpoint, signed; one that was down or whose deli
         waiting: 0,
         setAside: 0,
       }),
-    10_000,
+    { timeout: 10_000, interval: 500 },
   );
   expect(await system.cli('endpoint', 'tries', name, '--limit', '1')).toMatchObject([
     { leadId, outcome: 'delivered', status: 200 },
