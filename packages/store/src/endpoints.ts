@@ -72,10 +72,10 @@ export async function createEndpoint(
   if ((await store.prisma.workspace.count({ where: { id: workspaceId } })) === 0)
     return { kind: 'unknown' };
   return keepName(settings.name, async () => {
-    const row = await store.prisma.endpoint.create({
+    const id = randomUUID();
+    await store.prisma.endpoint.create({
       data: {
-        id: randomUUID(),
-        workspaceId,
+        ...{ id, workspaceId },
         ...columnsOf(settings, keyring),
         ...{ kind, secret: keyring.seal(secret) },
         concurrency: settings.concurrency,
@@ -83,9 +83,8 @@ export async function createEndpoint(
         url: settings.url,
         events: settings.events,
       },
-      include: endpointParts,
     });
-    return { kind: 'done', endpoint: readEndpoint(row) };
+    return found(await findEndpoint(store, id));
   });
 }
 
@@ -162,18 +161,28 @@ async function settingErrors(
 }
 
 /** The endpoints of a workspace, or of all, by name. */
-export async function listEndpoints(store: Store, workspaceId?: string): Promise<Endpoint[]> {
-  const rows = await store.prisma.endpoint.findMany({
-    ...(workspaceId !== undefined && { where: { workspaceId } }),
-    orderBy: [{ name: 'asc' }, { id: 'asc' }],
-    include: endpointParts,
-  });
-  return rows.map(readEndpoint);
+export function listEndpoints(store: Store, workspaceId?: string): Promise<Endpoint[]> {
+  const all = workspaceId === undefined;
+  return selectEndpoints(
+    store,
+    all ? Prisma.sql`true` : Prisma.sql`e.workspace_id = ${workspaceId}::uuid`,
+  );
 }
 
 export async function findEndpoint(store: Store, id: string): Promise<Endpoint | null> {
-  const row = await store.prisma.endpoint.findUnique({ where: { id }, include: endpointParts });
-  return row === null ? null : readEndpoint(row);
+  const [found] = await selectEndpoints(store, Prisma.sql`e.id = ${id}::uuid`);
+  return found ?? null;
+}
+
+/** In SQL: what only looks is not worth loading Prisma's compiler of queries. Secrets and values of headers stay behind. */
+function selectEndpoints(store: Store, condition: Prisma.Sql): Promise<Endpoint[]> {
+  return store.prisma.$queryRaw<Endpoint[]>`
+    SELECT e.id, e.workspace_id AS "workspaceId", w.name AS "workspaceName", e.name, e.kind, e.url, e.mapping,
+      e.header_names AS headers, e.events, e.state, e.link_ids AS "linkIds", e.per_second AS "perSecond",
+      e.concurrency, e.reason, e.failing_since AS "failingSince", e.delivered_at AS "deliveredAt",
+      CASE WHEN e.old_secret_until > now() THEN e.old_secret_until END AS "oldSecretUntil",
+      e.created_at AS "createdAt"
+    FROM endpoint e JOIN workspace w ON w.id = e.workspace_id WHERE ${condition} ORDER BY e.name, e.id`;
 }
 
 /**
@@ -263,38 +272,6 @@ export async function removeEndpoint(store: Store, id: string): Promise<boolean>
 /** Tells deliverers to look, once the transaction is committed. */
 async function wake(tx: Prisma.TransactionClient): Promise<void> {
   await tx.$executeRaw`SELECT pg_notify(${DELIVERIES_CHANNEL}, '')`;
-}
-
-const endpointParts = {
-  workspace: { select: { name: true } },
-} satisfies Prisma.EndpointInclude;
-
-type EndpointRow = Prisma.EndpointGetPayload<{ include: typeof endpointParts }>;
-
-function readEndpoint(row: EndpointRow): Endpoint {
-  // Field by field: secrets and values of headers stay behind.
-  return {
-    id: row.id,
-    workspaceId: row.workspaceId,
-    workspaceName: row.workspace.name,
-    name: row.name,
-    kind: row.kind,
-    url: row.url,
-    mapping: row.mapping as Endpoint['mapping'],
-    headers: row.headerNames,
-    // The table's checks allow these only.
-    events: row.events as EndpointEvent[],
-    state: row.state as Endpoint['state'],
-    linkIds: row.linkIds,
-    perSecond: row.perSecond,
-    concurrency: row.concurrency,
-    reason: row.reason,
-    failingSince: row.failingSince,
-    deliveredAt: row.deliveredAt,
-    oldSecretUntil:
-      row.oldSecretUntil !== null && row.oldSecretUntil > new Date() ? row.oldSecretUntil : null,
-    createdAt: row.createdAt,
-  };
 }
 
 /** Which deliveries are listed. `waiting`: those that fail too. */
