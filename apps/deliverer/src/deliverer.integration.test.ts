@@ -388,6 +388,21 @@ test('after a rotation both secrets verify, and a change of address is followed'
     new Webhook(one).verify(message.body, message.headers as Record<string, string>);
 });
 
+test('an endpoint whose secret a deliverer cannot open is left to one that can, and that is said once', async () => {
+  const { url, messages } = await receiver();
+  const { id } = await endpoint(url);
+  const { log } = await deliverer({ SECRETS_KEY: 'another key of thirty-two characters' });
+  await post(leads(1));
+  const told = () => log().split('nothing is sent to it').length - 1;
+  await vi.waitFor(() => expect(told()).toBe(1), 5_000);
+  await deliverer();
+  await vi.waitFor(() => expect(messages).toHaveLength(1), { timeout: 60_000, interval: 50 });
+  const { laneLostAt } = await store.prisma.endpoint.findUniqueOrThrow({ where: { id } });
+  expect(laneLostAt).toBeNull();
+  // Once each time that it was taken: the other one may come later.
+  expect(told()).toBeLessThan(6);
+}, 90_000);
+
 test('an address inside is refused when it is called, and the log says why', async () => {
   const { url, messages } = await receiver();
   const { id } = await endpoint(url);

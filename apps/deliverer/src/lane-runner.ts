@@ -81,6 +81,8 @@ export class LaneRunner {
   #warnedShare = '';
   /** Whether it was said that Postgres refuses a write, since the last that it took. */
   #toldRefusal = false;
+  /** Whether it was said that the endpoint cannot be opened, since it last could. */
+  #toldShut = false;
 
   /** Leads that are being sent, or whose outcome is not written yet. */
   readonly #inHand = new Set<string>();
@@ -235,7 +237,9 @@ export class LaneRunner {
     clearTimeout(this.#timer);
     const dueAt = this.#dueAt === null ? null : Math.max(this.#dueAt, this.#quietUntil);
     const isBusy = this.#inHand.size > 0 || this.#writing !== null || this.#testing;
-    const isSoon = this.#lane.active && dueAt !== null && dueAt < now() + SOON_MS;
+    // One that cannot be opened here is left to another deliverer.
+    const isSoon =
+      this.#lane.active && this.#destination !== null && dueAt !== null && dueAt < now() + SOON_MS;
     this.#idleAt = isBusy || isSoon ? null : (this.#idleAt ?? now());
     if (this.#closed || !isSoon) return;
     // Without a time of its own, an answer goes on.
@@ -431,8 +435,11 @@ export class LaneRunner {
     const { keyring, logger } = this.#options;
     try {
       this.#destination = openDestination(this.#lane, keyring);
+      this.#toldShut = false;
     } catch {
       this.#destination = null;
+      if (this.#toldShut) return;
+      this.#toldShut = true;
       const { endpointId } = this.#lane;
       logger.error(
         { endpointId },
