@@ -410,6 +410,28 @@ test('a deliverer that lost its lane writes what happened, and leaves what is ne
   expect(await listTries(store, id, { limit: 10 })).toHaveLength(5);
 });
 
+test('a lane that is lost while the outcome waits for a group commit is lost', async () => {
+  const { id } = await endpoint();
+  const [leadId, owner, next] = [randomUUID(), randomUUID(), randomUUID()];
+  await post(leadId, { name: 'a' });
+  const [sent = expect.fail()] = await due(id, owner);
+  const commit = new pg.Client({ connectionString: database.url });
+  await commit.connect();
+  await commit.query('BEGIN');
+  await commit.query('SELECT FROM delivery WHERE lead_id = $1 FOR UPDATE', [leadId]);
+  const writing = recordTries(store, { owner, endpointId: id }, [tried(sent)], WELL, 1_000);
+  const waits = `SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  await vi.waitFor(async () => expect((await commit.query(waits)).rowCount).toBe(1), 5_000);
+  await store.prisma.endpoint.updateMany({ data: { laneUntil: new Date(0) } });
+  expect(await takeLanes(store, next, LEASE)).toEqual([id]);
+  await commit.query('COMMIT');
+  await commit.end();
+  await writing;
+  const { deliveredVersion, dueAt } = await rowOf(id, leadId);
+  expect([deliveredVersion, dueAt]).toEqual([1, expect.any(Date)]);
+});
+
 test('what was due when a deliverer died, or was cut off, is confirmed once after it was delivered; the rest is not', async () => {
   const { id } = await endpoint();
   const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
