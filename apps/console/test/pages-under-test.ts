@@ -116,20 +116,30 @@ async function barriersOf(page: Page, but: readonly string[]): Promise<string[]>
     `axe.run(${JSON.stringify({ rules, resultTypes: ['violations'] })}).then((found) => found.violations)`,
   );
   // Of one kind three tell enough.
+  // In one line: of a test that passes when it is run again, the log has the first one.
   return violations.flatMap(({ id, nodes }) =>
     nodes
       .slice(0, 3)
-      .map(({ html, failureSummary = '' }) => `${id}: ${html.slice(0, 300)} ${failureSummary}`),
+      .map(({ html, failureSummary = '' }) =>
+        `${id}: ${html.slice(0, 300)} ${failureSummary}`.replaceAll(/\s+/g, ' '),
+      ),
   );
 }
 
+/** What a page shows as long as something is on its way. */
+const WAITS = '[aria-busy=true], .mantine-Loader-root, .mantine-Skeleton-root';
+
 /** A page, once it has all that it asked for, fits its window, and no barrier stands on it. `but`: rules of axe-core that are not asked. */
 export async function expectUsable(page: Page, but: readonly string[] = []): Promise<void> {
-  const path = new URL(page.url()).pathname;
-  await expect.poll(() => asked.get(page)?.size, { timeout: 15_000 }).toBe(0);
+  // It asks a moment after it is drawn, and draws a moment after it is told: by then another page is looked at.
+  const waitsFor = async () => [asked.get(page)?.size, await page.locator(WAITS).count()];
+  await expect.poll(waitsFor, { timeout: 15_000 }).toEqual([0, 0]);
   await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
   const tooWide = await page.evaluate(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  const path = await page.evaluate<string>(
+    `[location.pathname + location.search, innerWidth, ...Object.values(document.documentElement.dataset)].join(' ')`,
   );
   expect([path, tooWide]).toEqual([path, 0]);
   const barriers = await barriersOf(page, but);
