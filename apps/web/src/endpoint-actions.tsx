@@ -73,7 +73,7 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
           </Menu.Item>
         </MoreMenu>
       )}
-      <Failure error={toggle.error} />
+      <Failure act error={toggle.error} />
       {asked === 'test' && <Test {...modal} />}
       {asked === 'resend' && <Resend {...modal} />}
       {asked === 'rotate' && <Rotate {...modal} />}

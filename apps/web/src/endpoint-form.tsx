@@ -7,12 +7,12 @@ import {
   PasswordInput,
   SegmentedControl,
   Stack,
-  Textarea,
   TextInput,
 } from '@mantine/core';
 import { useTranslations } from 'use-intl';
 import type { Answer, Body } from './api.ts';
 import { linkChoices, useLinks } from './lead-filters.tsx';
+import { CodeInput } from './parts/form-code.tsx';
 import { linesOf } from './parts/text.ts';
 import { fieldsOf, ticked, typed } from './parts/typed.ts';
 
@@ -168,14 +168,11 @@ export function EndpointFields({
         </Group>
       </Fieldset>
       {isHubspot && (
-        <Textarea
+        <CodeInput
           label={t('rules')}
           description={t('rulesHint')}
           placeholder={'email = $.email\nlastname = $.name'}
-          autosize
           minRows={2}
-          spellCheck={false}
-          classNames={{ input: 'mono' }}
           {...text('rules')}
           error={fault('/mapping')}
         />
@@ -189,14 +186,11 @@ export function EndpointFields({
         />
       )}
       {form.headers !== null && (
-        <Textarea
+        <CodeInput
           label={t('headers')}
           description={t('headersHint')}
           placeholder="authorization: Bearer …"
-          autosize
           minRows={1}
-          spellCheck={false}
-          classNames={{ input: 'mono' }}
           error={fault('/headers')}
           {...typed(form.headers, (headers) => set({ ...form, headers }))}
         />

@@ -11,7 +11,8 @@ import { Failure } from './parts/standing.tsx';
 import { linesOf, textOf } from './parts/text.ts';
 import { useSession } from './session.tsx';
 import { typed } from './parts/typed.ts';
-import { AddButton, CodeBlock, Hint } from './parts/styled.tsx';
+import { CodeInput } from './parts/form-code.tsx';
+import { AddButton, CodeBlock, Form, Hint } from './parts/styled.tsx';
 
 type LinkMapping = NonNullable<Link['mapping']>;
 type Query = NonNullable<LinkMapping['rules'][string]>[number];
@@ -82,12 +83,7 @@ export function Mapping({ link }: { link: Link }) {
   const isListAlone = mapping === null && list.trim() !== '';
   return (
     <div className="lead">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
-        }}
-      >
+      <Form send={save.mutate}>
         <fieldset className="bare" disabled={!acts}>
           <Hint mb="sm">{t('hint')}</Hint>
           <Stack gap={6}>
@@ -131,7 +127,7 @@ export function Mapping({ link }: { link: Link }) {
               {...typed(list, setList)}
             />
           </Stack>
-          <Failure error={save.error ?? propose.error} />
+          <Failure act error={save.error ?? propose.error} />
           {acts && (
             <Group mt="sm">
               <AddButton
@@ -163,7 +159,7 @@ export function Mapping({ link }: { link: Link }) {
             </Group>
           )}
         </fieldset>
-      </form>
+      </Form>
       <Try link={link} mapping={mapping} tell={setRead} />
     </div>
   );
@@ -234,14 +230,11 @@ function Try({
   });
   return (
     <section>
-      <Textarea
+      <CodeInput
         label={t('body')}
         description={t('bodyHint')}
-        autosize
         minRows={4}
         maxRows={16}
-        spellCheck={false}
-        classNames={{ input: 'mono' }}
         {...typed(body, setWritten)}
       />
       <Group my="sm" gap="xs">
@@ -266,7 +259,7 @@ function Try({
           </Button>
         )}
       </Group>
-      <Failure error={read.error} />
+      <Failure act error={read.error} />
       {read.data !== undefined && (
         <div role="status">
           <Title order={2} mb={6}>

@@ -227,7 +227,7 @@ export function PageHead({
             {title}
           </Title>
           {hint && (
-            <Hint size="xs" component="div" className="wrap">
+            <Hint size="xs" component="div" mt={3}>
               {hint}
             </Hint>
           )}

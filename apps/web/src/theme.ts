@@ -28,6 +28,11 @@ const red: MantineColorsTuple = [
   '#9c1e1e',
 ];
 
+const SMALL = [
+  ...['Button', 'TextInput', 'NumberInput', 'Textarea', 'Select', 'SegmentedControl'],
+  ...['MultiSelect', 'PasswordInput', 'Radio', 'Checkbox'],
+];
+
 /** Dense and calm: small text, thin lines, one colour that acts. */
 export const theme = createTheme({
   primaryColor: 'pine',
@@ -50,16 +55,7 @@ export const theme = createTheme({
     },
   },
   components: {
-    Button: { defaultProps: { size: 'xs' } },
-    TextInput: { defaultProps: { size: 'xs' } },
-    NumberInput: { defaultProps: { size: 'xs' } },
-    Textarea: { defaultProps: { size: 'xs' } },
-    Select: { defaultProps: { size: 'xs' } },
-    SegmentedControl: { defaultProps: { size: 'xs' } },
-    MultiSelect: { defaultProps: { size: 'xs' } },
-    PasswordInput: { defaultProps: { size: 'xs' } },
-    Radio: { defaultProps: { size: 'xs' } },
-    Checkbox: { defaultProps: { size: 'xs' } },
+    ...Object.fromEntries(SMALL.map((name) => [name, { defaultProps: { size: 'xs' } }])),
     Badge: { defaultProps: { variant: 'light', radius: 'sm', tt: 'none' } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
     // Its header is no banner of the page.

@@ -72,7 +72,7 @@ function SecondFactor() {
         <li>
           <span>
             {t('authenticator')}
-            <span className="from">{t(data.authenticator ? 'inForce' : 'none')}</span>
+            <span className="second">{t(data.authenticator ? 'inForce' : 'none')}</span>
           </span>
           <Group gap={6}>
             <Button variant="default" onClick={() => setAsked({ what: 'authenticator' })}>
@@ -89,7 +89,7 @@ function SecondFactor() {
           <li key={id}>
             <span>
               {name}
-              <span className="from">
+              <span className="second">
                 {t.rich(lastUsedAt === null ? 'keyUnused' : 'keyUsed', {
                   since: () => <Time at={createdAt} />,
                   used: () => <Time at={lastUsedAt ?? createdAt} near />,
@@ -231,7 +231,7 @@ function Sessions() {
           <li key={id}>
             <span>
               {browser || t('unknownBrowser')}
-              <span className="from">
+              <span className="second">
                 {t.rich('session', {
                   since: () => <Time at={createdAt} />,
                   used: () => <Time at={lastUsedAt} near />,
@@ -248,7 +248,7 @@ function Sessions() {
           </li>
         ))}
       </ul>
-      <Failure error={end.error} />
+      <Failure act error={end.error} />
     </Card>
   );
 }

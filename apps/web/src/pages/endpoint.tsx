@@ -1,4 +1,4 @@
-import { SegmentedControl, Title, UnstyledButton } from '@mantine/core';
+import { Box, SegmentedControl, Title, UnstyledButton } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Fragment, lazy, Suspense, useState } from 'react';
 import { useFormatter, useNow, useTranslations } from 'use-intl';
@@ -23,14 +23,21 @@ import { Health, type Try, useBacklog, useRate } from './deliveries.tsx';
 
 export default function EndpointPage() {
   const { endpointId = '' } = useParams();
-  const { data, error, isPending, refetch } = useGet('/api/endpoints/{endpointId}', {
+  const { data, error, refetch } = useGet('/api/endpoints/{endpointId}', {
     path: { endpointId },
     refetchInterval: 10_000,
   });
   const { may } = useSession();
-  if (error !== null) return <PageFailure error={error} again={() => void refetch()} />;
-  if (isPending) return <Waiting />;
-  return may('operator', data.workspaceId) ? <EndpointView endpoint={data} /> : <NotYours />;
+  const failure = <PageFailure error={error} again={() => void refetch()} />;
+  if (data === undefined) return error === null ? <Waiting /> : failure;
+  if (!may('operator', data.workspaceId)) return <NotYours />;
+  // What is typed there stays when one look of many fails.
+  return (
+    <>
+      {failure}
+      <EndpointView endpoint={data} />
+    </>
+  );
 }
 
 /** With the documentation's programs in it. */
@@ -311,11 +318,11 @@ function Resends({ endpoint }: { endpoint: Endpoint }) {
     (last.endedAt === null || now.getTime() - Date.parse(last.endedAt) < SHOWN_FOR_MS);
   if (!isNews) return null;
   return (
-    <div className="spaced">
+    <Box mb={16}>
       <RunProgress
         runId={last.id}
         describe={({ progress }) => t('resent', { count: progress['resent'] ?? 0 })}
       />
-    </div>
+    </Box>
   );
 }

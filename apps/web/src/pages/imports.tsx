@@ -1,4 +1,4 @@
-import { Button, SegmentedControl } from '@mantine/core';
+import { Button, SegmentedControl, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
@@ -83,7 +83,7 @@ function Runs({ workspace }: { workspace: Workspace }) {
         />
       </div>
       {open.length > 0 && (
-        <div className="page-body open-runs">
+        <Stack className="page-body" gap={10} pb={16}>
           {open.map((run) => (
             <RunProgress
               key={run.id}
@@ -91,14 +91,38 @@ function Runs({ workspace }: { workspace: Workspace }) {
               describe={(one) => `${describe.what(one)}: ${describe.counts(one)}`}
             />
           ))}
-        </div>
+        </Stack>
       )}
       {!isPending && runs.length === 0 ? (
         <Nothing icon="imports" title={t('none')}>
           {t('noneHint')}
         </Nothing>
       ) : (
-        <RunTable runs={runs} isPending={isPending} describe={describe} />
+        <Table
+          columns={[t('what'), { text: t('state'), keep: true }, t('came'), t('by'), t('begun')]}
+          waits={isPending}
+        >
+          {runs.map((run) => (
+            <tr key={run.id}>
+              <td className="wraps">
+                {describe.what(run)}
+                <span className="under wraps">
+                  <Came run={run} describe={describe} /> · <Time at={run.begunAt} near />
+                </span>
+              </td>
+              <td data-keep>
+                <RunState run={run} />
+              </td>
+              <td className="wraps">
+                <Came run={run} describe={describe} />
+              </td>
+              <td>{run.begunBy.name}</td>
+              <td>
+                <Time at={run.begunAt} near />
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </>
   );
@@ -131,45 +155,6 @@ function useRunText(workspace: Workspace): RunText {
       return t('counted', { count });
     },
   };
-}
-
-function RunTable({
-  runs,
-  isPending,
-  describe,
-}: {
-  runs: readonly Run[];
-  isPending: boolean;
-  describe: RunText;
-}) {
-  const t = useTranslations('imports');
-  return (
-    <Table
-      columns={[t('what'), { text: t('state'), keep: true }, t('came'), t('by'), t('begun')]}
-      waits={isPending}
-    >
-      {runs.map((run) => (
-        <tr key={run.id}>
-          <td className="wraps">
-            {describe.what(run)}
-            <span className="under wraps">
-              <Came run={run} describe={describe} /> · <Time at={run.begunAt} near />
-            </span>
-          </td>
-          <td data-keep>
-            <RunState run={run} />
-          </td>
-          <td className="wraps">
-            <Came run={run} describe={describe} />
-          </td>
-          <td>{run.begunBy.name}</td>
-          <td>
-            <Time at={run.begunAt} near />
-          </td>
-        </tr>
-      ))}
-    </Table>
-  );
 }
 
 /** What came of it, and the rows that were refused. */

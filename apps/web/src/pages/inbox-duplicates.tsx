@@ -9,6 +9,7 @@ import { INBOX } from '../inbox-data.ts';
 import { useListKeys } from '../list-keys.ts';
 import { useFieldName } from '../parts/code.ts';
 import { Failure, Nothing, Waiting } from '../parts/standing.tsx';
+import { RowButton } from '../parts/styled.tsx';
 import { nameOf, textOf } from '../parts/text.ts';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
@@ -52,14 +53,9 @@ function Pairs({ workspace }: { workspace: Workspace }) {
               <ul className="plain rows inset scroll">
                 {pairs.map(({ pair, a, b, since }) => (
                   <li key={pair} data-at={pair === current.pair ? '' : undefined}>
-                    <button
-                      type="button"
-                      className="row grow"
-                      aria-current={pair === current.pair}
-                      onClick={() => setChosen(pair)}
-                    >
+                    <RowButton aria-current={pair === current.pair} onClick={() => setChosen(pair)}>
                       {nameOf(a)} · {nameOf(b)}
-                    </button>
+                    </RowButton>
                     <Time at={since} near soft />
                   </li>
                 ))}
@@ -160,7 +156,7 @@ function Compare({ pair: { workspaceId, a, b } }: { pair: Pair }) {
           </tfoot>
         )}
       </table>
-      <Failure error={merge.error} />
+      <Failure act error={merge.error} />
     </section>
   );
 }

@@ -13,7 +13,7 @@ import { Time } from '../parts/time.tsx';
 import { useSession } from '../session.tsx';
 import { Back, PageHead } from '../shell.tsx';
 import { typed } from '../parts/typed.ts';
-import { CodeBlock } from '../parts/styled.tsx';
+import { CodeBlock, RowButton } from '../parts/styled.tsx';
 
 const LISTED = 100;
 
@@ -71,14 +71,12 @@ export default function FailedPage() {
         <ul className="plain rows">
           {rows.map(({ jobId, failedAt, reason: why }, index) => (
             <li key={jobId} data-at={index === at ? '' : undefined}>
-              <button
-                type="button"
-                className="row grow"
+              <RowButton
                 aria-expanded={opened === jobId}
                 onClick={() => setOpened(opened === jobId ? null : jobId)}
               >
                 {reason === undefined ? why : jobId}
-              </button>
+              </RowButton>
               <Time at={failedAt} near soft />
               {mayAct && (
                 <Group gap={6} wrap="nowrap">

@@ -11,7 +11,7 @@ import { useCode } from '../parts/code.ts';
 import { Failure, Nothing, Waiting, PageFailure } from '../parts/standing.tsx';
 import { nameOf } from '../parts/text.ts';
 import { Time } from '../parts/time.tsx';
-import { CodeBlock } from '../parts/styled.tsx';
+import { CodeBlock, RowButton } from '../parts/styled.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { Back, ofWorkspace, PageHead } from '../shell.tsx';
 
@@ -93,14 +93,12 @@ function HeldPosts({ workspace }: { workspace: Workspace }) {
                   data-at={index === at ? '' : undefined}
                   data-open={opened === one.heldId || undefined}
                 >
-                  <button
-                    type="button"
-                    className="row grow"
+                  <RowButton
                     aria-expanded={opened === one.heldId}
                     onClick={() => toggle(one.heldId)}
                   >
                     {nameOf({ leadId: one.heldId, ...one.lead })}
-                  </button>
+                  </RowButton>
                   <Time at={one.at} near soft />
                   {mayAct && <Verbs held={one} decide={decide} />}
                   {opened === one.heldId && <Details heldId={one.heldId} />}
@@ -210,7 +208,7 @@ function Decided({ decide }: { decide: Decide }) {
   const { verb, ids } = variables;
   return (
     <div className="bar" role="status">
-      <Failure error={error} />
+      <Failure act error={error} />
       {isPending && ids.length > 1 && (
         <Progress w={240} value={(done / ids.length) * 100} aria-label={t('progress')} />
       )}

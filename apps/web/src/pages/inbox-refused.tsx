@@ -1,4 +1,4 @@
-import { Button, Group, Select, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
+import { Button, Group, Select, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useFormatter, useTranslations } from 'use-intl';
@@ -16,7 +16,8 @@ import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { Back, ofWorkspace, PageHead } from '../shell.tsx';
 import { typed } from '../parts/typed.ts';
-import { CodeBlock, Hint } from '../parts/styled.tsx';
+import { CodeInput } from '../parts/form-code.tsx';
+import { CodeBlock, Form, Hint, RowButton } from '../parts/styled.tsx';
 
 type Post = Answer<'/api/rejected', 'get'>[number];
 
@@ -24,26 +25,19 @@ const LISTED = 50;
 
 export default ofWorkspace(RefusedPage);
 
+/** Begun anew for another cause. */
 function RefusedPage({ workspace }: { workspace: Workspace }) {
   const [params] = useSearchParams();
-  const cause = params.get('cause');
-  const linkId = params.get('link');
-  return <Refused key={`${cause} ${linkId}`} workspace={workspace} cause={cause} linkId={linkId} />;
+  return <Refused key={`${params.get('cause')} ${params.get('link')}`} workspace={workspace} />;
 }
 
-function Refused({
-  workspace,
-  cause,
-  linkId,
-}: {
-  workspace: Workspace;
-  cause: string | null;
-  linkId: string | null;
-}) {
+function Refused({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('inbox');
   const text = useCauseText();
   const { may } = useSession();
   const { params, set } = useAddress();
+  const cause = params.get('cause');
+  const linkId = params.get('link');
   const [run, setRun] = useState<Begun | null>(null);
   const leaveOut = useLeaveOut(workspace.id);
   const inbox = useInbox(workspace.id, may('viewer'));
@@ -139,7 +133,7 @@ type LeaveOut = ReturnType<typeof useLeaveOut>;
 /** What was left out just now, and the way back. */
 function LeftOut({ leaveOut: { data, error, mutate } }: { leaveOut: LeaveOut }) {
   const t = useTranslations('inbox');
-  if (error !== null) return <Failure error={error} />;
+  if (error !== null) return <Failure act error={error} />;
   if (data == null) return null;
   const { count, dismissedAt } = data;
   return (
@@ -167,14 +161,9 @@ function Posts({
       <ul className="plain rows inset scroll">
         {posts.map(({ rejectedId, at, bytes }) => (
           <li key={rejectedId} data-at={rejectedId === chosen ? '' : undefined}>
-            <button
-              type="button"
-              className="row grow"
-              aria-current={rejectedId === chosen}
-              onClick={() => choose(rejectedId)}
-            >
+            <RowButton aria-current={rejectedId === chosen} onClick={() => choose(rejectedId)}>
               <Time at={at} />
-            </button>
+            </RowButton>
             <span className="soft">{t('bytes', { bytes })}</span>
           </li>
         ))}
@@ -280,13 +269,7 @@ function MendForm({
   const mayAct = may('operator', post.workspaceId);
   return (
     <section className="card lead-card">
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          act.mutate(false);
-        }}
-      >
+      <Form send={() => act.mutate(false)}>
         <Group justify="space-between" mb="xs">
           <Title order={2}>{t('post')}</Title>
           <Hint size="xs">
@@ -305,13 +288,7 @@ function MendForm({
         ))}
         <fieldset className="bare" disabled={!mayAct}>
           {fields === null ? (
-            <Textarea
-              label={t('body')}
-              classNames={{ input: 'mono' }}
-              autosize
-              minRows={6}
-              {...typed(whole, setWhole)}
-            />
+            <CodeInput label={t('body')} minRows={6} {...typed(whole, setWhole)} />
           ) : (
             <div className="mend-fields">
               {paths.map((path) => (
@@ -328,7 +305,7 @@ function MendForm({
             </div>
           )}
           {act.error !== null && !(act.error instanceof ApiProblem) && (
-            <Failure error={act.error} />
+            <Failure act error={act.error} />
           )}
           {mayAct && (
             <Group mt="md" gap="xs">
@@ -365,7 +342,7 @@ function MendForm({
             </Group>
           )}
         </fieldset>
-      </form>
+      </Form>
       <details className="sent">
         <summary>{t('asSent')}</summary>
         <CodeBlock>{post.body}</CodeBlock>
@@ -517,7 +494,7 @@ function MendAll({
         </Button>
       </Group>
       <Hint size="xs">{t(`wayHint.${way}`)}</Hint>
-      <Failure error={preview.error ?? begin.error} />
+      <Failure act error={preview.error ?? begin.error} />
       {preview.data && (
         <Stack gap={6} role="status">
           <Text size="sm">

@@ -182,7 +182,7 @@ const Fact = ({ label, value, from }: { label: string; value: string; from: Reac
         </span>
         <Copy text={value} />
       </span>
-      {from !== null && <span className="from">{from}</span>}
+      {from !== null && <span className="second">{from}</span>}
     </dd>
   </div>
 );

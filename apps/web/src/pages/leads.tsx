@@ -30,6 +30,7 @@ import { useListKeys } from '../list-keys.ts';
 import { Icon } from '../parts/icon.tsx';
 import { nameOf, textOf } from '../parts/text.ts';
 import { Failure, Nothing, Waiting, PageFailure } from '../parts/standing.tsx';
+import { Form } from '../parts/styled.tsx';
 import { Time } from '../parts/time.tsx';
 import { useSession, type Workspace } from '../session.tsx';
 import { ofWorkspace, PageHead } from '../shell.tsx';
@@ -187,18 +188,14 @@ function Found({ workspace, q, columns }: Shown & { q: string }) {
           {t('notFoundHint')}
         </Nothing>
         {q.trim().length > 2 && may('operator', workspace.id) && (
-          <Padded>
+          <div className="page-body">
             <Caught workspace={workspace} q={q.trim()} />
-          </Padded>
+          </div>
         )}
       </>
     );
   return <LeadTable leads={data} columns={columns} more={null} />;
 }
-
-const Padded = ({ children }: { children: React.ReactNode }) => (
-  <div className="page-body">{children}</div>
-);
 
 const ROW_PX = 37;
 
@@ -419,12 +416,7 @@ function Views({ workspace }: { workspace: Workspace }) {
               </ActionIcon>
             </Group>
           ))}
-          <form
-            onSubmit={(event) => {
-              event.preventDefault();
-              keep();
-            }}
-          >
+          <Form send={keep}>
             <Group gap={4} wrap="nowrap">
               <TextInput
                 aria-label={t('viewName')}
@@ -436,7 +428,7 @@ function Views({ workspace }: { workspace: Workspace }) {
                 {t('keep')}
               </Button>
             </Group>
-          </form>
+          </Form>
           <Failure error={error} />
         </Stack>
       </Popover.Dropdown>

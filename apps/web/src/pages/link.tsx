@@ -1,4 +1,4 @@
-import { Button, Group, Menu, NumberInput, Stack, Text, Textarea, Title } from '@mantine/core';
+import { Button, Group, Menu, NumberInput, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -25,13 +25,21 @@ import { PageForm } from '../parts/page-form.tsx';
 import { FormModal } from '../parts/form-modal.tsx';
 import { MoreMenu } from '../parts/more-menu.tsx';
 import { typed } from '../parts/typed.ts';
+import { CodeInput } from '../parts/form-code.tsx';
 import { CodeBlock, Hint } from '../parts/styled.tsx';
 
 export default function LinkPage() {
   const { linkId = '' } = useParams();
-  const { data, error, isPending, refetch } = useGet('/api/links/{linkId}', { path: { linkId } });
-  if (error !== null) return <PageFailure error={error} again={() => void refetch()} />;
-  return isPending ? <Waiting /> : <LinkView link={data} />;
+  const { data, error, refetch } = useGet('/api/links/{linkId}', { path: { linkId } });
+  const failure = <PageFailure error={error} again={() => void refetch()} />;
+  if (data === undefined) return error === null ? <Waiting /> : failure;
+  // What is typed there stays when it is asked for again in vain.
+  return (
+    <>
+      {failure}
+      <LinkView link={data} />
+    </>
+  );
 }
 
 function LinkView({ link }: { link: Link }) {
@@ -134,16 +142,15 @@ function TestPost({ link }: { link: Link }) {
       <Title order={2} mb={4}>
         {t('way.test')}
       </Title>
-      <Textarea
+      <CodeInput
         aria-label={t('way.test')}
         description={t('wayHint.test')}
-        classNames={{ input: 'mono' }}
-        autosize
-        spellCheck={false}
         error={send.error instanceof ApiProblem ? send.error.message : undefined}
         {...typed(body, setBody)}
       />
-      {send.error !== null && !(send.error instanceof ApiProblem) && <Failure error={send.error} />}
+      {send.error !== null && !(send.error instanceof ApiProblem) && (
+        <Failure act error={send.error} />
+      )}
       <Group mt="xs" gap="sm">
         <Button loading={send.isPending} onClick={() => send.mutate()}>
           {t('send')}
@@ -314,7 +321,7 @@ function Act({ link }: { link: Link }) {
           <Menu.Item onClick={() => act.mutate('enable')}>{t('enable')}</Menu.Item>
         )}
       </MoreMenu>
-      {!rotating && act.error !== null && <Failure error={act.error} />}
+      {!rotating && <Failure act error={act.error} />}
       {rotating && (
         <FormModal
           close={close}

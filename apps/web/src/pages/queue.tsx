@@ -56,7 +56,7 @@ function Pause() {
       >
         {t(data.paused ? 'resume' : 'pause')}
       </Button>
-      <Failure error={act.error} />
+      <Failure act error={act.error} />
     </>
   );
 }

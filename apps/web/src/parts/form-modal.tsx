@@ -2,6 +2,7 @@ import { Button, Group, Modal, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslations } from 'use-intl';
 import { Failure } from './standing.tsx';
+import { Form } from './styled.tsx';
 
 /** A question in front of the page, with what was wrong with the answer. */
 export function FormModal({
@@ -29,16 +30,10 @@ export function FormModal({
   const t = useTranslations('standing');
   return (
     <Modal opened onClose={close} title={title} closeButtonProps={{ 'aria-label': t('close') }}>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          act.mutate();
-        }}
-      >
+      <Form send={act.mutate}>
         <Stack gap="sm">
           {children}
-          <Failure error={act.error} />
+          <Failure act error={act.error} />
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
               {t(done ? 'close' : 'cancel')}
@@ -55,7 +50,7 @@ export function FormModal({
             )}
           </Group>
         </Stack>
-      </form>
+      </Form>
     </Modal>
   );
 }

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { useTranslations } from 'use-intl';
 import { Link } from 'wouter';
 import { Failure } from './standing.tsx';
+import { Form } from './styled.tsx';
 
 /** A form on a page: its fields, what was wrong, whether it was done, and the button that sends it. */
 export function PageForm({
@@ -25,17 +26,10 @@ export function PageForm({
 }) {
   const t = useTranslations('standing');
   return (
-    <form
-      className="narrow"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        mutate();
-      }}
-    >
-      <fieldset className="bare" disabled={disabled}>
+    <Form send={mutate}>
+      <fieldset className="bare narrow" disabled={disabled}>
         {children}
-        <Failure error={error} />
+        <Failure act error={error} />
         <Group justify="flex-end" mt="md">
           {isSuccess && done !== undefined && (
             <Text size="sm" c="var(--good)" role="status">
@@ -52,6 +46,6 @@ export function PageForm({
           </Button>
         </Group>
       </fieldset>
-    </form>
+    </Form>
   );
 }

@@ -106,7 +106,7 @@ export function RunProgress({
           {run.problem}
         </Alert>
       )}
-      <Failure error={act.error} />
+      <Failure act error={act.error} />
     </section>
   );
 }
@@ -170,7 +170,7 @@ export function TryThenRun({
 }) {
   return (
     <>
-      <Failure error={act.error} />
+      <Failure act error={act.error} />
       {would !== null && (
         <Alert color="pine" variant="light" role="status" title={would}>
           {children}

@@ -14,12 +14,19 @@ export function Waiting() {
   );
 }
 
-/** What could not be had, and the way to try again; nothing without an error. */
-export function Failure({ error, again }: { error: unknown; again?: () => void }) {
+interface Failed {
+  error: unknown;
+  /** Whether something was to be done, and not to be had. */
+  act?: boolean;
+  again?: () => void;
+}
+
+/** What could not be had or done, and the way to try again; nothing without an error. */
+export function Failure({ error, act = false, again }: Failed) {
   const t = useTranslations('standing');
   if (error === null) return null;
   return (
-    <Alert color="red" variant="light" role="alert" title={t('failed')} my="md">
+    <Alert color="red" variant="light" role="alert" title={t(act ? 'notDone' : 'failed')} my="md">
       <Text size="sm">{error instanceof Error ? error.message : t('unknown')}</Text>
       {again !== undefined && (
         <Button mt="sm" variant="default" onClick={again}>
@@ -31,7 +38,7 @@ export function Failure({ error, again }: { error: unknown; again?: () => void }
 }
 
 /** The same in place of a page. */
-export const PageFailure = (props: Parameters<typeof Failure>[0]) =>
+export const PageFailure = (props: Failed) =>
   props.error !== null && (
     <div className="page-body">
       <Failure {...props} />

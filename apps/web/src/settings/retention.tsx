@@ -25,14 +25,14 @@ export function Retention({ workspace }: { workspace: Workspace }) {
   return (
     <>
       <Hint mb="sm">{t('hint')}</Hint>
-      <ul className="settings-list card">
+      <ul className="plain settings-list card">
         {data.map((policy) => (
           <li key={policy.kind}>
-            <div>
+            <div className="grow">
               <b>{t(`kind.${policy.kind}`)}</b>
-              <span className="from">{t(`kindHint.${policy.kind}`)}</span>
+              <span className="second">{t(`kindHint.${policy.kind}`)}</span>
               {policy.horizon !== null && (
-                <span className="from">
+                <span className="second">
                   {t.rich('gone', { at: () => <Time at={policy.horizon ?? ''} /> })}
                 </span>
               )}
@@ -43,7 +43,7 @@ export function Retention({ workspace }: { workspace: Workspace }) {
                   ? t('forGood')
                   : t('days', { days: format.number(policy.days) })}
               </b>
-              <span className="from">{t(`by.${policy.by}`)}</span>
+              <span className="second">{t(`by.${policy.by}`)}</span>
             </div>
             {may('administrator', workspace.id) && (
               <Button
