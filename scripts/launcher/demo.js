@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { say } from '../prepare.js';
+import { listen } from '../servers/listen.js';
 import { readJson, writePrivateJson } from '../servers/place.js';
 import { choosePort } from '../servers/process.js';
 import { leadgate } from './apps.js';
@@ -80,14 +80,6 @@ export async function startDemoCrm(home) {
   const server = createServer((request, response) => {
     request.resume().once('end', () => response.writeHead(204).end());
   });
-  server.listen(port, '127.0.0.1').unref();
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${port.toString()}/leads`,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve(true));
-        server.closeAllConnections();
-      }),
-  };
+  const { url, close } = await listen(server.unref(), port);
+  return { url: `${url}/leads`, stop: () => close().then(() => true) };
 }

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { runs } from './process.js';
 
 /** The images that stand in for servers, by what they are. Those of docker-compose.yml. */
 export const IMAGES = { redis: 'redis:7.4-alpine', postgres: 'postgres:17-alpine' };
@@ -9,8 +9,7 @@ export const IMAGES = { redis: 'redis:7.4-alpine', postgres: 'postgres:17-alpine
  */
 export function containerEngine() {
   for (const engine of ['docker', 'podman']) {
-    const { status } = spawnSync(engine, ['info'], { stdio: 'ignore', timeout: 3000 });
-    if (status === 0) return engine;
+    if (runs(engine, ['info'], { timeout: 3000 })) return engine;
   }
   return null;
 }
@@ -21,8 +20,6 @@ export function containerEngine() {
  * @param {string} image
  */
 export function hasImage(engine, image) {
-  /** @param {string[]} args */
-  const succeeds = (...args) =>
-    spawnSync(engine, args, { stdio: 'ignore', timeout: 120_000 }).status === 0;
-  return succeeds('image', 'inspect', image) || succeeds('pull', image);
+  const inTime = { timeout: 120_000 };
+  return runs(engine, ['image', 'inspect', image], inTime) || runs(engine, ['pull', image], inTime);
 }

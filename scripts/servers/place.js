@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import {
   chownSync,
   existsSync,
@@ -13,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { StartError } from './process.js';
+import { StartError, runs } from './process.js';
 
 /** @typedef {import('./process.js').User} User */
 
@@ -47,13 +46,8 @@ export function unprivilegedUser() {
  * @param {string} folder
  */
 export function canEnter(user, folder) {
-  const { status } = spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], {
-    cwd: '/',
-    uid: user.uid,
-    gid: user.gid,
-    stdio: 'ignore',
-  });
-  return status === 0;
+  const { uid, gid } = user;
+  return runs('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], { cwd: '/', uid, gid });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -63,6 +63,15 @@ export async function startProcess({ name, command, args, log, env, cwd, user })
     closeSync(output);
   }
 }
+
+/**
+ * Runs a program to its end, with its output thrown away: whether that is 0.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {import('node:child_process').SpawnSyncOptions} [options]
+ */
+export const runs = (command, args, options) =>
+  spawnSync(command, args, { stdio: 'ignore', ...options }).status === 0;
 
 /**
  * What a process that was just started is known by later: its id alone may be another's then.

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { IMAGES, containerEngine, hasImage } from './containers.js';
-import { StartError } from './process.js';
+import { StartError, runs } from './process.js';
 
 /**
  * How to run a Redis here.
@@ -31,10 +31,10 @@ export function redisProgram({ home, log, say }) {
   // As `npm run test:redis` says.
   const { TEST_REDIS_PROGRAM: given } = process.env;
   if (given) {
-    if (runs(given)) return { kind: 'program', command: given };
+    if (isThere(given)) return { kind: 'program', command: given };
     throw new StartError(`there is no ${given} to run the tests on`);
   }
-  for (const command of NAMES) if (runs(command)) return { kind: 'program', command };
+  for (const command of NAMES) if (isThere(command)) return { kind: 'program', command };
   const fetched = fetchedProgram(home) ?? fetchPackage({ home, log, say });
   if (fetched) return fetched;
   const engine = containerEngine();
@@ -51,9 +51,7 @@ export function redisProgram({ home, log, say }) {
  * @param {string} command
  * @param {NodeJS.ProcessEnv} [env]
  */
-function runs(command, env) {
-  return spawnSync(command, ['--version'], { stdio: 'ignore', ...(env && { env }) }).status === 0;
-}
+const isThere = (command, env) => runs(command, ['--version'], { env });
 
 /**
  * The program of a package that an earlier start unpacked.
@@ -67,8 +65,9 @@ function fetchedProgram(home) {
     if (!existsSync(path)) continue;
     const env = { ...process.env, LD_LIBRARY_PATH: libraryFolders(root).join(':') };
     // The real path: Redis looks at the name it is called by, and a package may link to it.
-    if (runs(path, env)) return { kind: 'program', command: path, env };
-    if (runs(realpathSync(path), env)) return { kind: 'program', command: realpathSync(path), env };
+    if (isThere(path, env)) return { kind: 'program', command: path, env };
+    if (isThere(realpathSync(path), env))
+      return { kind: 'program', command: realpathSync(path), env };
   }
   return null;
 }
@@ -92,7 +91,7 @@ function libraryFolders(root) {
  * @returns {RedisProgram | null}
  */
 function fetchPackage({ home, log, say }) {
-  if (!runs('apt-get') || !runs('dpkg-deb')) return null;
+  if (!isThere('apt-get') || !isThere('dpkg-deb')) return null;
   const work = mkdtempSync(join(home, 'apt-'));
   try {
     for (const folder of ['lists/partial', 'cache/archives/partial', 'debs', 'root'])

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
+import { listen } from './listen.js';
 
 /**
  * A network that can fall silent as one does that drops every packet: what is connected hears nothing
@@ -40,11 +40,8 @@ export async function openSilentProxy(target) {
       if (!pair.isSilent()) pairs.delete(pair);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  const url = new URL(target);
-  url.host = `127.0.0.1:${port.toString()}`;
+  const { port, close } = await listen(server);
+  const url = Object.assign(new URL(target), { host: `127.0.0.1:${port.toString()}` });
   /** @param {string | null} from null: whoever connects @returns {Network} */
   const network = (from) => {
     const those = () => [...pairs].filter((pair) => from === null || pair.from === from);
@@ -74,8 +71,7 @@ export async function openSilentProxy(target) {
         client.destroy();
         giveUp();
       }
-      server.close();
-      await once(server, 'close');
+      await close();
     },
   };
 }

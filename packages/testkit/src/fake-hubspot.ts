@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../../../scripts/servers/listen.js';
 
 /** Of an account's private app: developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines. */
 const LIMIT = { requests: 50, withinMs: 10_000 };
@@ -125,16 +124,10 @@ export async function startFakeHubSpot(token: string): Promise<FakeHubSpot> {
       }
     });
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { url, close } = await listen(server);
   return {
-    ...{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, contacts, deleted },
-    ...{ blocked, times, refused },
+    ...{ url, close, contacts, deleted, blocked, times, refused },
     holdWith: (next) => (hold = next),
     properties: () => [...contacts.values()].map(({ properties }) => properties),
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
 }

@@ -26,10 +26,12 @@ export async function findServers(): Promise<Servers> {
   await endLeftoverServers();
   const { TEST_REDIS_URL, TEST_DATABASE_URL } = process.env;
   const [redis, postgres] = await Promise.allSettled([
-    TEST_REDIS_URL ? givenRedis(TEST_REDIS_URL) : redisContainer().then((s) => s ?? ownRedis()),
+    TEST_REDIS_URL
+      ? given(TEST_REDIS_URL, checkRedis('TEST_REDIS_URL', TEST_REDIS_URL))
+      : redisContainer().then((one) => one ?? startRedisServer({ settings: { databases } })),
     TEST_DATABASE_URL
-      ? givenPostgres(TEST_DATABASE_URL)
-      : postgresContainer().then((s) => s ?? ownPostgres()),
+      ? given(TEST_DATABASE_URL, checkPostgres('TEST_DATABASE_URL', TEST_DATABASE_URL))
+      : postgresContainer().then((one) => one ?? startPostgresServer()),
   ]);
   if (redis.status === 'fulfilled' && postgres.status === 'fulfilled') {
     const stop = async () => {
@@ -46,23 +48,14 @@ export async function findServers(): Promise<Servers> {
   throw new Error(`tests need a Redis and a Postgres: ${failures.join('; ')}`);
 }
 
-const leaveRunning = () => Promise.resolve();
-
-async function givenRedis(url: string): Promise<Server> {
-  await checkRedis('TEST_REDIS_URL', url);
-  return { url, stop: leaveRunning };
-}
-
-async function givenPostgres(url: string): Promise<Server> {
-  await checkPostgres('TEST_DATABASE_URL', url);
-  return { url, stop: leaveRunning };
-}
+/** Left as it is. */
+const given = async (url: string, checked: Promise<void>): Promise<Server> => {
+  await checked;
+  return { url, stop: () => Promise.resolve() };
+};
 
 /** Enough for each file of tests to have its own. */
-const DATABASES = '512';
-
-const ownRedis = (): Promise<Server> => startRedisServer({ settings: { databases: DATABASES } });
-const ownPostgres = (): Promise<Server> => startPostgresServer();
+const databases = '512';
 
 async function redisContainer(): Promise<Server | null> {
   if (process.env.TEST_REDIS_PROGRAM) return null;
@@ -72,7 +65,7 @@ async function redisContainer(): Promise<Server | null> {
       .withCommand([
         ...['redis-server', '--appendonly', 'yes', '--appendfsync', 'always'],
         ...['--no-appendfsync-on-rewrite', 'no', '--maxmemory-policy', 'noeviction'],
-        ...['--save', '', '--databases', DATABASES],
+        ...['--save', '', '--databases', databases],
       ])
       .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/)),
   );

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../../../scripts/servers/listen.js';
 
 /** A message as it came; `content` is its body, parsed. `at`: by performance.now(). */
 export interface Recorded<Content> {
@@ -35,18 +34,7 @@ export async function startRecordingEndpoint<Content>(
       answer(response, messages.length);
     });
   });
-  const listen = async (port: number) =>
-    void (await once(server.listen(port, '127.0.0.1'), 'listening'));
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/hook`,
-    messages,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-    listen: () => listen(port),
-  };
+  const { port, url, close } = await listen(server);
+  const listenAgain = async () => void (await listen(server, port));
+  return { url: `${url}/hook`, messages, close, listen: listenAgain };
 }
