@@ -58,14 +58,12 @@ test('an alarm of every kind is at every door while its cause lasts, and at none
     }
     return [...answers];
   };
-  const log = (msg: string) =>
-    sorted(
-      system.workers
-        .flatMap((worker) => worker.output().split('\n'))
-        .filter((line) => line.includes('"alarm"'))
-        .map((line) => JSON.parse(line) as Line)
-        .flatMap((line) => (line.msg === msg ? (line.alarm ?? []) : [])),
-    );
+  const logged = (msg: string, from: readonly number[] = []) =>
+    system.workers
+      .flatMap((worker, i) => worker.output().slice(from[i]).split('\n'))
+      .filter((line) => line.includes('"alarm"'))
+      .map((line) => JSON.parse(line) as Line)
+      .flatMap((line) => (line.msg === msg ? (line.alarm ?? []) : []));
 
   // What each link has had for four weeks; the silent one has had nothing for half an hour.
   expect(await postMany(drifting.code, 120)).toEqual([202]);
@@ -137,7 +135,7 @@ test('an alarm of every kind is at every door while its cause lasts, and at none
 
   await vi.waitFor(async () => expect(await doors['GET /api/alarms']()).toHaveLength(6), SOON);
   expect(await atDoors()).toEqual(everywhere(EVERY_KIND));
-  expect(log('alarm opened')).toEqual(EVERY_KIND);
+  expect(sorted(logged('alarm opened'))).toEqual(EVERY_KIND);
   await vi.waitFor(() => expect(events('alarm.opened')).toEqual(EVERY_KIND), SOON);
 
   // Each cause ends.
@@ -150,7 +148,7 @@ test('an alarm of every kind is at every door while its cause lasts, and at none
   await system.query('INSERT INTO submission SELECT * FROM kept');
   await vi.waitFor(async () => expect(await doors['GET /api/alarms']()).toEqual([]), SOON);
   expect(await atDoors()).toEqual(everywhere([]));
-  expect(log('alarm closed')).toEqual(EVERY_KIND);
+  expect(sorted(logged('alarm closed'))).toEqual(EVERY_KIND);
   await vi.waitFor(() => expect(events('alarm.closed')).toEqual(EVERY_KIND), SOON);
 
   // Without Postgres the log tells what Redis alone does.
@@ -160,16 +158,8 @@ test('an alarm of every kind is at every door while its cause lasts, and at none
   const before = system.workers.map((worker) => worker.output().length);
   await ageWaiting(system, 6 * 60_000);
   await postMany(refusing.code, 200, () => []);
-  const opened = () =>
-    system.workers.flatMap((worker, i) =>
-      worker
-        .output()
-        .slice(before[i])
-        .split('\n')
-        .filter((line) => line.includes('"alarm opened"'))
-        .map((line) => (JSON.parse(line) as Line).alarm),
-    );
-  await vi.waitFor(() => expect(opened().toSorted()).toEqual(['queue', 'refusals']), SOON);
+  const opened = () => logged('alarm opened', before).toSorted();
+  await vi.waitFor(() => expect(opened()).toEqual(['queue', 'refusals']), SOON);
 }, 240_000);
 
 test('the runbook has a paragraph on an alarm of every kind', () => {

@@ -7,9 +7,20 @@ import { startSystem, type System, type SystemOptions } from './system.ts';
 
 /** Each test kills in one of the windows of docs/architecture.md, at its very moment. */
 
-const start = (options: SystemOptions): Promise<System> => forTest(startSystem(options));
+async function start(options: SystemOptions, link?: Parameters<System['openLink']>[0]) {
+  const system = await forTest(startSystem(options));
+  return { system, ...(await system.openLink(link)) };
+}
 
 const gateOf = (system: System): Promise<RedisGate> => forTest(openRedisGate(system.redisUrl));
+
+/** With one receiver, before whose Redis is a gate. */
+async function startGated(link?: Parameters<System['openLink']>[0]) {
+  const started = await start({ receivers: 0 }, link);
+  const gate = await gateOf(started.system);
+  const receiver = await started.system.startReceiver({ REDIS_URL: gate.url });
+  return { ...started, gate, receiver };
+}
 
 /** What the queue's keys have in common, and no reservation has. */
 const QUEUE = '{leads-0}';
@@ -29,14 +40,11 @@ const stored = async (system: System) => ({
 
 describe('the receiver killed between', () => {
   test('reserve and enqueue: no 202; the person’s next post gets the id that was reserved, and is the only one', async () => {
-    const system = await start({ receivers: 0 });
-    const { code } = await system.openLink();
-    const gate = await gateOf(system);
-    const { url, member } = await system.startReceiver({ REDIS_URL: gate.url });
+    const { system, code, gate, receiver } = await startGated();
     const held = gate.holdCommand(QUEUE);
-    const first = post({ url }, code, ANA, KEY).catch(() => null);
+    const first = post(receiver, code, ANA, KEY).catch(() => null);
     await held;
-    await member.stop('SIGKILL');
+    await receiver.member.stop('SIGKILL');
     expect(await first).toBeNull();
     expect((await queueCounts(system.redis)).waiting).toBe(0);
     expect((await stored(system)).submissions).toEqual([]);
@@ -54,15 +62,12 @@ describe('the receiver killed between', () => {
   }, 90_000);
 
   test('enqueue and 202: the job is applied, and the sender’s retry is the same submission', async () => {
-    const system = await start({ receivers: 0 });
-    const { code } = await system.openLink();
-    const gate = await gateOf(system);
-    const { url, member } = await system.startReceiver({ REDIS_URL: gate.url });
+    const { system, code, gate, receiver } = await startGated();
     const held = gate.holdAnswer(QUEUE);
-    const first = post({ url }, code, ANA, KEY).catch(() => null);
+    const first = post(receiver, code, ANA, KEY).catch(() => null);
     await held;
     await expect.poll(async () => (await stored(system)).submissions.length).toBe(1);
-    await member.stop('SIGKILL');
+    await receiver.member.stop('SIGKILL');
     expect(await first).toBeNull();
 
     const next = await system.startReceiver();
@@ -81,8 +86,7 @@ describe('under its key a post stays what it was judged to be first', () => {
   const SLOW = { ...ANA, _filledMs: 9_000 };
 
   test('held, and held again though it looks good now: its email makes one lead, and no second', async () => {
-    const system = await start({});
-    const { code } = await system.openLink({ guard });
+    const { system, code } = await start({}, { guard });
     const [receiver] = system.receivers;
     const held = await post(receiver, code, QUICK, KEY);
     const again = await post(receiver, code, SLOW, KEY);
@@ -100,14 +104,11 @@ describe('under its key a post stays what it was judged to be first', () => {
   }, 90_000);
 
   test('taken, killed between reserve and enqueue, and taken again though it looks bad now', async () => {
-    const system = await start({ receivers: 0 });
-    const { code } = await system.openLink({ guard });
-    const gate = await gateOf(system);
-    const { url, member } = await system.startReceiver({ REDIS_URL: gate.url });
+    const { system, code, gate, receiver } = await startGated({ guard });
     const held = gate.holdCommand(QUEUE);
-    const first = post({ url }, code, SLOW, KEY).catch(() => null);
+    const first = post(receiver, code, SLOW, KEY).catch(() => null);
     await held;
-    await member.stop('SIGKILL');
+    await receiver.member.stop('SIGKILL');
     await first;
 
     const again = await post(await system.startReceiver(), code, QUICK, KEY);
@@ -120,10 +121,7 @@ describe('under its key a post stays what it was judged to be first', () => {
 });
 
 test('a timeout whose command runs after all: the sender hears 503, tries again, and there is one submission', async () => {
-  const system = await start({ receivers: 0 });
-  const { code } = await system.openLink();
-  const gate = await gateOf(system);
-  const receiver = await system.startReceiver({ REDIS_URL: gate.url });
+  const { system, code, gate, receiver } = await startGated();
   const held = gate.holdCommand(QUEUE);
   const first = await post(receiver, code, ANA, KEY);
   expect(first.status).toBe(503);
@@ -141,8 +139,7 @@ test('a timeout whose command runs after all: the sender hears 503, tries again,
 }, 90_000);
 
 test('a timeout whose command runs after all, with a spool: 202 at once, and one submission', async () => {
-  const system = await start({ receivers: 0 });
-  const { code } = await system.openLink();
+  const { system, code } = await start({ receivers: 0 });
   const gate = await gateOf(system);
   const spools = folderForTest();
   const receiver = await system.startReceiver({ REDIS_URL: gate.url, SPOOL_DIR: spools });
@@ -161,8 +158,7 @@ test('a timeout whose command runs after all, with a spool: 202 at once, and one
 
 describe('the worker killed', () => {
   test('between commit and completion: the job runs again and changes nothing', async () => {
-    const system = await start({ workers: 1 });
-    const { code } = await system.openLink();
+    const { system, code } = await start({ workers: 1 });
     await system.workers[0]?.stop();
     const gate = await gateOf(system);
     const worker = await system.startWorker({ REDIS_URL: gate.url, JOB_LOCK_MS: '1000' });
@@ -182,8 +178,7 @@ describe('the worker killed', () => {
 
   test('twice while it has the job: that counts for nothing, and the third one applies it', async () => {
     const env = { JOB_LOCK_MS: '1000' };
-    const system = await start({ workerEnv: env });
-    const { code } = await system.openLink();
+    const { system, code } = await start({ workerEnv: env });
     const unlock = await lockLeads(system.databaseUrl);
     const { leadId, submissionId } = await post(system.receivers[0], code, ANA);
     for (let kills = 0; kills < 3; kills++) {
@@ -207,8 +202,7 @@ describe('the worker killed', () => {
 });
 
 test('a worker that stalls while another takes its job: both run it, and it is applied once', async () => {
-  const system = await start({ workerEnv: { JOB_LOCK_MS: '1000', LOG_LEVEL: 'debug' } });
-  const { code } = await system.openLink();
+  const { system, code } = await start({ workerEnv: { JOB_LOCK_MS: '1000', LOG_LEVEL: 'debug' } });
   const unlock = await lockLeads(system.databaseUrl);
   const { leadId, submissionId } = await post(system.receivers[0], code, ANA);
   await expect.poll(() => waitingForLock(system), { timeout: 10_000 }).toBe(1);
@@ -239,8 +233,7 @@ const outcomeIn = (log: string) => /"outcome":"([^"]+)"/.exec(log)?.[1];
 
 describe('the worker stopped by SIGTERM', () => {
   test('while a group runs: takes no other job, commits that one, and ends with 0', async () => {
-    const system = await start({ workerEnv: { WORKER_CONCURRENCY: '1' } });
-    const { code } = await system.openLink();
+    const { system, code } = await start({ workerEnv: { WORKER_CONCURRENCY: '1' } });
     const unlock = await lockLeads(system.databaseUrl);
     const running = await post(system.receivers[0], code, ANA);
     await expect.poll(() => waitingForLock(system), { timeout: 10_000 }).toBe(1);
@@ -254,8 +247,7 @@ describe('the worker stopped by SIGTERM', () => {
   }, 90_000);
 
   test('twice: ends at once, not with 0, and another worker applies what it had', async () => {
-    const system = await start({ workerEnv: { JOB_LOCK_MS: '1000' } });
-    const { code } = await system.openLink();
+    const { system, code } = await start({ workerEnv: { JOB_LOCK_MS: '1000' } });
     const unlock = await lockLeads(system.databaseUrl);
     const answer = await post(system.receivers[0], code, ANA);
     await expect.poll(() => waitingForLock(system), { timeout: 10_000 }).toBe(1);

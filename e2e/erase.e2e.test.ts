@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { FILES, folderOf } from '../chaos/src/older-redis.ts';
 import { withRedis } from '../scripts/servers/session.js';
-import { post } from './leads.ts';
+import { post, storedRows } from './leads.ts';
 import { type Member, type Receiver, startSystem, type System } from './system.ts';
 
 /** In everything that the person sends: nothing else in the world says it. */
@@ -45,15 +45,8 @@ async function search(
   const look = (where: string, what: string | Buffer): void => {
     if (FOUND.test(typeof what === 'string' ? what : what.toString('latin1'))) hits.push(where);
   };
-  const tables = await system.query<{ name: string }>(
-    `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p')`,
-  );
-  for (const { name } of tables)
-    for (const { row } of await system.query<{ row: string }>(
-      `SELECT t::text AS row FROM "${name}" t`,
-    ))
-      look(`table ${name}: ${row.slice(0, 200)}`, row);
+  for (const [name, row] of await storedRows(system))
+    look(`table ${name}: ${row.slice(0, 200)}`, row);
   // What a statement has overwritten stands in the files until they are written anew, and as long as somebody might
   // still see it: Postgres itself looks at its samples whenever it likes, and what writes counts between its statements.
   const looking = () =>

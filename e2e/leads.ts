@@ -55,6 +55,19 @@ export async function storedLeads({ query }: Pick<System, 'query'>): Promise<Map
   return new Map(rows.map(({ id, lead_id }) => [id, lead_id]));
 }
 
+/** The rows of all tables as text, with the names of their tables. */
+export async function storedRows({ query }: Pick<System, 'query'>): Promise<[string, string][]> {
+  const tables = await query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p')`,
+  );
+  const rows = tables.map(async ({ name }) => {
+    const texts = await query<{ row: string }>(`SELECT t::text AS row FROM "${name}" t`);
+    return texts.map(({ row }): [string, string] => [name, row]);
+  });
+  return (await Promise.all(rows)).flat();
+}
+
 /** No lead can be written until what is returned is called, the test is done, or Postgres has ended the session. */
 export async function lockLeads(databaseUrl: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'test' });

@@ -5,7 +5,10 @@ import { queueCounts } from '@leadgate/queue';
 import { lockLeads, post as postTo, storedLeads } from './leads.ts';
 import { startSystem, type System, type SystemOptions } from './system.ts';
 
-const start = (options: SystemOptions): Promise<System> => forTest(startSystem(options));
+async function start(options: SystemOptions, link?: Parameters<System['openLink']>[0]) {
+  const system = await forTest(startSystem(options));
+  return { system, ...(await system.openLink(link)) };
+}
 
 async function post({ receivers }: System, code: string, lead: object, headers = {}) {
   const started = performance.now();
@@ -22,8 +25,7 @@ const count = async (system: System, table: string): Promise<number> =>
 describe('Redis', () => {
   test('killed: the sender hears 503 within a second, and what was accepted is applied after the restart', async () => {
     const redis = await forTest(startRedisServer());
-    const system = await start({ redis });
-    const { code } = await system.openLink();
+    const { system, code } = await start({ redis });
     const before = await post(system, code, { email: 'before@example.com' });
     expect(before.status).toBe(202);
 
@@ -49,8 +51,7 @@ describe('Redis', () => {
 
   test('frozen: the sender hears 503 within a second', async () => {
     const redis = await forTest(startRedisServer());
-    const system = await start({ redis });
-    const { code } = await system.openLink();
+    const { system, code } = await start({ redis });
     process.kill(redis.pid, 'SIGSTOP');
     try {
       const answer = await post(system, code, { email: 'frozen@example.com' });
@@ -63,8 +64,7 @@ describe('Redis', () => {
 
   test('emptied: no code is unknown, nobody gets a second lead, and the worker refills it', async () => {
     const redis = await forTest(startRedisServer());
-    const system = await start({ redis });
-    const { code } = await system.openLink();
+    const { system, code } = await start({ redis });
     const before = await post(system, code, {
       email: 'known@example.com',
       telephone: '11987654321',
@@ -92,8 +92,7 @@ describe('Redis', () => {
 describe('Postgres', () => {
   test('stopped: leads are accepted, no attempt is spent, and all are applied when it returns', async () => {
     const postgres = await forTest(startPostgresServer());
-    const system = await start({ postgres });
-    const { code } = await system.openLink();
+    const { system, code } = await start({ postgres });
 
     await postgres.kill('SIGQUIT');
     const answers = await Promise.all(
@@ -115,8 +114,7 @@ describe('Postgres', () => {
 
 describe('the worker', () => {
   test('killed before its commit: the job is not finished, and another worker applies it once', async () => {
-    const system = await start({ workerEnv: LEASE });
-    const { code } = await system.openLink();
+    const { system, code } = await start({ workerEnv: LEASE });
     const unlock = await lockLeads(system.databaseUrl);
     const answer = await post(system, code, { email: 'held@example.com' });
     await expect.poll(async () => (await queueCounts(system.redis)).active).toBe(1);
@@ -135,8 +133,7 @@ describe('the worker', () => {
   }, 90_000);
 
   test('killed at any moment under load: every accepted lead is applied, none twice', async () => {
-    const system = await start({ workers: 2, workerEnv: LEASE });
-    const { code } = await system.openLink();
+    const { system, code } = await start({ workers: 2, workerEnv: LEASE });
     const accepted = new Map<string, string>();
     const posting = (async () => {
       for (let round = 0; round < 20; round++) {
@@ -166,8 +163,7 @@ describe('the worker', () => {
   }, 120_000);
 
   test('stopped by SIGTERM: what it has begun is committed, and it ends with 0', async () => {
-    const system = await start({});
-    const { code } = await system.openLink();
+    const { system, code } = await start({});
     await Promise.all(
       Array.from({ length: 50 }, (_, i) => post(system, code, { email: `t${i}@example.com` })),
     );
@@ -180,8 +176,7 @@ describe('the worker', () => {
 
 describe('the receiver', () => {
   test('killed and asked again with the same key: one submission', async () => {
-    const system = await start({});
-    const { code } = await system.openLink();
+    const { system, code } = await start({});
     const key = { 'idempotency-key': randomUUID() };
     const lead = { email: 'again@example.com', name: 'Ana' };
     const first = post(system, code, lead, key).catch(() => null);
@@ -195,8 +190,7 @@ describe('the receiver', () => {
   }, 60_000);
 
   test('stopped by SIGTERM: open requests are answered, and it ends with 0', async () => {
-    const system = await start({});
-    const { code } = await system.openLink();
+    const { system, code } = await start({});
     const posts = Array.from({ length: 50 }, (_, i) =>
       post(system, code, { email: `r${i}@example.com` }),
     );
@@ -214,8 +208,7 @@ describe('the receiver', () => {
 });
 
 test('two hundred posts of one person at the same moment, from cold: one lead, one id', async () => {
-  const system = await start({ receivers: 2, workers: 2 });
-  const { code } = await system.openLink();
+  const { system, code } = await start({ receivers: 2, workers: 2 });
   const answers = await Promise.all(
     Array.from({ length: 200 }, (_, i) => {
       const lead = { email: 'One@Example.com', telephone: '11 98765-4321', name: `n${i}` };

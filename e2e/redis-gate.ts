@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { listen } from '../scripts/servers/listen.js';
 
 /** What a process sends to Redis or hears from it, held back at a moment of a test's choice. */
 export interface RedisGate {
@@ -57,11 +57,8 @@ export async function openRedisGate(redisUrl: string): Promise<RedisGate> {
     });
     redis.on('data', answers.write);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-
-  const url = new URL(redisUrl);
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port, close } = await listen(server);
+  const url = Object.assign(new URL(redisUrl), { host: `127.0.0.1:${port}` });
   const set = (of: Trap['of'], text: string) =>
     new Promise<Held>((sprung) => (trap = { of, text, sprung }));
   return {
@@ -70,8 +67,7 @@ export async function openRedisGate(redisUrl: string): Promise<RedisGate> {
     holdAnswer: (text) => set('answer', text),
     close: async () => {
       for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
+      await close();
     },
   };
 }

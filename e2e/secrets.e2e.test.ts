@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { folderForTest, forTest, startRecordingEndpoint } from '@leadgate/testkit';
 import { Webhook } from 'standardwebhooks';
 import { expect, test, vi } from 'vitest';
-import { post } from './leads.ts';
+import { post, storedRows } from './leads.ts';
 import { startSystem } from './system.ts';
 
 const OLD = 'the old key of secrets, long enough';
@@ -91,16 +91,7 @@ test('secrets go to another key while everything runs, and nothing that is store
   await delivered();
   expect(await system.cli('key', 'rotate')).toMatchObject(found([0, 0, 0], [2, 2, 0]));
 
-  const tables = await system.query<{ name: string }>(
-    `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p')`,
-  );
-  const rows = await Promise.all(
-    tables.map(({ name }) =>
-      system.query<{ row: string }>(`SELECT t::text AS row FROM "${name}" t`),
-    ),
-  );
-  const stored = rows.flat().map(({ row }) => row);
+  const stored = (await storedRows(system)).map(([, row]) => row);
   expect(stored.join('\n')).toContain('captcha.example');
   const links = JSON.stringify(await system.redis.hgetall('leadgate:{links}:entries'));
   expect(links).toContain('google_key');

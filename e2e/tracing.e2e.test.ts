@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { forTest, startRecordingEndpoint } from '@leadgate/testkit';
 import protobuf from 'protobufjs';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { listen } from '../scripts/servers/listen.js';
 import { post } from './leads.ts';
 import { startSystem } from './system.ts';
 
@@ -74,10 +74,7 @@ async function startCollector() {
       response.writeHead(200, { 'content-type': PROTOBUF }).end();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  onTestFinished(() => server.close().closeAllConnections());
-  return { url: `http://127.0.0.1:${port}`, bodies, spans };
+  return { ...(await forTest(listen(server))), bodies, spans };
 }
 
 /** In every value that is sent. */

@@ -1,11 +1,11 @@
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Keyring } from '@leadgate/boot';
 import { LEAD_EVENTS } from '@leadgate/contract';
 import { newSecret } from '@leadgate/delivery';
 import { createEndpoint, openStore, setEndpointState, type Store } from '@leadgate/store';
 import { Webhook } from 'standardwebhooks';
+import { listen } from '../../scripts/servers/listen.js';
 import { withPostgres } from '../../scripts/servers/session.js';
 
 /** What deliverers open the endpoints' secrets with. */
@@ -35,19 +35,7 @@ export interface Received {
 }
 
 /** A receiver of leads in this process, which verifies what comes, and can be broken. */
-export interface Endpoint extends Received {
-  name: string;
-  breakFor: (nth: number, forMs: number) => Promise<void>;
-  /** As an operator does once it is well: what waits is due at once. */
-  resume: () => Promise<void>;
-  close: () => Promise<void>;
-}
-
-export async function openEndpoint(
-  name: string,
-  workspaceId: string,
-  databaseUrl: string,
-): Promise<Endpoint> {
+export async function openEndpoint(name: string, workspaceId: string, databaseUrl: string) {
   const secret = newSecret();
   const known = new Map<string, Kept>();
   const ended = new Map<string, number>();
@@ -85,21 +73,13 @@ export async function openEndpoint(
       answer(response, manner);
     });
   });
-  const listen = (port: number) =>
-    new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const close = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  const { port, url, close } = await listen(server);
   const id = await withStore(databaseUrl, async (store) => {
     const made = await createEndpoint(
       store,
       workspaceId,
       {
-        ...{ name, url: `http://127.0.0.1:${port}/`, headers: {}, mapping: null, linkIds: [] },
+        ...{ name, url, headers: {}, mapping: null, linkIds: [] },
         ...{ events: [...LEAD_EVENTS], perSecond: null, concurrency: 4 },
       },
       { secret, keyring: new Keyring(SECRETS_KEY) },
@@ -113,14 +93,15 @@ export async function openEndpoint(
     get messages() {
       return messages;
     },
-    breakFor: async (nth, forMs) => {
+    breakFor: async (nth: number, forMs: number): Promise<void> => {
       manner = MANNERS[nth % MANNERS.length] ?? null;
       if (manner === 'down') await close();
       await delay(forMs);
-      if (manner === 'down') await listen(port);
+      if (manner === 'down') await listen(server, port);
       manner = null;
       server.closeAllConnections();
     },
+    /** As an operator does once it is well: what waits is due at once. */
     resume: () =>
       withStore(databaseUrl, async (store) => {
         await setEndpointState(store, id, 'paused');

@@ -14,19 +14,6 @@ export interface Crash extends Ending {
   said: string;
 }
 
-/** A receiver or a worker, started again whenever it ends, as whatever runs containers would. */
-export interface Member {
-  readonly name: string;
-  readonly url: string;
-  /** Sends a signal that ends it; resolves when it is gone. It stays away until `begin`. */
-  end: (signal: NodeJS.Signals) => Promise<Ending>;
-  begin: () => Promise<void>;
-  /** Waits until it answers that it is ready. False when the time is over. */
-  ready: (timeoutMs: number) => Promise<boolean>;
-  /** Sends a signal that does not end it. */
-  signal: (signal: NodeJS.Signals) => void;
-}
-
 const AGAIN_AFTER_MS = 500;
 
 export interface MemberOptions extends Pick<AppOptions, 'app' | 'env' | 'log' | 'onProcess'> {
@@ -34,7 +21,10 @@ export interface MemberOptions extends Pick<AppOptions, 'app' | 'env' | 'log' | 
   onCrash: (crash: Crash) => void;
 }
 
-export async function startMember({ onCrash, ...app }: MemberOptions): Promise<Member> {
+export type Member = Awaited<ReturnType<typeof startMember>>;
+
+/** A receiver, a worker or a deliverer, started again whenever it ends, as whatever runs containers would. */
+export async function startMember({ onCrash, ...app }: MemberOptions) {
   const { name } = app;
   const address = await freeAddress();
   let wanted = false;
@@ -59,9 +49,13 @@ export async function startMember({ onCrash, ...app }: MemberOptions): Promise<M
     name,
     url: address.url,
     begin,
-    ready: (timeoutMs) => waitUntil(() => answersOk(`${address.url}/ready`), timeoutMs, 100),
-    signal: (signal) => send(running.pid, signal),
-    end: async (signal) => {
+    /** Waits until it answers that it is ready. False when the time is over. */
+    ready: (timeoutMs: number) =>
+      waitUntil(() => answersOk(`${address.url}/ready`), timeoutMs, 100),
+    /** Sends a signal that does not end it. */
+    signal: (signal: NodeJS.Signals) => send(running.pid, signal),
+    /** Sends a signal that ends it; resolves when it is gone. It stays away until `begin`. */
+    end: async (signal: NodeJS.Signals): Promise<Ending> => {
       wanted = false;
       send(running.pid, signal);
       return { name, ...(await running.exited) };

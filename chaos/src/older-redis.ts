@@ -15,30 +15,23 @@ export const FILES = 'appendonlydir';
 export type Shard = readonly [OwnServer, ...OwnServer[]];
 
 /** Backups of Redis, and the way back to one, as an operator goes it. */
-export interface OlderRedis {
-  /** Keeps a copy of what each shard has now. */
-  backUp: () => Promise<void>;
-  /** Stops a shard, puts one of its backups in the place of its files, and starts it again after a time. */
-  restore: (nth: number, forMs: number) => Promise<void>;
-  /** Submissions that waited in what was thrown away: theirs is the loss that a restore is. */
-  thrownAway: () => Promise<ThrownAway>;
-}
-
 export function createOlderRedis(
   folder: string,
   shards: () => Promise<readonly Shard[]>,
   startAgain: (server: OwnServer) => Promise<void>,
-): OlderRedis {
+) {
   let backups = 0;
   const thrown: string[] = [];
   const placeOf = (backup: number, shard: number) => join(folder, `backup-${backup}-${shard}`);
   return {
-    backUp: async () => {
+    /** Keeps a copy of what each shard has now. */
+    backUp: async (): Promise<void> => {
       for (const [n, [master]] of (await shards()).entries())
         await cp(join(await folderOf(master), FILES), placeOf(backups, n), { recursive: true });
       backups += 1;
     },
-    restore: async (nth, forMs) => {
+    /** Stops a shard, puts one of its backups in the place of its files, and starts it again after a time. */
+    restore: async (nth: number, forMs: number): Promise<void> => {
       const all = await shards();
       const n = nth % all.length;
       const shard = all[n];
@@ -62,7 +55,8 @@ export function createOlderRedis(
       await delay(forMs);
       await Promise.all(shard.map(startAgain));
     },
-    thrownAway: async () => {
+    /** Submissions that waited in what was thrown away: theirs is the loss that a restore is. */
+    thrownAway: async (): Promise<ThrownAway> => {
       const waiting: Submission[] = [];
       for (const place of thrown) waiting.push(...(await waitingIn(place)));
       return {

@@ -1,6 +1,6 @@
 import type { Submission } from '@leadgate/contract';
-import type { Target } from './system.ts';
 import type { Random } from './random.ts';
+import type { Target } from './targets.ts';
 
 /** What a landing page posts: once, or again until it hears 202. */
 export interface Post {

@@ -3,19 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LINK_DEFAULTS } from '@leadgate/contract';
-import { awaitRedis, connectRedis, type RedisConnection } from '@leadgate/boot';
-import { openWorkspace, putLinks } from '@leadgate/intake';
+import { connectRedis, type RedisConnection } from '@leadgate/boot';
 import { queueCounts } from '@leadgate/queue';
-import {
-  createField,
-  createLink,
-  createWorkspace,
-  linkEntries,
-  migrate,
-  openStore,
-  type Store,
-} from '@leadgate/store';
+import { migrate } from '@leadgate/store';
 import { startOwnCluster } from '../../scripts/servers/own-cluster.js';
 import {
   startOwnPostgres,
@@ -25,49 +15,13 @@ import {
 import { endLeftoverServers, makeHome, processLedger } from '../../scripts/servers/private-home.js';
 import { waitUntil } from '../../scripts/servers/process.js';
 import { withPostgres } from '../../scripts/servers/session.js';
-import {
-  openSilentProxy,
-  type Network,
-  type SilentProxy,
-} from '../../scripts/servers/silent-proxy.js';
-import { SECRETS_KEY, openEndpoint, type Endpoint } from './endpoints.ts';
-import { createOlderRedis, type OlderRedis, type Shard } from './older-redis.ts';
+import { openSilentProxy, type Network } from '../../scripts/servers/silent-proxy.js';
+import { SECRETS_KEY, openEndpoint } from './endpoints.ts';
+import { createOlderRedis, type Shard } from './older-redis.ts';
 import { startMember, type Crash, type Member } from './member.ts';
+import { makeTargets } from './targets.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-
-/** A capture link that leads are posted to. */
-export interface Target {
-  workspaceId: string;
-  code: string;
-  /** Its sender has names of its own, which are not known to it until half of the time is over. */
-  isForeign: boolean;
-}
-
-/** Everything that `npm start` would run, on servers of its own. */
-export interface System {
-  older: OlderRedis;
-  /** Logs, the ledger, spools. Left where it is when the audit finds something. */
-  folder: string;
-  redis: Redises;
-  postgres: OwnServer;
-  /** Between the processes and Postgres. */
-  networkOfPostgres: SilentProxy;
-  receivers: Member[];
-  workers: Member[];
-  deliverers: Member[];
-  /** One of each workspace, told of all its leads. */
-  endpoints: Endpoint[];
-  targets: Target[];
-  /** Processes that ended and had not been asked to. */
-  crashes: Crash[];
-  /** How often a worker spent an attempt of a job, by their logs. */
-  attemptsSpent: () => Promise<number>;
-  /** Waits until every process is ready and nothing waits any more. False when the time is over. */
-  settle: (timeoutMs: number) => Promise<boolean>;
-  /** Ends everything. `keep` leaves the folder. */
-  close: (options: { keep: boolean }) => Promise<void>;
-}
 
 /** The one Redis there is, or the nodes of a Cluster. */
 export interface Redises {
@@ -95,14 +49,15 @@ export interface SystemOptions {
   jobLockMs: number;
 }
 
-const WORKSPACES = 2;
-
 /** Few enough to use up, more than the workers need. */
 const MAX_CONNECTIONS = 48;
 
 const DELIVERERS = 2;
 
-export async function startSystem(options: SystemOptions): Promise<System> {
+export type System = Awaited<ReturnType<typeof startSystem>>;
+
+/** Everything that `npm start` would run, on servers of its own. */
+export async function startSystem(options: SystemOptions) {
   await endLeftoverServers();
   const home = await makeHome();
   const ledger = await processLedger();
@@ -112,7 +67,9 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   ]);
   await migrate(postgres.url, { directory: join(ROOT, 'prisma/migrations') });
   const targets = await makeTargets(redis.url, postgres.url);
+  /** Between the processes and Postgres. */
   const networkOfPostgres = await openSilentProxy(postgres.url);
+  /** Processes that ended and had not been asked to. */
   const crashes: Crash[] = [];
   const start = (
     many: number,
@@ -151,6 +108,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     RATE_LIMIT_LINK: '10000000',
   });
 
+  /** One of each workspace, told of all its leads. */
   const endpoints = await Promise.all(
     [...new Set(targets.map(({ workspaceId }) => workspaceId))].map((workspaceId, n) =>
       openEndpoint(`endpoint ${n + 1}`, workspaceId, postgres.url),
@@ -167,12 +125,17 @@ export async function startSystem(options: SystemOptions): Promise<System> {
 
   const members = [...receivers, ...workers, ...deliverers];
   return {
-    ...{ older: createOlderRedis(home.path, redis.shards, startAgain), folder: home.path },
     ...{ redis, postgres, networkOfPostgres, receivers, workers, deliverers, endpoints, targets },
     crashes,
+    older: createOlderRedis(home.path, redis.shards, startAgain),
+    /** Logs, the ledger, spools. Left where it is when the audit finds something. */
+    folder: home.path,
+    /** How often a worker spent an attempt of a job, by their logs. */
     attemptsSpent: () => attemptsSpent(home.path, workers),
-    settle: (timeoutMs) => settle(members, redis.url, postgres.url, timeoutMs),
-    close: async ({ keep }) => {
+    /** Waits until every process is ready and nothing waits any more. False when the time is over. */
+    settle: (timeoutMs: number) => settle(members, redis.url, postgres.url, timeoutMs),
+    /** Ends everything. `keep` leaves the folder. */
+    close: async ({ keep }: { keep: boolean }): Promise<void> => {
       await Promise.all(members.map((member) => member.end('SIGKILL')));
       await Promise.all(endpoints.map((endpoint) => endpoint.close()));
       await networkOfPostgres.close();
@@ -240,46 +203,6 @@ async function attemptsSpent(folder: string, workers: readonly Member[]): Promis
 
 const logOf = (folder: string, name: string): string =>
   join(folder, `${name.replace(' ', '-')}.log`);
-
-/** Workspaces with two custom fields and a link each. */
-async function makeTargets(redisUrl: string, databaseUrl: string): Promise<Target[]> {
-  const store = openStore({ url: databaseUrl, poolSize: 2 });
-  const redis = connectRedis(redisUrl, { role: 'admin' });
-  await awaitRedis(redis);
-  try {
-    const targets: Target[] = [];
-    for (let n = 0; n < WORKSPACES; n++) targets.push(...(await openTargets(store, redis, n)));
-    return targets;
-  } finally {
-    await store.close();
-    redis.disconnect();
-  }
-}
-
-async function openTargets(store: Store, redis: RedisConnection, n: number): Promise<Target[]> {
-  const creation = await createWorkspace(store, {
-    name: `chaos-${n}`,
-    country: 'BR',
-    dummyPhones: [],
-  });
-  if (creation.kind !== 'created') throw new Error(`workspace: ${creation.kind}`);
-  const { id: workspaceId } = creation.workspace;
-  for (const name of ['plano', 'horario'])
-    await createField(store, workspaceId, { name, label: name, type: 'text', options: [] });
-  await openWorkspace(redis, workspaceId);
-  const targets: Target[] = [];
-  for (const isForeign of [false, true]) {
-    const label = isForeign ? 'foreign' : 'chaos';
-    const linking = await createLink(store, workspaceId, {
-      ...LINK_DEFAULTS,
-      ...{ label, expiresAt: null },
-    });
-    if (linking.kind !== 'created') throw new Error(`link: ${linking.kind}`);
-    await putLinks(redis, await linkEntries(store, linking.link.id));
-    targets.push({ workspaceId, code: linking.link.codes[0]?.code ?? '', isForeign });
-  }
-  return targets;
-}
 
 async function settle(
   members: Member[],
