@@ -139,8 +139,7 @@ async function eraseLead(
     keyCheck: keyCheckOf(key),
   };
   await writeTombstones(tx, erasure);
-  const emails = known.flatMap((key) => (key.startsWith(EMAIL) ? key.slice(EMAIL.length) : []));
-  await tellEndpoints(tx, erasure, [...new Set(emails)]);
+  await tellEndpoints(tx, erasure, known);
   return {
     erasure,
     counts: {
@@ -151,9 +150,6 @@ async function eraseLead(
     others: duplicates.others,
   };
 }
-
-/** Before what a key of `identity` is of. */
-const EMAIL = 'email:';
 
 /** The leads that the ids and identities of a request stand for. Makes a row if there is none. */
 async function rootsOf(
@@ -288,19 +284,24 @@ async function blankLeads(
   return count;
 }
 
+const EMAIL = 'email:';
+
 /**
  * An endpoint that was sent the lead, or may be sent it at this moment, is told that it is erased if it wants to
  * be; what another one was to be told is not sent any more. What an endpoint answered may quote what it was sent.
  *
  * One that keeps people by their emails is to erase those too, besides the names that it answered: it may have taken
- * what it gave no answer to. They stay until it has.
+ * what it gave no answer to. They stay until it has. `identities`: what the person was known by.
  */
-async function tellEndpoints(
+export async function tellEndpoints(
   tx: Statements,
-  { workspaceId, leadId, aliases }: Erasure,
-  emails: readonly string[],
+  { workspaceId, leadId, aliases }: Pick<Erasure, 'workspaceId' | 'leadId' | 'aliases'>,
+  identities: readonly string[],
 ): Promise<void> {
   const ids = [leadId, ...aliases];
+  const emails = identities.flatMap((key) =>
+    key.startsWith(EMAIL) ? key.slice(EMAIL.length) : [],
+  );
   await tx.$executeRaw`${noteChanges(
     Prisma.sql`SELECT ${workspaceId}::uuid AS workspace_id, unnest(${ids}::uuid[]) AS id`,
   )}`;

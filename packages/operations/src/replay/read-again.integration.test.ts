@@ -1,7 +1,9 @@
-import type { LinkMapping } from '@leadgate/contract';
+import { Keyring } from '@leadgate/boot';
+import { LEAD_EVENTS, type LinkMapping } from '@leadgate/contract';
 import { parseBody, readSent } from '@leadgate/leads';
 import {
   addUpTallies,
+  createEndpoint,
   erasePerson,
   erasureKeyOf,
   linkEntries,
@@ -258,10 +260,20 @@ test('the sender’s id of a post counts from then on, and a test of the sender 
   expect(await lead(dry.leadId)).toMatchObject({ email: undefined });
 });
 
-test('who was erased since does not come back, and the id that was answered says so', async () => {
+test('who was erased since does not come back, and the id that was answered says so, to endpoints too', async () => {
   const link = await system.open();
+  const settings = {
+    ...{ name: 'crm', url: 'https://crm.example', mapping: null, headers: {}, linkIds: [] },
+    ...{ events: [...LEAD_EVENTS], perSecond: null, concurrency: 1 },
+  };
+  const keyring = new Keyring('a key of thirty-two characters or more');
+  await createEndpoint(system.store, link.workspaceId, settings, { secret: 'whsec_', keyring });
   const unread = await post(link, { contact: ANA });
   await system.work();
+  // It takes all that it is told.
+  const taken = { dueAt: null, deliveredAt: new Date(), deliveredVersion: 1 };
+  const ofLink = { where: { workspaceId: link.workspaceId } };
+  await system.store.prisma.delivery.updateMany({ ...ofLink, data: taken });
   await map(link);
   const known = await post(link, { contact: ANA });
   await system.work();
@@ -286,6 +298,10 @@ test('who was erased since does not come back, and the id that was answered says
   const [row] = await listSubmissions(system.store, { leadId: unread.leadId }, 10);
   expect(row).toMatchObject({ leadId: known.leadId, lead: {} });
   expect((await lead(unread.leadId))?.id).toBe(known.leadId);
+  const told = await system.store.prisma.delivery.findMany(ofLink);
+  expect(told).toMatchObject([
+    { leadId: known.leadId, event: 'lead.erased', dueAt: expect.any(Date) as Date },
+  ]);
 });
 
 test('a replay that was enqueued before does not bring back what was said then', async () => {

@@ -14,6 +14,7 @@ import { type LeadRow, readState } from '../leads.ts';
 import { isUnrecognised, tallyOf } from '../ledger.ts';
 import type { Store } from '../open-store.ts';
 import { blankSubmissions, markOfExternal } from '../submissions.ts';
+import { tellEndpoints } from '../erase.ts';
 import { fieldsOfWorkspaces } from '../fields.ts';
 import { allNotes, lockAsPlanned, type MovedIdentity } from './apply-group.ts';
 import {
@@ -122,7 +123,10 @@ async function readOnce(
   const moved: MovedIdentity[] = [];
   for (const { id, heir, isErased } of changes.ended) {
     await makeAlias(tx, workspaceId, id, heir);
-    moved.push(...(await moveIdentities(tx, workspaceId, id, isErased ? null : heir)));
+    const identities = await moveIdentities(tx, workspaceId, id, isErased ? null : heir);
+    moved.push(...identities);
+    if (isErased)
+      await tellOfErased(tx, workspaceId, { id, heir, keys: identities.map(({ key }) => key) });
   }
   const claims = [...plan.claims].map(([key, leadId]) => ({ workspaceId, key, leadId }));
   if (!(await updateLeads(tx, [], { claims }))) throw new RetryTransaction();
@@ -147,6 +151,18 @@ async function readOnce(
     ended: changes.ended.length,
     moved: [...plan.moved.map((move) => ({ workspaceId, ...move })), ...moved],
   };
+}
+
+/** Who was told of a lead that was of an erased person is told that it is erased, as the one that it is now. */
+async function tellOfErased(
+  tx: Statements,
+  workspaceId: string,
+  { id, heir, keys }: { id: string; heir: string; keys: readonly string[] },
+): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE lead SET version = version + 1, updated_at = now()
+    WHERE workspace_id = ${workspaceId}::uuid AND id = ${heir}::uuid`;
+  await tellEndpoints(tx, { workspaceId, leadId: heir, aliases: [id] }, keys);
 }
 
 /** The sender's id of a submission goes where the submission goes: it says nothing of the person. */
