@@ -1,5 +1,4 @@
 import { useState } from 'react';
-import { useTranslations } from 'use-intl';
 import { api } from './api.ts';
 import { useChange } from './queries.ts';
 import { type Endpoint, EndpointFields, formOf, settingsOf } from './endpoint-form.tsx';
@@ -8,7 +7,6 @@ import { PageForm } from './parts/page-form.tsx';
 
 /** What an administrator may change of an endpoint. */
 export function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
-  const t = useTranslations('endpoint');
   const { may } = useSession();
   const [form, setForm] = useState(formOf(endpoint));
   const save = useChange(
@@ -21,12 +19,7 @@ export function EndpointSettings({ endpoint }: { endpoint: Endpoint }) {
     (saved) => setForm(formOf(saved)),
   );
   return (
-    <PageForm
-      act={save}
-      label={t('save')}
-      done={t('saved')}
-      disabled={!may('administrator', endpoint.workspaceId)}
-    >
+    <PageForm act={save} disabled={!may('administrator', endpoint.workspaceId)}>
       <EndpointFields
         workspaceId={endpoint.workspaceId}
         form={form}

@@ -52,7 +52,8 @@ export default function FailedPage() {
           </Button>
         )}
       </PageHead>
-      <PageFailure error={list.error ?? retry.error ?? all.error} />
+      <PageFailure error={list.error} />
+      <PageFailure act error={retry.error ?? all.error} />
       {all.data !== undefined && (
         <div className="bar" role="status">
           <Text size="sm">

@@ -240,7 +240,6 @@ function Newest({ link }: { link: Link }) {
 }
 
 function Settings({ link }: { link: Link }) {
-  const t = useTranslations('link');
   const { may } = useSession();
   const [form, setForm] = useState(formOf(link));
   const save = useChange(
@@ -254,12 +253,7 @@ function Settings({ link }: { link: Link }) {
     (saved) => setForm(formOf(saved)),
   );
   return (
-    <PageForm
-      act={save}
-      label={t('save')}
-      done={t('saved')}
-      disabled={!may('operator', link.workspaceId)}
-    >
+    <PageForm act={save} disabled={!may('operator', link.workspaceId)}>
       <LinkFields
         form={form}
         set={setForm}

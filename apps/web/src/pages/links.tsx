@@ -19,10 +19,6 @@ import { ofWorkspace, PageHead } from '../shell.tsx';
 type LinkOfList = Answer<'/api/links', 'get'>[number];
 type Activity = Answer<'/api/links/activity', 'get'>[number];
 
-/** What was posted to each link of late. */
-const useActivity = (workspaceId: string) =>
-  useGet('/api/links/activity', { query: { workspaceId }, refetchInterval: 30_000 });
-
 export default ofWorkspace(LinksPage);
 
 function LinksPage({ workspace }: { workspace: Workspace }) {
@@ -51,7 +47,10 @@ export function LinkState({ status }: { status: string }) {
 function List({ workspace }: { workspace: Workspace }) {
   const t = useTranslations('links');
   const links = useLinks(workspace.id);
-  const { data: activity = [] } = useActivity(workspace.id);
+  const { data: activity = [] } = useGet('/api/links/activity', {
+    query: { workspaceId: workspace.id },
+    refetchInterval: 30_000,
+  });
   const { may } = useSession();
   const { data: alarms = [] } = useAlarms(workspace.id, may('viewer'));
   const [, go] = useLocation();

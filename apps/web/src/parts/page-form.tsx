@@ -15,11 +15,11 @@ export function PageForm({
   children,
 }: {
   act: { mutate: () => void; error: Error | null; isPending: boolean; isSuccess: boolean };
-  /** Of the button. */
-  label: string;
-  /** Said once it was done, if the page stays. */
+  /** Of the button; without: Save. */
+  label?: string;
+  /** Said once it was done; without: Saved. */
   done?: string;
-  /** Where one goes who does not send it. */
+  /** Where one goes who does not send it, and who does: the page does not stay. */
   cancel?: string;
   disabled?: boolean;
   children: ReactNode;
@@ -31,9 +31,9 @@ export function PageForm({
         {children}
         <Failure act error={error} />
         <Group justify="flex-end" mt="md">
-          {isSuccess && done !== undefined && (
+          {isSuccess && cancel === undefined && (
             <Text size="sm" c="var(--good)" role="status">
-              {done}
+              {done ?? t('saved')}
             </Text>
           )}
           {cancel !== undefined && (
@@ -42,7 +42,7 @@ export function PageForm({
             </Button>
           )}
           <Button type="submit" loading={isPending}>
-            {label}
+            {label ?? t('save')}
           </Button>
         </Group>
       </fieldset>

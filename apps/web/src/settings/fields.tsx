@@ -44,7 +44,9 @@ export function Fields({ workspace }: { workspace: Workspace }) {
             <tr key={field.id}>
               <td>
                 {field.label} {field.archived && <Badge color="gray">{t('archived')}</Badge>}
-                <span className="under">{field.name}</span>
+                <span className="under wraps">
+                  {[field.name, typeText(field.type), ...field.options].join(' · ')}
+                </span>
               </td>
               <td>
                 <code>{field.name}</code>

@@ -33,6 +33,7 @@ export function Operators() {
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Waiting />;
   const nameOf = (id: string) => workspaces.find((one) => one.id === id)?.name ?? id.slice(0, 8);
+  const factorOf = ({ hasSecondFactor }: Operator) => t(hasSecondFactor ? 'hasFactor' : 'noFactor');
   const close = () => setAsked(null);
   return (
     <>
@@ -42,12 +43,13 @@ export function Operators() {
           <tr key={operator.id}>
             <td>
               {operator.name} {operator.name === me.name && <Badge color="gray">{t('you')}</Badge>}
-              <span className="under">
+              <span className="under wraps">
                 {[
                   ...(operator.role === null ? [] : [t(`role.${operator.role}`)]),
                   ...operator.workspaces.map(
                     ({ workspaceId, role }) => `${nameOf(workspaceId)}: ${t(`role.${role}`)}`,
                   ),
+                  `${t('factor')}: ${factorOf(operator)}`,
                 ].join(' · ')}
               </span>
             </td>
@@ -59,7 +61,7 @@ export function Operators() {
                 </Badge>
               ))}
             </td>
-            <td>{t(operator.hasSecondFactor ? 'hasFactor' : 'noFactor')}</td>
+            <td>{factorOf(operator)}</td>
             <td>
               <Time at={operator.createdAt} />
             </td>

@@ -52,7 +52,7 @@ export function Tokens() {
             <tr key={token.id} data-ended={ended(token) || undefined}>
               <td>
                 {token.name}
-                <span className="under">
+                <span className="under wraps">
                   {roles(token.role)}, {whereOf(token)} · {endOf(token)}
                 </span>
               </td>

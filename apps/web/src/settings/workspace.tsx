@@ -40,12 +40,7 @@ export function WorkspaceSettings({ workspace }: { workspace: Workspace }) {
   const { text, value } = fieldsOf(form, setForm, save.error);
   return (
     <>
-      <PageForm
-        act={save}
-        label={t('save')}
-        done={t('saved')}
-        disabled={!may('operator', workspace.id)}
-      >
+      <PageForm act={save} disabled={!may('operator', workspace.id)}>
         <Stack gap="md">
           <TextInput
             label={t('zone')}
