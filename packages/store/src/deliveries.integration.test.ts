@@ -558,6 +558,24 @@ test('what failed waits; what failed for days at an endpoint that takes others i
   expect(await due(id, owner)).toMatchObject([{ leadId, lead: { name: 'c' } }]);
 });
 
+test('an erasure that is refused for days is tried on', async () => {
+  const { id } = await endpoint();
+  const [leadId, owner] = [randomUUID(), randomUUID()];
+  const lane = { owner, endpointId: id };
+  await post(leadId, { name: 'a' });
+  const [sent = expect.fail()] = await due(id, owner);
+  await recordTries(store, lane, [tried(sent)], WELL, 1_000);
+  const failing = { event: 'lead.erased', dueAt: new Date(), failingSince: new Date(0) };
+  await store.prisma.delivery.updateMany({ where: { leadId }, data: failing });
+  const [erasure = expect.fail()] = await due(id, owner);
+  const failed = tried(erasure, { outcome: 'answered', status: 500 });
+  await recordTries(store, lane, [failed], { ...WELL, failures: 1 }, 1_000);
+  expect(await rowOf(id, leadId)).toMatchObject({
+    failedAt: null,
+    dueAt: expect.any(Date) as Date,
+  });
+});
+
 test('a disabled endpoint keeps what waits, and is sent it when it is resumed', async () => {
   const { id } = await endpoint();
   const [leadId, owner] = [randomUUID(), randomUUID()];

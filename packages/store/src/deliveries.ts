@@ -438,8 +438,9 @@ export async function recordTries(
   }
 }
 
+/** An erasure never is: no change of the lead would bring it back. */
 const isSetAside = (endpointId: string, setAsideMs: number) => Prisma.sql`
-  (d.failing_since < now() - ${setAsideMs}::float8 * interval '1 millisecond'
+  (d.event <> 'lead.erased' AND d.failing_since < now() - ${setAsideMs}::float8 * interval '1 millisecond'
    AND EXISTS (SELECT FROM endpoint e
                WHERE e.id = ${endpointId}::uuid AND e.delivered_at > d.failing_since))`;
 
