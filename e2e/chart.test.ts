@@ -4,11 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ConsoleConfig } from '../apps/console/src/config.ts';
-import { DelivererConfig } from '../apps/deliverer/src/config.ts';
-import { ReceiverConfig } from '../apps/receiver/src/config.ts';
-import { WorkerConfig } from '../apps/worker/src/config.ts';
 import { findHelm } from '../scripts/helm.js';
+import { SETTINGS } from './settings.ts';
 
 const helm = fileURLToPath(new URL('../deploy/helm/', import.meta.url));
 const chart = join(helm, 'leadgate');
@@ -59,10 +56,7 @@ const containersOf = (manifests: Manifest[]) =>
   manifests.flatMap(({ spec }) => spec.template?.spec.containers ?? []);
 
 const settings: Record<string, { properties: object }> = {
-  receiver: ReceiverConfig,
-  worker: WorkerConfig,
-  deliverer: DelivererConfig,
-  console: ConsoleConfig,
+  ...SETTINGS,
   migration: { properties: { DATABASE_URL: null } },
 };
 

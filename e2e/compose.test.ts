@@ -2,12 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { describe, expect, test } from 'vitest';
-import { ConsoleConfig } from '../apps/console/src/config.ts';
-import { DelivererConfig } from '../apps/deliverer/src/config.ts';
-import { ReceiverConfig } from '../apps/receiver/src/config.ts';
-import { WorkerConfig } from '../apps/worker/src/config.ts';
 import { NODE_OPTIONS } from '../scripts/launcher/node-options.js';
 import { IMAGES } from '../scripts/servers/containers.js';
+import { SETTINGS } from './settings.ts';
 
 interface Service {
   image: string;
@@ -41,10 +38,7 @@ const service = (name: string): Service => {
 };
 
 const settings: Record<string, { properties: object }> = {
-  receiver: ReceiverConfig,
-  worker: WorkerConfig,
-  deliverer: DelivererConfig,
-  console: ConsoleConfig,
+  ...SETTINGS,
   migrate: { properties: { DATABASE_URL: null } },
 };
 

@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConsoleConfig } from '../apps/console/src/config.ts';
-import { DelivererConfig } from '../apps/deliverer/src/config.ts';
-import { ReceiverConfig } from '../apps/receiver/src/config.ts';
-import { WorkerConfig } from '../apps/worker/src/config.ts';
+import { SETTINGS } from './settings.ts';
 
 interface Setting {
   description?: string;
@@ -18,7 +15,8 @@ function rows(
     ([variable, { description = '', default: value }]: [string, Setting]) =>
       `| \`${variable}\` | ${description} | ${required.includes(variable) ? shown(value) : 'none'} |`,
   );
-  return `## ${process}\n\n| variable | what it is | default |\n|---|---|---|\n${lines.join('\n')}\n`;
+  const title = process.replace(/^./, (letter) => letter.toUpperCase());
+  return `## ${title}\n\n| variable | what it is | default |\n|---|---|---|\n${lines.join('\n')}\n`;
 }
 
 function shown(value: unknown): string {
@@ -37,10 +35,7 @@ sentence that says what would be right. This page is made from the schemas that 
 test('docs/configuration.md names every setting, as it is read', async () => {
   const page = [
     INTRODUCTION,
-    rows('Receiver', ReceiverConfig),
-    rows('Worker', WorkerConfig),
-    rows('Deliverer', DelivererConfig),
-    rows('Console', ConsoleConfig),
+    ...Object.entries(SETTINGS).map(([name, schema]) => rows(name, schema)),
   ].join('\n');
   await expect(page).toMatchFileSnapshot('../docs/configuration.md');
 });

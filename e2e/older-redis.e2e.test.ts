@@ -1,6 +1,6 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { folderForTest, forTest, startRedisServer } from '@leadgate/testkit';
+import { folderForTest, forTest, type OwnServer, startRedisServer } from '@leadgate/testkit';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FILES, folderOf, turnClocks } from '../chaos/src/older-redis.ts';
@@ -10,20 +10,17 @@ import { startSystem, type System } from './system.ts';
 
 /** An operator's ways back to an older state: the files of a backup, or every key of a dump. */
 const WAYS = {
-  'its files were put back': async (
-    url: string,
-    restart: (between: () => Promise<void>) => Promise<void>,
-  ) => {
-    const folder = folderForTest();
-    const [files, backup] = [join(await folderOf({ url }), FILES), join(folder, 'backup')];
+  'its files were put back': async (redis: OwnServer) => {
+    const [files, backup] = [join(await folderOf(redis), FILES), join(folderForTest(), 'backup')];
     await cp(files, backup, { recursive: true });
-    return () =>
-      restart(async () => {
-        await rm(files, { recursive: true });
-        await cp(backup, files, { recursive: true });
-      });
+    return async () => {
+      await redis.kill('SIGTERM');
+      await rm(files, { recursive: true });
+      await cp(backup, files, { recursive: true });
+      await redis.restart();
+    };
   },
-  'its keys were put back while it ran': async (url: string) => {
+  'its keys were put back while it ran': async ({ url }: OwnServer) => {
     const admin = new Redis(url);
     onTestFinished(() => admin.disconnect());
     const dump = await Promise.all(
@@ -73,10 +70,7 @@ async function postUntilTaken(url: string, code: string, lead: object): Promise<
   return taken ?? '';
 }
 
-async function startOnOwnRedis(): Promise<{
-  system: System;
-  redis: Awaited<ReturnType<typeof startRedisServer>>;
-}> {
+async function startOnOwnRedis(): Promise<{ system: System; redis: OwnServer }> {
   const redis = await forTest(startRedisServer());
   return { redis, system: await forTest(startSystem({ redis, receivers: 2 })) };
 }
@@ -91,11 +85,7 @@ describe.each(Object.entries(WAYS))('an older Redis: %s', (_way, backUp) => {
     await system.settle();
     // Hours old by the clock of orders, and by thousands of them.
     await withRedis(redis.url, (admin) => turnClocks(admin, -HOURS_OLD));
-    const bringBack = await backUp(redis.url, async (between) => {
-      await redis.kill('SIGTERM');
-      await between();
-      await redis.restart();
-    });
+    const bringBack = await backUp(redis);
     await withRedis(redis.url, (admin) => turnClocks(admin, HOURS_OLD));
     const ana = await post(first, code, { email: 'ana@example.com', name: 'Ana' });
     const people = await postPeople([first, second], code);
@@ -125,11 +115,7 @@ describe.each(Object.entries(WAYS))('an older Redis: %s', (_way, backUp) => {
     const [first] = system.receivers.map(({ url }) => url) as [string];
     await post(first, code, { email: 'bob@example.com' });
     await system.settle();
-    const bringBack = await backUp(redis.url, async (between) => {
-      await redis.kill('SIGTERM');
-      await between();
-      await redis.restart();
-    });
+    const bringBack = await backUp(redis);
     const ana = await post(first, code, { email: 'ana@example.com', name: 'Ana' });
     // Brings a telephone to her lead that the older Redis does not know.
     const telephone = '11912345678';

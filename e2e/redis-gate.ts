@@ -1,19 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { listen } from '../scripts/servers/listen.js';
 
-/** What a process sends to Redis or hears from it, held back at a moment of a test's choice. */
-export interface RedisGate {
-  /** The address to give to the process instead of Redis's own. */
-  url: string;
-  /**
-   * From now on: holds back what a client sends from the first piece on that holds `text`, on the
-   * connection it is sent on. Resolves when that happened.
-   */
-  holdCommand: (text: string) => Promise<Held>;
-  /** The same for the answers to what holds `text`: the command itself reaches Redis. */
-  holdAnswer: (text: string) => Promise<Held>;
-  close: () => Promise<void>;
-}
+export type RedisGate = Awaited<ReturnType<typeof openRedisGate>>;
 
 export interface Held {
   /** Lets through what was held, and all that follows. */
@@ -26,8 +14,11 @@ interface Trap {
   sprung: (held: Held) => void;
 }
 
-/** A port that passes everything on to Redis, until it is told not to. */
-export async function openRedisGate(redisUrl: string): Promise<RedisGate> {
+/**
+ * A port that passes everything on to Redis, until it is told not to: what a process sends to Redis or hears from it,
+ * held back at a moment of a test's choice.
+ */
+export async function openRedisGate(redisUrl: string) {
   const target = new URL(redisUrl);
   const sockets = new Set<Socket>();
   let trap: Trap | null = null;
@@ -62,10 +53,16 @@ export async function openRedisGate(redisUrl: string): Promise<RedisGate> {
   const set = (of: Trap['of'], text: string) =>
     new Promise<Held>((sprung) => (trap = { of, text, sprung }));
   return {
+    /** To give to the process instead of Redis's own. */
     url: url.href,
-    holdCommand: (text) => set('command', text),
-    holdAnswer: (text) => set('answer', text),
-    close: async () => {
+    /**
+     * From now on: holds back what a client sends from the first piece on that holds `text`, on the
+     * connection it is sent on. Resolves when that happened.
+     */
+    holdCommand: (text: string) => set('command', text),
+    /** The same for the answers to what holds `text`: the command itself reaches Redis. */
+    holdAnswer: (text: string) => set('answer', text),
+    close: async (): Promise<void> => {
       for (const socket of sockets) socket.destroy();
       await close();
     },

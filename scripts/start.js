@@ -161,28 +161,24 @@ async function launch({ home, ledger, stopping, undo }) {
     ERASURE_KEY: secrets.erasureKey,
     ERASURE_LEDGER: secrets.erasureLedger,
   };
-  for (const name of ['receiver', 'worker', 'deliverer', 'console']) {
-    const end = watchLog(name, logOf(name));
-    undo.push({
-      name: `log of ${name}`,
-      stage: -1,
-      stop: () => Promise.resolve(end()).then(() => true),
-    });
-  }
   /**
    * @param {'receiver' | 'worker' | 'deliverer' | 'console'} app
    * @param {number} stage
    * @param {import('./launcher/apps.js').Address} address
    * @param {NodeJS.ProcessEnv} env besides this process's own
    */
-  const keepApp = (app, stage, address, env) =>
-    keep(app, stage, STOP_MS.app, () =>
+  const keepApp = (app, stage, address, env) => {
+    const endWatch = watchLog(app, logOf(app));
+    const stop = () => Promise.resolve(endWatch()).then(() => true);
+    undo.push({ name: `log of ${app}`, stage: -1, stop });
+    return keep(app, stage, STOP_MS.app, () =>
       startApp({
         ...{ app, address, log: logOf(app), onProcess, env: { ...process.env, ...env } },
         // Whoever tries it here reads errors by the lines of the source.
         flags: ['--enable-source-maps'],
       }),
     );
+  };
   /** @param {string | null} demoCode */
   const keepReceiver = (demoCode) =>
     keepApp('receiver', 2, receiver, {

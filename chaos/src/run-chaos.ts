@@ -58,7 +58,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     if (!(await system.settle(60_000))) throw new Error('the processes did not become ready');
     const path = join(system.folder, 'ledger.jsonl');
     const ledger = await openLedger(path);
-    const posting = startTraffic({ system, ledger, random: createRandom(seed + 1), rate });
+    const posting = startTraffic(system, ledger, createRandom(seed + 1), rate);
     const faults = planFaults(createRandom(seed), { lengthMs, everyMs }).filter(
       ({ kind }) => cluster || kind !== 'fail over redis',
     );

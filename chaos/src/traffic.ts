@@ -21,14 +21,6 @@ export interface Traffic {
   startedAt: number;
 }
 
-interface TrafficOptions {
-  system: System;
-  ledger: Ledger;
-  random: Random;
-  /** Posts a second. */
-  rate: number;
-}
-
 const ANSWER_WITHIN_MS = 3_000;
 const MOST_UNDER_WAY = 400;
 /** How long, after the last post, one is still sent again that nobody accepted. */
@@ -39,9 +31,12 @@ const PATIENCE_MS = 60_000;
  * with a key is sent again until it is accepted, and some once more after that; of those without,
  * some are given up. Resolves when nothing is under way any more.
  */
-export function startTraffic({ system, ledger, random, rate }: TrafficOptions): {
-  stop: () => Promise<Traffic>;
-} {
+export function startTraffic(
+  system: System,
+  ledger: Ledger,
+  random: Random,
+  postsPerSecond: number,
+): { stop: () => Promise<Traffic> } {
   const traffic: Traffic = {
     answers: {},
     sent: new Map(),
@@ -110,7 +105,10 @@ export function startTraffic({ system, ledger, random, rate }: TrafficOptions): 
 
   const timer = setInterval(() => {
     // What a slow moment of this process left out is made up for.
-    for (const due = Math.floor(((Date.now() - traffic.startedAt) / 1_000) * rate); posts < due;) {
+    for (
+      const due = Math.floor(((Date.now() - traffic.startedAt) / 1_000) * postsPerSecond);
+      posts < due;
+    ) {
       const post = nextPost(++posts, [first, ...others], random);
       if (underWay.size >= MOST_UNDER_WAY) {
         traffic.skipped++;

@@ -16,13 +16,6 @@ import {
 /** @typedef {{ host: string, port: number, url: string }} Address where something listens, and how it is reached */
 
 /**
- * @typedef {object} RunningApp
- * @property {string} url
- * @property {RunningProcess} process
- * @property {(timeoutMs: number) => Promise<boolean>} stop whether it stopped by itself in time
- */
-
-/**
  * @typedef {object} AppOptions
  * @property {'receiver' | 'worker' | 'deliverer' | 'console'} app
  * @property {string} [name] of this one, if several run
@@ -39,7 +32,6 @@ import {
  * Starts one of the apps from its dist/ and waits until it says that it is ready. Throws a StartError
  * with the end of its log when it does not.
  * @param {AppOptions} options
- * @returns {Promise<RunningApp>}
  */
 export async function startApp(options) {
   const started = await launchApp(options);
@@ -49,9 +41,8 @@ export async function startApp(options) {
 }
 
 /**
- * The same without the wait.
+ * The same without the wait. `stop` tells whether it stopped by itself in time.
  * @param {AppOptions} options
- * @returns {Promise<RunningApp>}
  */
 export async function launchApp({ app, name = app, log, env, flags = [], from = ROOT, ...rest }) {
   const { host, port, url } = rest.address ?? (await freeAddress());
@@ -70,7 +61,9 @@ export async function launchApp({ app, name = app, log, env, flags = [], from = 
     log,
   });
   rest.onProcess?.(process);
-  return { url, process, stop: (timeoutMs) => stopProcess(process, { timeoutMs }) };
+  /** @param {number} timeoutMs */
+  const stop = (timeoutMs) => stopProcess(process, { timeoutMs });
+  return { url, process, stop };
 }
 
 /** The command line. */

@@ -17,15 +17,6 @@ import { endLeftovers, openLedger } from './ledger.js';
 const REPOSITORY_HOME = fileURLToPath(new URL('../../.leadgate', import.meta.url));
 const LEDGERS = join(REPOSITORY_HOME, 'test-servers');
 
-/**
- * A folder for the data of one server that lives no longer than the process that started it.
- * @typedef {object} PrivateHome
- * @property {string} path
- * @property {string} log
- * @property {string} programs
- * @property {() => void} remove
- */
-
 /** @type {ReturnType<typeof openLedger> | undefined} */
 let ledger;
 
@@ -42,9 +33,9 @@ export function processLedger() {
 }
 
 /**
+ * A folder for the data of one server that lives no longer than the process that started it.
  * @param {{ inMemory?: boolean }} [options] inMemory: where what survives a killed process, but no power
  *   cut, will do; on disk all the same on a machine that has no room in its memory
- * @returns {Promise<PrivateHome>}
  */
 export async function makeHome({ inMemory = false } = {}) {
   mkdirSync(REPOSITORY_HOME, { recursive: true });

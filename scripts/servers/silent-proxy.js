@@ -10,24 +10,15 @@ import { listen } from './listen.js';
  *   packets went to a host that is gone. The server gives them up
  */
 
-/**
- * Stands before a server.
- * @typedef {object} Proxy
- * @property {string} url of the server, by way of the proxy
- * @property {number} port
- * @property {(address: string) => Network} from only what this address connects from
- * @property {() => number} silenced connections that still wait for an answer
- * @property {() => Promise<void>} close
- * @typedef {Network & Proxy} SilentProxy
- */
+/** @typedef {Awaited<ReturnType<typeof openSilentProxy>>} SilentProxy */
 
 /**
+ * A network before a server.
  * @param {string} target URL of the server
- * @returns {Promise<SilentProxy>}
  */
 export async function openSilentProxy(target) {
   const address = new URL(target);
-  /** @type {Set<Pair>} */
+  /** @type {Set<ReturnType<typeof passOn>>} */
   const pairs = new Set();
   /** @type {Set<string | null>} */
   const silent = new Set();
@@ -62,9 +53,12 @@ export async function openSilentProxy(target) {
   };
   return {
     ...network(null),
+    /** Of the server, by way of this. */
     url: url.href,
     port,
-    from: network,
+    /** Only what this address connects from. @param {string} address */
+    from: (address) => network(address),
+    /** Connections that still wait for an answer. */
     silenced: () => [...pairs].filter((pair) => pair.isSilent() && !pair.client.closed).length,
     close: async () => {
       for (const { client, giveUp } of pairs) {
@@ -77,19 +71,9 @@ export async function openSilentProxy(target) {
 }
 
 /**
- * @typedef {object} Pair
- * @property {import('node:net').Socket} client
- * @property {string} from the address that it connects from
- * @property {() => void} silence
- * @property {() => boolean} isSilent
- * @property {() => void} giveUp ends the server's side
- */
-
-/**
  * @param {import('node:net').Socket} client
  * @param {number} port
  * @param {string} host
- * @returns {Pair}
  */
 function passOn(client, port, host) {
   const server = connect(port, host);
@@ -108,11 +92,13 @@ function passOn(client, port, host) {
   }
   return {
     client,
+    /** The address that it connects from. */
     from: client.remoteAddress ?? '',
     silence: () => {
       silent = true;
     },
     isSilent: () => silent,
+    /** Ends the server's side. */
     giveUp: () => server.destroy(),
   };
 }

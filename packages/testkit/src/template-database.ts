@@ -7,11 +7,6 @@ import type pg from 'pg';
 import { withPostgres } from '../../../scripts/servers/session.js';
 import { databaseUrl } from './test-database.ts';
 
-/** When a test's database was made, milliseconds since 1970, by its name. */
-function madeAt(name: string): number {
-  return Number(name.split('_')[2]);
-}
-
 const migrations = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
 
 /** The lock that runs beside each other take on one server while one of them makes the template. */
@@ -29,7 +24,8 @@ export async function makeTemplate(adminUrl: string): Promise<string> {
   await withPostgres(adminUrl, async (admin) => {
     await admin.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
     await dropLeftovers(admin);
-    if (!(await exists(admin, name))) {
+    const found = await admin.query('SELECT FROM pg_database WHERE datname = $1', [name]);
+    if (found.rowCount === 0) {
       // Renamed only when it is whole: a run killed in between leaves no half template.
       const unfinished = `${name}_unfinished`;
       await admin.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`);
@@ -46,16 +42,10 @@ async function dropLeftovers(admin: pg.Client): Promise<void> {
     `SELECT datname FROM pg_database WHERE datname LIKE 'leadgate\\_test\\_%'`,
   );
   for (const { datname } of rows) {
-    if (Date.now() - madeAt(datname) > LEFTOVER_AGE_MS)
+    const madeAt = Number(datname.split('_')[2]);
+    if (Date.now() - madeAt > LEFTOVER_AGE_MS)
       await admin.query(`DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`);
   }
-}
-
-async function exists(admin: pg.Client, database: string): Promise<boolean> {
-  const { rowCount } = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [
-    database,
-  ]);
-  return rowCount === 1;
 }
 
 /** Of their names and texts: another migration, another template. */
