@@ -2,7 +2,7 @@ import { testDatabase } from '@leadgate/testkit';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { failureOf } from './failure-of.ts';
 import { openStore, type Store, type StoreOptions } from './open-store.ts';
 
@@ -85,6 +85,35 @@ test('a connection that breaks in the middle means to wait, and the next stateme
   );
   expect(await prisma.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }]);
 });
+
+test.each(['a statement', 'a transaction'] as const)(
+  'a Postgres that stops as it lets %s in ends no process',
+  async (what) => {
+    const { hostname, port } = new URL(database.url);
+    const server = createServer((client) => {
+      const postgres = connect(Number(port), hostname);
+      const held: Buffer[] = [];
+      client.on('error', () => undefined).pipe(postgres);
+      postgres.on('data', (bytes: Buffer) => {
+        // ReadyForQuery, and what comes next, are read at once, as a process does that was busy.
+        if (held.length === 0 && bytes.subarray(-6, -1).toString('hex') !== '5a00000005')
+          return client.write(bytes);
+        if (held.push(bytes) === 1) void breakConnections();
+      });
+      postgres.on('close', () => client.end(Buffer.concat(held)));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const url = new URL(database.url);
+    url.port = String((server.address() as AddressInfo).port);
+    const store = open({ url: url.href });
+    const asked =
+      what === 'a statement'
+        ? store.prisma.$queryRaw`SELECT 1`
+        : store.transaction((tx) => tx.$queryRaw`SELECT 1`);
+    expect(await failure(asked)).toBe('unavailable');
+    server.close();
+  },
+);
 
 test('a Postgres that is not there means to wait', async () => {
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');

@@ -79,6 +79,9 @@ export function openStore(options: StoreOptions): Store {
   pool.on('error', (error: NodeJS.ErrnoException) => {
     logger?.warn({ code: error.code }, 'an idle connection to Postgres broke');
   });
+  // So does that of one that broke as it was made, between the pool's ear and that of who takes it: their statement
+  // fails then.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   const adapter = new PrismaPg(
     pool,
     isPooled(url) ? {} : { statementNameGenerator: createStatementNames() },
