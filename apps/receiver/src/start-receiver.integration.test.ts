@@ -4,6 +4,8 @@ import type { RejectedBody } from '@leadgate/contract';
 import { takeRejected } from '@leadgate/intake';
 import { queueCounts } from '@leadgate/queue';
 import { type OwnServer, startRedisServer, startSilentProxy, testRedis } from '@leadgate/testkit';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Answered,
@@ -302,6 +304,31 @@ describe('on a Redis that fails', () => {
     });
     await server.restart();
     await confirm(connectTo(server.url));
+    await vi.waitFor(async () => expect((await receiver.post({})).status).toBe(202), {
+      timeout: 15_000,
+      interval: 50,
+    });
+  });
+
+  test('a receiver starts on a Redis that falls silent as it is asked how it is set up', async () => {
+    const address = new URL(server.url);
+    let asked = 0;
+    const proxy = createServer((client) => {
+      const redis = connect(Number(address.port), address.hostname);
+      redis.on('error', () => undefined).pipe(client);
+      client.on('close', () => redis.destroy());
+      client
+        .on('error', () => undefined)
+        .on('data', (bytes) => {
+          if (bytes.includes('appendfsync') && (asked += 1) === 1) redis.unpipe(client);
+          redis.write(bytes);
+        });
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    closes.push(() => void proxy.close());
+    const port = String((proxy.address() as AddressInfo).port);
+    const receiver = await startOn(Object.assign(new URL(server.url), { port }).href);
+    expect(asked).toBe(1);
     await vi.waitFor(async () => expect((await receiver.post({})).status).toBe(202), {
       timeout: 15_000,
       interval: 50,

@@ -8,6 +8,7 @@ import {
   isCluster,
   type Logger,
   type RedisConnection,
+  type RedisDurability,
   serveMetrics,
   type Shutdown,
   StartError,
@@ -179,14 +180,17 @@ function demoOf({ DEMO_LINK, CONSOLE_URL }: ReceiverConfig): Demo | null {
     : readDemo({ code: DEMO_LINK, consoleUrl: CONSOLE_URL ?? null });
 }
 
+/** Refuses one that may throw leads away. One that does not answer, /ready looks at later. */
 async function checkRedis(redis: RedisConnection, logger: Logger): Promise<void> {
+  let nodes: RedisDurability[];
   try {
     await awaitRedis(redis, { timeoutMs: AWAIT_REDIS_MS });
+    nodes = await inspectRedis(redis);
   } catch {
     logger.warn('starting without Redis');
     return;
   }
-  const { fatal, warnings } = durabilityFindings(await inspectRedis(redis));
+  const { fatal, warnings } = durabilityFindings(nodes);
   if (fatal.length > 0) throw new StartError(fatal.join(' '));
   for (const warning of warnings) logger.warn(warning);
 }
