@@ -38,10 +38,11 @@ export async function startLeadgate(name, { log, env, profiles = null, flags: ow
 /**
  * Starts one of the services to compare with.
  * @param {string} name its file in services/
- * @param {{ log: string, settings: Record<string, string | number> }} options
+ * @param {string} log
+ * @param {Record<string, string | number>} [settings]
  * @returns {Promise<Running>}
  */
-export async function startService(name, { log, settings }) {
+export async function startService(name, log, settings = {}) {
   const { add } = await processLedger();
   const { port, url } = await freeAddress();
   const running = await startProcess({

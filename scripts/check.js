@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { ROOT, prepareSources, say } from './prepare.js';
 import { runMain } from './run-main.js';
 
@@ -66,7 +67,7 @@ await runMain(async () => {
  * @param {(typeof STEPS)[number]} step
  * @returns {Promise<boolean>}
  */
-function runStep({ name, command }) {
+async function runStep({ name, command }) {
   const [program = '', ...args] = command;
   const start = Date.now();
   const child = spawn(process.execPath, [`node_modules/${program}`, ...args], {
@@ -78,12 +79,9 @@ function runStep({ name, command }) {
     stream.on('data', (chunk) => {
       output += String(chunk);
     });
-  return new Promise((resolve) => {
-    child.once('close', (code) => {
-      const seconds = ((Date.now() - start) / 1000).toFixed(1);
-      say(`${code === 0 ? 'ok    ' : 'FAILED'}  ${name}  (${seconds} s)`);
-      if (code !== 0) say(output.trimEnd());
-      resolve(code === 0);
-    });
-  });
+  const [code] = await once(child, 'close');
+  const seconds = ((Date.now() - start) / 1000).toFixed(1);
+  say(`${code === 0 ? 'ok    ' : 'FAILED'}  ${name}  (${seconds} s)`);
+  if (code !== 0) say(output.trimEnd());
+  return code === 0;
 }

@@ -109,13 +109,8 @@ export async function generate(signal) {
 
 /**
  * Runs a generator if what it made is older than what it is made from.
- * @param {object} options
- * @param {string} options.what
- * @param {string[]} options.from
- * @param {string} options.stampFile
- * @param {string[]} options.args
- * @param {NodeJS.ProcessEnv} options.env
- * @param {AbortSignal | undefined} options.signal
+ * @param {{ what: string, from: string[], stampFile: string, args: string[], env: NodeJS.ProcessEnv,
+ *   signal: AbortSignal | undefined }} options
  */
 async function make({ what, from: sources, stampFile, args, env, signal }) {
   const hash = createHash('sha256');

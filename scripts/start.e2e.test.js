@@ -170,9 +170,7 @@ function launch(env, line = [process.execPath, start]) {
 async function launched(line) {
   const launcher = launch({}, line);
   let over = false;
-  void launcher.ended.then(() => {
-    over = true;
-  });
+  void launcher.ended.then(() => (over = true));
   // One that a killed launcher left speaks of dead processes.
   const before = existsSync(join(home, 'run.json')) ? readRunFile().pids['launcher'] : undefined;
   await vi.waitUntil(

@@ -78,13 +78,7 @@ await runMain(async () => {
  * @typedef {{ name: string, stage: number, stop: () => Promise<boolean> }} Undo
  */
 
-/**
- * @param {object} context
- * @param {string} context.home
- * @param {OpenLedger} context.ledger
- * @param {AbortSignal} context.stopping
- * @param {Undo[]} context.undo
- */
+/** @param {{ home: string, ledger: OpenLedger, stopping: AbortSignal, undo: Undo[] }} context */
 async function launch({ home, ledger, stopping, undo }) {
   const runFile = join(home, 'run.json');
   rmSync(runFile, { force: true });

@@ -138,11 +138,9 @@ export async function startConsole({ plan, servers, leadgate }, { role, flags = 
  * @param {Bench} bench
  */
 export function startNaiveQueue({ servers, naive }) {
-  const { workspaceId, linkId } = naive.database;
-  return startService('naive-queue', {
-    log: servers.log,
-    settings: { redisUrl: naive.redisUrl, workspaceId, linkId },
-  });
+  const { redisUrl, database } = naive;
+  const { workspaceId, linkId } = database;
+  return startService('naive-queue', servers.log, { redisUrl, workspaceId, linkId });
 }
 
 /**
@@ -151,10 +149,8 @@ export function startNaiveQueue({ servers, naive }) {
  */
 export function startNaiveWorker({ servers, naive }) {
   const { redisUrl, database } = naive;
-  return startService('naive-worker', {
-    log: servers.log,
-    settings: { redisUrl, databaseUrl: database.url, concurrency: CONCURRENCY },
-  });
+  const settings = { redisUrl, databaseUrl: database.url, concurrency: CONCURRENCY };
+  return startService('naive-worker', servers.log, settings);
 }
 
 /**

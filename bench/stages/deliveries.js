@@ -65,7 +65,7 @@ function startDeliverer({ plan, servers, leadgate }) {
 /** @param {Bench} bench */
 async function startEndpoints({ servers, leadgate }) {
   const { store, workspaceId } = leadgate.database;
-  const service = await startService('endpoint', { log: servers.log, settings: {} });
+  const service = await startService('endpoint', servers.log);
   /** @param {string} path */
   const get = async (path) => {
     const response = await request(`${service.url}/${path}`);
@@ -195,10 +195,8 @@ async function measureSends({ plan, servers, say }, endpoints, deliverer) {
     };
   };
   const { last: body } = await sendAll();
-  const bare = await startService('bare-sender', {
-    log: servers.log,
-    settings: { url: endpoints.urlOf('bare'), connections: CONCURRENCY, body },
-  });
+  const settings = { url: endpoints.urlOf('bare'), connections: CONCURRENCY, body };
+  const bare = await startService('bare-sender', servers.log, settings);
   const sendBare = async () => {
     const count = countCpu({ bare: bare.pid });
     const start = performance.now();

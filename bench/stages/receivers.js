@@ -24,12 +24,9 @@ export async function measure(bench) {
   const empty = () => withRedis(naive.redisUrl, (client) => client.flushdb());
   await refill();
   const running = {
-    echo: await startService('echo', { log, settings: {} }),
+    echo: await startService('echo', log),
     naiveQueue: await startNaiveQueue(bench),
-    synchronous: await startService('synchronous', {
-      log,
-      settings: { databaseUrl: naive.database.url },
-    }),
+    synchronous: await startService('synchronous', log, { databaseUrl: naive.database.url }),
     leadgate: await startReceiver(bench),
   };
   /** @param {number} seconds */

@@ -28,7 +28,7 @@ export async function measure(bench) {
   const running = {
     noop: {
       feeder: await openNaiveFeeder(naive.redisUrl, naive.database, NOOP_QUEUE),
-      worker: await startService('noop-worker', { log, settings }),
+      worker: await startService('noop-worker', log, settings),
     },
     naive: {
       feeder: await openNaiveFeeder(naive.redisUrl, naive.database, QUEUE),

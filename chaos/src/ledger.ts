@@ -15,14 +15,10 @@ export interface Accepted {
   at: number;
 }
 
-export interface Ledger {
-  add: (accepted: Accepted) => void;
-  /** Resolves when all that was added is on disk. */
-  close: () => Promise<void>;
-}
+export type Ledger = Awaited<ReturnType<typeof openLedger>>;
 
 /** Opens a file that every 202 is written to, synced in groups: what it holds was really answered. */
-export async function openLedger(path: string): Promise<Ledger> {
+export async function openLedger(path: string) {
   const file = await open(path, 'a');
   let gathered: string[] = [];
   let writing: Promise<void> | null = null;
@@ -38,11 +34,12 @@ export async function openLedger(path: string): Promise<Ledger> {
   }
 
   return {
-    add: (accepted) => {
+    add: (accepted: Accepted): void => {
       gathered.push(`${JSON.stringify(accepted)}\n`);
       writing ??= write();
     },
-    close: async () => {
+    /** Resolves when all that was added is on disk. */
+    close: async (): Promise<void> => {
       await writing;
       await file.close();
     },

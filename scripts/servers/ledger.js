@@ -14,20 +14,13 @@ import { StartError, isRunning, recordOf, send, stopProcess } from './process.js
  * @property {string[]} folders to remove with them
  */
 
-/**
- * @typedef {object} OpenLedger
- * @property {(process: ProcessRecord & { name: string }) => void} add
- * @property {(folder: string) => void} addFolder
- * @property {() => void} killAll ends at once whatever of it runs
- * @property {() => void} close to be called when all of it is gone
- */
+/** @typedef {Awaited<ReturnType<typeof openLedger>>} OpenLedger */
 
 /**
  * Begins a ledger of this process. Throws a StartError naming the owner when another process has it
  * open; ends first what a dead owner left.
  * @param {string} path
  * @param {(line: string) => void} say
- * @returns {Promise<OpenLedger>}
  */
 export async function openLedger(path, say) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -45,6 +38,7 @@ export async function openLedger(path, say) {
     writeFileSync(path, JSON.stringify(ledger), { mode: 0o600 });
   };
   return {
+    /** @param {ProcessRecord & { name: string }} process */
     add: ({ name, pid, startedAt }) => {
       // One that was restarted takes the place of the one before.
       const index = ledger.processes.findIndex((other) => other.name === name && !isRunning(other));
@@ -52,13 +46,16 @@ export async function openLedger(path, say) {
       ledger.processes.push({ name, pid, startedAt });
       save();
     },
+    /** @param {string} folder */
     addFolder: (folder) => {
       ledger.folders.push(folder);
       save();
     },
+    /** Ends at once what of it runs. */
     killAll: () => {
       for (const one of ledger.processes) if (isRunning(one)) send(one.pid, 'SIGKILL');
     },
+    /** To be called when all of it is gone. */
     close: () => rmSync(path, { force: true }),
   };
 }

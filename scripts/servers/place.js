@@ -53,11 +53,7 @@ export function canEnter(user, folder) {
 /**
  * A folder for a server's data inside the home, or, if the user it runs as cannot enter the home,
  * elsewhere with a link in the home. Made when it is not there; owned by that user, closed to others.
- * @param {object} options
- * @param {string} options.home
- * @param {string} options.name
- * @param {User | null} options.user
- * @param {(line: string) => void} options.say
+ * @param {{ home: string, name: string, user: User | null, say: (line: string) => void }} options
  * @returns {string} its real path
  */
 export function dataPlace({ home, name, user, say }) {

@@ -95,14 +95,8 @@ function rememberedAccess(home) {
 }
 
 /**
- * @param {object} options
- * @param {import('./postgres-binaries.js').PostgresBinaries} options.binaries
- * @param {string} options.place
- * @param {string} options.data
- * @param {User | null} options.user
- * @param {string} options.password
- * @param {string} options.log
- * @param {boolean} options.sync
+ * @param {Record<'place' | 'data' | 'password' | 'log', string> & { user: User | null, sync: boolean,
+ *   binaries: import('./postgres-binaries.js').PostgresBinaries }} options
  */
 function initialise({ binaries, place, data, user, password, log, sync }) {
   // What a killed first start left is not a database yet.

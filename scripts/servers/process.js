@@ -173,9 +173,7 @@ export async function waitUntil(condition, timeoutMs, everyMs = 25) {
  */
 export async function waitReady(running, { ready, timeoutMs, log }) {
   let ended = false;
-  void running.exited.then(() => {
-    ended = true;
-  });
+  void running.exited.then(() => (ended = true));
   const isReady = await waitUntil(async () => ended || (await ready()), timeoutMs);
   if (isReady && !ended) return;
   const what = ended

@@ -94,9 +94,7 @@ function passOn(client, port, host) {
     client,
     /** The address that it connects from. */
     from: client.remoteAddress ?? '',
-    silence: () => {
-      silent = true;
-    },
+    silence: () => void (silent = true),
     isSilent: () => silent,
     /** Ends the server's side. */
     giveUp: () => server.destroy(),

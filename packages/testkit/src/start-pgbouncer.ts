@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,10 +47,7 @@ max_client_conn = 1000
   child.stderr.on('data', (chunk) => {
     log += String(chunk);
   });
-  const exited = new Promise<void>((resolve) => {
-    child.once('error', () => resolve());
-    child.once('exit', () => resolve());
-  });
+  const exited = once(child, 'exit').catch(() => undefined);
   const stop = async () => {
     child.kill('SIGKILL');
     await exited;
