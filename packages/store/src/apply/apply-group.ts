@@ -236,7 +236,10 @@ async function phonesShared(
   return asked.filter(({ leadId }) => shared.has(leadId));
 }
 
-/** Of submissions that are to be applied again, those that still say what they said when they were enqueued. */
+/**
+ * Of submissions that are to be applied again, those that still say what they said when they were enqueued, of the
+ * same lead: one that was taken apart since has been applied again with that.
+ */
 async function unchangedSince(
   tx: Statements,
   submissions: readonly Submission[],
@@ -246,10 +249,10 @@ async function unchangedSince(
   const asked = submissions.filter(({ id }) => replays.has(id));
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT s.id FROM submission s
-    JOIN unnest(${asked.map(({ id }) => id)}::uuid[],
-                ${asked.map(({ lead }) => JSON.stringify(lead))}::jsonb[]) AS asked (id, lead)
+    JOIN unnest(${asked.map(({ id }) => id)}::uuid[], ${asked.map(({ leadId }) => leadId)}::uuid[],
+                ${asked.map(({ lead }) => JSON.stringify(lead))}::jsonb[]) AS asked (id, lead_id, lead)
       -- Nothing personal is left of one that was erased: that is found out once more.
-      ON asked.id = s.id AND (asked.lead = s.lead OR s.body = '')`;
+      ON asked.id = s.id AND (asked.lead_id = s.lead_id AND asked.lead = s.lead OR s.body = '')`;
   return new Set(rows.map(({ id }) => id));
 }
 

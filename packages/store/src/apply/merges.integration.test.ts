@@ -83,6 +83,9 @@ test('people whom a nonsense number joined are who they are, and every id that w
     'email:bia@example.com': id,
   });
   expect(await splitLead(store, workspaceId, id, [])).toEqual({ kind: 'one-person', leadId: id });
+  // Replays that were enqueued before it are of the lead that there was then.
+  await apply(submissions, true);
+  expect(await leads()).toEqual(rows);
 });
 
 test('what was merged by mistake has its own ids again', async () => {
