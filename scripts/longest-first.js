@@ -25,6 +25,6 @@ const place = (file) => 2 * PROJECTS.indexOf(file.project.name) + (isLong(file) 
 
 /** @param {TestSpecification} file */
 const isLong = ({ moduleId }) =>
-  /\.e2e\.test|\/(outages|idle|silent-\w+|deliverer|hubspot|apply-worker)\.integration|receiver\/src\/spool/.test(
+  /\.e2e\.test|\/(outages|idle|silent-\w+|deliverer|hubspot|apply-worker)\.integration|receiver\/src\/spool|health\/checks/.test(
     moduleId,
   );

@@ -1,5 +1,8 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test as one, vi } from 'vitest';
 import { createHealthChecks, type HealthSources } from './checks.ts';
+
+// Most wait for a time limit.
+const test = one.concurrent;
 
 const waiting = { shard: 0, waiting: 10, paused: false };
 const total = {
