@@ -1,5 +1,5 @@
 import { type SilentProxy, startSilentProxy, testDatabase } from '@leadgate/testkit';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, type TestContext, vi } from 'vitest';
 import { failureOf } from './failure-of.ts';
 import { openStore, type Store } from './open-store.ts';
 
@@ -10,19 +10,25 @@ let database: Awaited<ReturnType<typeof testDatabase>>;
 beforeAll(async () => void (database = await testDatabase()));
 afterAll(() => database.drop());
 
-let proxy: SilentProxy;
-let store: Store;
-beforeEach(async () => {
-  proxy = await startSilentProxy(database.url);
-  store = openStore({ url: proxy.url, poolSize: 2 });
-});
-afterEach(async () => {
-  await store.close();
-  await proxy.close();
-});
+/** A store, and the network before it. */
+async function openBehindProxy(
+  onTestFinished: TestContext['onTestFinished'],
+): Promise<{ proxy: SilentProxy; store: Store }> {
+  const proxy = await startSilentProxy(database.url);
+  const store = openStore({ url: proxy.url, poolSize: 2 });
+  onTestFinished(async () => {
+    await store.close();
+    await proxy.close();
+  });
+  return { proxy, store };
+}
 
-describe('a Postgres that is gone without a word', () => {
-  test('in the middle of a transaction means to wait, and both connections of the pool are made anew', async () => {
+// Each waits for seconds: they do it together.
+describe.concurrent('a Postgres that is gone without a word', () => {
+  test('in the middle of a transaction means to wait, and both connections of the pool are made anew', async ({
+    onTestFinished,
+  }) => {
+    const { proxy, store } = await openBehindProxy(onTestFinished);
     let arrived = 0;
     let goOn = (): void => {};
     const silenced = new Promise<void>((resolve) => (goOn = resolve));
@@ -46,7 +52,10 @@ describe('a Postgres that is gone without a word', () => {
     expect(proxy.silenced()).toBe(0);
   }, 60_000);
 
-  test('while nothing is asked of it: the next statement is answered soon', async () => {
+  test('while nothing is asked of it: the next statement is answered soon', async ({
+    onTestFinished,
+  }) => {
+    const { proxy, store } = await openBehindProxy(onTestFinished);
     await Promise.all([1, 2].map(() => store.prisma.$queryRaw`SELECT 1`));
     proxy.silence();
     proxy.admit();
@@ -56,7 +65,8 @@ describe('a Postgres that is gone without a word', () => {
     });
   }, 60_000);
 
-  test('while it is connected to: the attempt is given up', async () => {
+  test('while it is connected to: the attempt is given up', async ({ onTestFinished }) => {
+    const { proxy, store } = await openBehindProxy(onTestFinished);
     proxy.silence();
     expect(await store.prisma.$queryRaw`SELECT 1`.catch(failureOf)).toBe('unavailable');
     proxy.admit();
