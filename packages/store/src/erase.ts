@@ -308,7 +308,10 @@ export async function tellEndpoints(
   await tx.$executeRaw`
     UPDATE delivery_attempt SET detail = '' WHERE lead_id = ANY (${ids}::uuid[]) AND detail <> ''`;
   // What an endpoint was sent of a lead that is an alias now, it was sent of this one.
-  for (const alias of aliases) await moveDeliveries(tx, workspaceId, alias, leadId);
+  const told = await tx.$queryRaw<{ alias: string }[]>`
+    SELECT DISTINCT lead_id AS alias FROM delivery
+    WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ANY (${aliases}::uuid[]) ORDER BY alias`;
+  for (const { alias } of told) await moveDeliveries(tx, workspaceId, alias, leadId);
   await tx.$executeRaw`
     DELETE FROM delivery d
     WHERE workspace_id = ${workspaceId}::uuid AND lead_id = ${leadId}::uuid AND NOT EXISTS (
